@@ -1,0 +1,263 @@
+"""Compilation: the only module that knows Numba and LLVM.
+
+Kernels are plain Python functions over floats, integers and pointers. ``kernel``
+marks a function as callable from other kernels, ``primitive`` one that is a single
+machine instruction, ``native`` an entry point that Python calls with arrays.
+
+An entry point is compiled by Numba on its first use ever; its machine code is kept
+in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
+The cache key holds a hash of every source file of the package, the versions of the
+compilers and the processor: an edited or updated package never meets an old number.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Ieee arithmetic as written: no fused or reordered operations, 1/0 is inf.
+_OPTIONS = {"error_model": "numpy", "fastmath": False}
+
+_kernels: list[Callable[..., Any]] = []
+_primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
+_overloads: list[tuple[Any, Callable[..., Any]]] = []
+_lock = threading.RLock()
+
+
+def kernel(function: Function) -> Function:
+    """Mark a plain function as callable from compiled code."""
+    _kernels.append(function)
+    return function
+
+
+def primitive(
+    signature: str, emit: Callable[..., Any]
+) -> Callable[[Function], Function]:
+    """Mark a function that compiled code replaces by one LLVM operation.
+
+    Parameters
+    ----------
+    signature : str
+        Numba signature, for example ``"float64(float64, float64)"``.
+    emit : callable
+        Called with the LLVM instruction builder and the argument values; returns
+        the result value.
+    """
+
+    def mark(function: Function) -> Function:
+        _primitives.append((function, signature, emit))
+        return function
+
+    return mark
+
+
+def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
+    """Make a compiled entry point of a kernel that returns nothing.
+
+    Parameters
+    ----------
+    signature : str
+        Argument types, for example ``"float64*, int64"``; a star is a pointer, for
+        which Python passes a C-contiguous array of that type.
+    """
+    return lambda function: Native(function, signature)
+
+
+def overload(name: Any, scalar: Callable[..., Any]) -> None:
+    """Let user code under ``@njit`` call ``name`` as the kernel ``scalar``."""
+    with _lock:
+        _overloads.append((name, scalar))
+        if "numba" in sys.modules:
+            register_with_numba()
+
+
+def register_with_numba() -> None:
+    """Tell Numba of every kernel, primitive and overload met so far.
+
+    Numba calls this itself (entry point ``numba_extensions``) before its first
+    compilation in a process.
+    """
+    from numba import types
+    from numba.core.sigutils import normalize_signature
+    from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+    from numba.extending import lower_builtin, register_jitable
+    from numba.extending import overload as numba_overload
+
+    with _lock:
+        while _primitives:
+            function, text, emit = _primitives.pop()
+            arguments, result = normalize_signature(text)
+            template = type(
+                function.__name__,
+                (ConcreteTemplate,),
+                {"key": function, "cases": [signature(result, *arguments)]},
+            )
+            infer_global(function, types.Function(template))
+            lower_builtin(function, *arguments)(
+                lambda context, builder, sig, args, emit=emit: emit(builder, *args)
+            )
+        while _kernels:
+            register_jitable(**_OPTIONS)(_kernels.pop())
+        while _overloads:
+            name, scalar = _overloads.pop()
+            numba_overload(name, jit_options=_OPTIONS)(
+                lambda *args, scalar=scalar: scalar
+            )
+
+
+class Native:
+    """A compiled function of arrays and numbers; it runs without the GIL.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel, in the subset of Python that Numba compiles; it must neither
+        allocate nor raise.
+    signature : str
+        Its argument types, see ``native``.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        self.function = function
+        self.signature = signature
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._types = [part.strip() for part in signature.split(",")]
+        self._call: Callable[..., None] | None = None
+
+    @property
+    def identity(self) -> str:
+        """The entry point's name in the cache."""
+        return f"{self.function.__module__}.{self.__name__}"
+
+    def address(self) -> int:
+        """Return the address of the compiled code, compiling it if need be."""
+        with _lock:
+            return _load(self.identity, lambda: _compile(self.function, self.signature))
+
+    def __call__(self, *args: Any) -> None:
+        """Run the compiled code on arrays (by pointer) and numbers."""
+        if self._call is None:
+            kinds = [
+                ctypes.c_void_p if kind.endswith("*") else _C_TYPES[kind]
+                for kind in self._types
+            ]
+            self._call = ctypes.CFUNCTYPE(None, *kinds)(self.address())
+        self._call(*map(_argument, self._types, args, strict=True))
+
+
+_C_TYPES: dict[str, Any] = {
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float64": ctypes.c_double,
+}
+
+
+def _argument(kind: str, value: Any) -> Any:
+    if not kind.endswith("*"):
+        return value
+    if value.dtype.name != kind[:-1] or not value.flags.carray:
+        if value.dtype.name == kind[:-1] and value.flags.c_contiguous:
+            return value.ctypes.data  # read-only input
+        raise TypeError(f"need a contiguous {kind[:-1]} array, got {value.dtype}")
+    return value.ctypes.data
+
+
+def _compile(function: Callable[..., Any], signature: str) -> tuple[str, str]:
+    """Compile with Numba; return the symbol and the optimised LLVM code."""
+    import numba
+
+    register_with_numba()
+    parts = (part.strip() for part in signature.split(","))
+    arguments = ", ".join(
+        f"CPointer({part[:-1]})" if part.endswith("*") else part for part in parts
+    )
+    compiled = numba.cfunc(f"void({arguments})", **_OPTIONS)(function)
+    return compiled.native_name, compiled.inspect_llvm()
+
+
+@cache
+def _machine() -> tuple[Any, Any, str]:
+    """LLVM's target machine, execution engine and the name of the processor."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    # Same bits on another target is a tested promise: tests set this variable.
+    cpu = os.environ.get("RISKCORE_CPU") or llvm.get_host_cpu_name()
+    features = (
+        "" if "RISKCORE_CPU" in os.environ else llvm.get_host_cpu_features().flatten()
+    )
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, jit=True
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    return target, engine, f"{cpu} {features}"
+
+
+def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
+    """Return the address of an entry point, from the cache or freshly compiled."""
+    import llvmlite.binding as llvm
+
+    target, engine, _ = _machine()
+    path = _cache_directory() / f"{identity}.o"
+    try:
+        symbol, _, code = path.read_bytes().partition(b"\n")
+    except OSError:
+        name, assembly = compiled()
+        symbol, code = name.encode(), target.emit_object(llvm.parse_assembly(assembly))
+        _write_whole(path, symbol + b"\n" + code)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address: int = engine.get_function_address(symbol.decode())
+    return address
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a cache file so that no process ever reads half of one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+            part.write(content)
+        os.replace(part.name, path)
+    except OSError:
+        return  # a read-only home: compile again next time
+
+
+@cache
+def _cache_directory() -> Path:
+    """Directory of this build: package sources, compilers, processor."""
+    from importlib.metadata import version
+
+    digest = hashlib.sha256()
+    package = Path(__file__).parent
+    for source in sorted(package.rglob("*.py")):
+        digest.update(source.relative_to(package).as_posix().encode())
+        digest.update(source.read_bytes())
+    for tool in ("numba", "llvmlite", "numpy"):
+        digest.update(f"{tool} {version(tool)}".encode())
+    digest.update(f"{sys.version} {_machine()[2]}".encode())
+    return _cache_root() / digest.hexdigest()[:24]
+
+
+def _cache_root() -> Path:
+    chosen = os.environ.get("RISKCORE_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "riskcore"

@@ -1,0 +1,1 @@
+"""Special functions in Numba kernels; they know nothing of risk."""
