@@ -153,7 +153,8 @@ class Native:
                 for kind in self._types
             ]
             self._call = ctypes.CFUNCTYPE(None, *kinds)(self.address())
-        self._call(*map(_argument, self._types, args, strict=True))
+        pairs = zip(self._types, args, strict=True)
+        self._call(*[_argument(kind, value) for kind, value in pairs])
 
 
 _C_TYPES: dict[str, Any] = {
