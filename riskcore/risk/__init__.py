@@ -1,0 +1,1 @@
+"""Risk of cells, of files and of households, from arrays alone."""
