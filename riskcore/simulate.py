@@ -106,7 +106,8 @@ def _draw(weights: Any, count: int, rng: np.random.Generator) -> Ints:
     """Draw positions with probabilities proportional to the weights."""
     cumulative = np.cumsum(weights)
     uniform = rng.random(count) * cumulative[-1]
-    return np.searchsorted(cumulative[:-1], uniform, side="right").astype(np.int64)
+    drawn: Ints = np.searchsorted(cumulative[:-1], uniform, side="right")
+    return drawn
 
 
 def _household_sizes(n: int, rng: np.random.Generator) -> Ints:
@@ -212,7 +213,8 @@ def _educations(age: Ints, household: Ints, rng: np.random.Generator) -> Ints:
     latent = 0.6 * home + 0.8 * own + 0.4 * (age < 45) - 0.5 * (age > 70)
     level = 1 + np.searchsorted([-1.2, -0.3, 0.6, 1.4], latent)
     limit = np.searchsorted([6, 12, 16, 19, 22], age, side="right")
-    return np.minimum(level, limit).astype(np.int64)
+    attained: Ints = np.minimum(level, limit)
+    return attained
 
 
 def _citizenships(household: Ints, rng: np.random.Generator) -> Ints:

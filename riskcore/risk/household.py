@@ -79,7 +79,8 @@ class Households:
     Attributes
     ----------
     ids : ndarray, shape (G,)
-        Identifiers, rising; objects in the order of their first records.
+        Identifiers, rising; objects in the order of their first records, and so are
+        identifiers given as a list unless all are integers.
     size : ndarray of int64, shape (G,)
         Number of records |g| of each household.
     risk : ndarray of float64, shape (G,)
@@ -175,6 +176,10 @@ def _present(household: ArrayLike, length: int) -> Ids:
     """Return the identifiers as an array in which none is missing."""
     missing = np.ma.getmaskarray(household) if np.ma.isMA(household) else False
     ids = np.asarray(household)
+    plain = ids.ndim == 1 and ids.dtype.kind in "iu"
+    if isinstance(household, (list, tuple)) and not plain:
+        # NumPy's common type would spell nan as text and round large integers.
+        ids = np.fromiter(household, dtype=object, count=len(household))
     if ids.shape != (length,):
         raise ValueError(f"household: shape {ids.shape}, but {length} risks")
     if ids.dtype.kind in "fc":

@@ -112,7 +112,10 @@ class RiskDistribution:
 
     def capped_rate(self, threshold: float) -> float:
         """Return g(threshold), at most which the rate is once no risk is above it."""
-        return self._capped_rate(self._safe_risks(threshold), threshold)
+        safe = self._safe_risks(threshold)
+        if safe == len(self.risk):
+            return self.reidentification_rate
+        return float(self._capped_sum(safe, threshold)) / self.n
 
     def safe_rate(self, threshold: float) -> float:
         """Return (1/n) sum f r over the safe cells: the rate without unsafe records.
@@ -120,7 +123,10 @@ class RiskDistribution:
         After protection the rate of the file lies between this one, reached if the
         unsafe records cannot be re-identified at all, and `capped_rate`.
         """
-        return float(self._sum_below(self._safe_risks(threshold)) / self.n)
+        safe = self._safe_risks(threshold)
+        if safe == len(self.risk):
+            return self.reidentification_rate
+        return float(self._sum_below(safe)) / self.n
 
     def actual_threshold(self, threshold: float) -> float:
         """Return the largest safe risk, or 0 if no record is safe.
@@ -160,8 +166,9 @@ class RiskDistribution:
         if rate >= self.reidentification_rate:
             return math.inf
         last = len(self.risk) - 1
-        k = bisect_left(range(last), rate, key=self._capped_rate_at)
-        exact = Fraction(rate) * self.n - self._sum_below(k)
+        target = Fraction(rate) * self.n
+        k = bisect_left(range(last), target, key=self._capped_sum_at)
+        exact = target - self._sum_below(k)
         # Rounding must not carry the threshold out of its interval of g.
         lowest = float(self.risk[k - 1]) if k else 0.0
         nearest = float(exact / self._records_from(k))
@@ -192,7 +199,8 @@ class RiskDistribution:
         rate = _as_rate(rate)
         if rate > self.reidentification_rate:
             return math.inf
-        k = bisect_left(range(len(self.risk)), rate, key=self._capped_rate_at)
+        target = Fraction(rate) * self.n
+        k = bisect_left(range(len(self.risk)), target, key=self._capped_sum_at)
         return float(self.risk[k - 1]) if k else 0.0
 
     def threshold_for_unsafe(self, count: int) -> float:
@@ -236,16 +244,12 @@ class RiskDistribution:
         """Return the number of records beyond the k smallest risks."""
         return self.n - int(self._below[k])
 
-    def _capped_rate(self, k: int, threshold: float) -> float:
-        """Return g(threshold), the k smallest risks being below the threshold."""
-        capped = self._records_from(k)
-        total = self._sum_below(k)
-        if capped:
-            total += capped * Fraction(threshold)
-        return float(total / self.n)
+    def _capped_sum(self, k: int, threshold: float) -> Fraction:
+        """Return n g(threshold), the k smallest risks being below the threshold."""
+        return self._sum_below(k) + self._records_from(k) * Fraction(threshold)
 
-    def _capped_rate_at(self, k: int) -> float:
-        return self._capped_rate(k, float(self.risk[k]))
+    def _capped_sum_at(self, k: int) -> Fraction:
+        return self._capped_sum(k, float(self.risk[k]))
 
 
 def _as_rate(value: float) -> float:
