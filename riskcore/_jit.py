@@ -107,7 +107,7 @@ def register_with_numba() -> None:
                 lambda context, builder, sig, args, emit=emit: emit(builder, *args)
             )
         while _kernels:
-            register_jitable(**_OPTIONS)(_kernels.pop())
+            register_jitable(**_OPTIONS, forceinline=True)(_kernels.pop())
         while _overloads:
             name, scalar = _overloads.pop()
             numba_overload(name, jit_options=_OPTIONS)(
@@ -179,12 +179,13 @@ def _compile(function: Callable[..., Any], signature: str) -> tuple[str, str]:
     import numba
 
     register_with_numba()
-    parts = (part.strip() for part in signature.split(","))
-    arguments = ", ".join(
-        f"CPointer({part[:-1]})" if part.endswith("*") else part for part in parts
-    )
+    arguments = ", ".join(_numba_type(part.strip()) for part in signature.split(","))
     compiled = numba.cfunc(f"void({arguments})", **_OPTIONS)(function)
     return compiled.native_name, compiled.inspect_llvm()
+
+
+def _numba_type(text: str) -> str:
+    return f"CPointer({_numba_type(text[:-1])})" if text.endswith("*") else text
 
 
 @cache

@@ -71,9 +71,20 @@ def _emit_stack(builder: Any) -> Any:
 @primitive("CPointer(float64)()", _emit_stack)
 def stack() -> Any:
     """Return room for ``BLOCK`` doubles that lives as long as the caller."""
-    import numpy as np
+    return [math.nan] * BLOCK
 
-    return np.empty(BLOCK)
+
+def _emit_integer_stack(builder: Any) -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    return cgutils.alloca_once(builder, ir.IntType(64), size=BLOCK)
+
+
+@primitive("CPointer(int64)()", _emit_integer_stack)
+def integer_stack() -> Any:
+    """Return room for ``BLOCK`` integers that lives as long as the caller."""
+    return [0] * BLOCK
 
 
 @kernel

@@ -1,0 +1,42 @@
+"""Re-identification risk of survey microdata, numerically rigorous.
+
+Names are loaded when first used; see ``help(riskcore.individual_risk)``,
+``help(riskcore.assess)`` and the README.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riskcore.risk.individual import (
+        individual_risk as individual_risk,
+        individual_risk_from_frequencies as individual_risk_from_frequencies,
+        individual_risk_gradient as individual_risk_gradient,
+        log_individual_risk as log_individual_risk,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "individual_risk": "riskcore.risk.individual",
+    "individual_risk_from_frequencies": "riskcore.risk.individual",
+    "individual_risk_gradient": "riskcore.risk.individual",
+    "log_individual_risk": "riskcore.risk.individual",
+}
+_MODULES = {"forms", "simulate"}
+
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
+    if name in _MODULES:
+        return import_module(f"riskcore.{name}")
+    raise AttributeError(f"module 'riskcore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,64 @@
+"""NumPy ufuncs from compiled loops.
+
+Numba's own ufuncs refuse ``where=`` and cannot be pickled by name; these are true
+``numpy.ufunc`` objects, made through the C interface that every extension module
+built against NumPy uses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from riskcore._jit import Native, overload
+
+_FLOAT64 = np.dtype(np.float64).num
+# Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
+_FROM_FUNC_AND_DATA = 1
+_keep_alive: list[Any] = []
+
+
+class UfuncSource(NamedTuple):
+    """What a ufunc of doubles with one result is made of."""
+
+    loop: Callable[..., None]  # NumPy's inner loop: arguments, sizes, steps, data
+    scalar: Callable[..., Any]  # one element: what @njit code calls under the name
+    doc: str
+
+
+def build(name: str, source: UfuncSource) -> np.ufunc:
+    """Return the ufunc ``name``; its loop is compiled, or loaded from the cache."""
+    inputs = len(signature(source.scalar).parameters)
+    entry = Native(source.loop, "float64**, int64*, int64*, int64*")
+    made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
+    overload(made, source.scalar)
+    return made
+
+
+def _from_loop(address: int, name: str, doc: str, inputs: int) -> np.ufunc:
+    functions = (ctypes.c_void_p * 1)(address)
+    data = (ctypes.c_void_p * 1)(None)
+    types = ctypes.create_string_buffer(bytes([_FLOAT64] * (inputs + 1)))
+    texts = [ctypes.create_string_buffer(text.encode()) for text in (name, doc)]
+    # NumPy keeps these pointers for the life of the ufunc.
+    _keep_alive.extend((functions, data, types, *texts))
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    api = ctypes.cast(
+        pointer(np._core._multiarray_umath._UFUNC_API, None),  # type: ignore[attr-defined]
+        ctypes.POINTER(ctypes.c_void_p),
+    )
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 4,
+        *[ctypes.c_void_p] * 2, ctypes.c_int,
+    )(api[_FROM_FUNC_AND_DATA])  # fmt: skip
+    made: np.ufunc = make(
+        ctypes.addressof(functions), ctypes.addressof(data), ctypes.addressof(types),
+        1, inputs, 1, -1, *map(ctypes.addressof, texts), 0,
+    )  # fmt: skip
+    return made

@@ -1,0 +1,68 @@
+"""References in mpmath, from the definition and by none of the kernels' methods.
+
+Doubles given as arguments are taken as exact. Results carry at least ``PRECISION``
+bits; differences that cancel are formed with as many more as they need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+
+PRECISION = 120
+
+
+def _working_precision(*numbers: Any) -> int:
+    """Bits that hold 1 - p and f - 1 exactly, with room for the result."""
+    spread = sum(
+        abs(int(mpmath.mag(x))) for x in numbers if x and mpmath.isfinite(x)
+    )
+    return PRECISION + 2 * spread + 80
+
+
+def gauss(f: Any, p: Any) -> Any:
+    """Return 2F1(1, 1; f+1; 1-p), to the working precision."""
+    return mpmath.hyp2f1(1, 1, mpmath.mpf(f) + 1, 1 - mpmath.mpf(p))
+
+
+def individual_risk(f: Any, p: Any) -> Any:
+    """Return r(f, p) = (p/f) 2F1(1, 1; f+1; 1-p), Polettini (2003) eq. 6 and 8."""
+    with mpmath.workprec(_working_precision(f, p)):
+        if p == 1:
+            return 1 / mpmath.mpf(f)
+        return mpmath.mpf(p) / f * gauss(f, p)
+
+
+def individual_risk_by_integral(f: Any, p: Any) -> Any:
+    """Return r(f, p) = p^f int_0^1 t^(f-1) (1 - tq)^(-f) dt, Polettini eq. 5.
+
+    Slow; for f and p of moderate size it checks ``individual_risk`` itself.
+    """
+    with mpmath.workprec(_working_precision(f, p)):
+        f, p = mpmath.mpf(f), mpmath.mpf(p)
+        q = 1 - p
+        # t = s^(1/f) takes away the pole of t^(f-1) at 0 for f < 1.
+        return p**f / f * mpmath.quad(
+            lambda s: (1 - s ** (1 / f) * q) ** -f, [0, 0.5, 0.9, 1]
+        )
+
+
+def individual_risk_from_frequencies(f: Any, F: Any) -> Any:
+    """Return r at the exact quotient p = f/F."""
+    with mpmath.workprec(_working_precision(f, F) + _working_precision(f, F)):
+        return individual_risk(mpmath.mpf(f), mpmath.mpf(f) / mpmath.mpf(F))
+
+
+def log_individual_risk(f: Any, p: Any) -> Any:
+    """Return log r(f, p)."""
+    with mpmath.workprec(_working_precision(f, p)):
+        return mpmath.log(individual_risk(f, p))
+
+
+def individual_risk_gradient(f: Any, p: Any) -> Any:
+    """Return dr/dp = (2F1(1, 1; f+1; 1-p) - 1)/(1-p); 1/(f+1) at p = 1."""
+    with mpmath.workprec(_working_precision(f, p)):
+        if p == 1:
+            return 1 / (mpmath.mpf(f) + 1)
+        return (gauss(f, p) - 1) / (1 - mpmath.mpf(p))

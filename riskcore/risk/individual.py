@@ -1,0 +1,366 @@
+"""The individual risk of re-identification, its logarithm and its gradient.
+
+r(f, p) = E[1/F | f] = (p^f/f) 2F1(f, f; f+1; q) for a cell with f records in the
+sample and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998;
+Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
+
+    r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
+
+Each quantity has one kernel of (f, p, D, C); a scalar function that compiled user
+code calls, and a loop over blocks that NumPy calls, both end in it and give the same
+bits. The four ufuncs are made when first asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from riskcore._jit import kernel
+from riskcore._ufunc import UfuncSource, build
+from riskcore.special.elementary import log1p, log_parts
+from riskcore.special.floats import BLOCK, bits, fma, stack, two_sum
+from riskcore.special.hyp2f1 import (
+    P_FORWARD,
+    rare_limit,
+    region,
+    resolvent,
+    resolvent_block,
+    scale,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    individual_risk: np.ufunc
+    individual_risk_from_frequencies: np.ufunc
+    log_individual_risk: np.ufunc
+    individual_risk_gradient: np.ufunc
+
+_UNITY = bits(1.0)
+_INFINITY = bits(math.inf)
+_RARE = 2.0**-960  # below it f/F loses bits to gradual underflow
+_RARE_BITS = bits(_RARE)
+_FORWARD = bits(P_FORWARD)
+_LARGE = bits(2.0**60)
+
+
+@kernel
+def _load(source: Any, first: int, step: int, target: Any, n: int) -> None:
+    """Copy n strided doubles to the stack."""
+    if step == 1:
+        for i in range(n):
+            target[i] = source[first + i]
+    else:
+        for i in range(n):
+            target[i] = source[(first + i) * step]
+
+
+@kernel
+def _resolve(args: Any, steps: Any, first: int, f: Any, p: Any, D: Any, C: Any,
+             n: int) -> None:  # fmt: skip
+    """Load n cells (f, p) of a ufunc's arguments and evaluate their resolvents."""
+    _load(args[0], first, steps[0] >> 3, f, n)
+    _load(args[1], first, steps[1] >> 3, p, n)
+    resolvent_block(f, p, D, C, n)
+
+
+# --- r ---------------------------------------------------------------------------
+
+
+@kernel
+def _risk(f: float, p: float, D: float, C: float) -> float:
+    return (p * scale(f, p)) / D
+
+
+@kernel
+def _risk_scalar(f: float, p: float) -> float:
+    D, C = resolvent(f, p, region(f, p))
+    return _risk(f, p, D, C)
+
+
+@kernel
+def _risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    f, p, D, C = stack(), stack(), stack(), stack()
+    out, step = args[2], steps[2] >> 3
+    for first in range(0, sizes[0], BLOCK):
+        n = min(BLOCK, sizes[0] - first)
+        _resolve(args, steps, first, f, p, D, C, n)
+        for i in range(n):
+            out[(first + i) * step] = _risk(f[i], p[i], D[i], C[i])
+
+
+# --- log r -----------------------------------------------------------------------
+
+
+@kernel
+def _log_risk(f: float, p: float, D: float, C: float) -> float:
+    # Outside the domain D is nan; logarithms of 1 raise no floating-point flag.
+    outside = math.isnan(D)
+    # Near r = 1, that is f = 1 and p = 1: -log1p((D - p)/p), D - p = f - 1 + q E.
+    moderate = (bits(f) >= _UNITY) & (bits(f) < _LARGE)
+    inner = (bits(p) >= _FORWARD) & moderate & (not outside)
+    excess = (f - 1.0 + (1.0 - p) * (1.0 - C)) / (p if inner else 1.0)
+    near = -log1p(excess if inner else 0.0)
+    p_high, p_low = log_parts(1.0 if outside else p * scale(f, p))
+    D_high, D_low = log_parts(1.0 if outside else D)
+    high, low = two_sum(p_high, -D_high)
+    far = high + (low + (p_low - D_low))
+    value = near if inner else far
+    return D if outside else value
+
+
+@kernel
+def _log_risk_scalar(f: float, p: float) -> float:
+    D, C = resolvent(f, p, region(f, p))
+    return _log_risk(f, p, D, C)
+
+
+@kernel
+def _log_risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    f, p, D, C = stack(), stack(), stack(), stack()
+    out, step = args[2], steps[2] >> 3
+    for first in range(0, sizes[0], BLOCK):
+        n = min(BLOCK, sizes[0] - first)
+        _resolve(args, steps, first, f, p, D, C, n)
+        for i in range(n):
+            out[(first + i) * step] = _log_risk(f[i], p[i], D[i], C[i])
+
+
+# --- dr/dp -----------------------------------------------------------------------
+
+
+@kernel
+def _gradient(f: float, p: float, D: float, C: float) -> float:
+    return (C * scale(f, p)) / D
+
+
+@kernel
+def _gradient_scalar(f: float, p: float) -> float:
+    D, C = resolvent(f, p, region(f, p))
+    return _gradient(f, p, D, C)
+
+
+@kernel
+def _gradient_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    f, p, D, C = stack(), stack(), stack(), stack()
+    out, step = args[2], steps[2] >> 3
+    for first in range(0, sizes[0], BLOCK):
+        n = min(BLOCK, sizes[0] - first)
+        _resolve(args, steps, first, f, p, D, C, n)
+        for i in range(n):
+            out[(first + i) * step] = _gradient(f[i], p[i], D[i], C[i])
+
+
+# --- r at p = f/F ----------------------------------------------------------------
+
+
+@kernel
+def _fraction(f: float, F: float) -> float:
+    """Return f/F, or 0, which is outside the domain, unless 0 < f <= F < inf."""
+    f_bits, F_bits = bits(f), bits(F)
+    inside = (f_bits > 0) & (f_bits <= F_bits) & (F_bits < _INFINITY)
+    p = f / (F if inside else 1.0)
+    return p if inside else 0.0
+
+
+@kernel
+def _risk_at_quotient(f: float, F: float, p: float, D: float, C: float) -> float:
+    # p is f/F (1 - d): r moves by the factor 1 + C d, C being (p/r) dr/dp.
+    d = fma(-p, F, f) / f
+    r = _risk(f, p, D, C)
+    return r + r * (C * d)
+
+
+@kernel
+def _rare_risk(f: float, F: float) -> float:
+    """Return r for f/F < 2^-960, where the quotient itself is too coarse."""
+    F_high, F_low = log_parts(F)
+    f_high, f_low = log_parts(f)
+    high, low = two_sum(F_high, -f_high)
+    limit = rare_limit(f, high, low + (F_low - f_low))
+    return limit / f if f <= 0.5 else f * limit / F
+
+
+@kernel
+def _from_frequencies_scalar(f: float, F: float) -> float:
+    p = _fraction(f, F)
+    if p < _RARE and 0.0 < f <= F < math.inf:
+        return _rare_risk(f, F)
+    D, C = resolvent(f, p, region(f, p))
+    return _risk_at_quotient(f, F, p, D, C)
+
+
+@kernel
+def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    f, F, p, D, C = stack(), stack(), stack(), stack(), stack()
+    out, step = args[2], steps[2] >> 3
+    for first in range(0, sizes[0], BLOCK):
+        n = min(BLOCK, sizes[0] - first)
+        _load(args[0], first, steps[0] >> 3, f, n)
+        _load(args[1], first, steps[1] >> 3, F, n)
+        rare = 0
+        for i in range(n):
+            p[i] = _fraction(f[i], F[i])
+            rare += bits(p[i]) < _RARE_BITS
+        resolvent_block(f, p, D, C, n)
+        for i in range(n):
+            out[(first + i) * step] = _risk_at_quotient(f[i], F[i], p[i], D[i], C[i])
+        if rare > 0:
+            for i in range(n):
+                if bits(p[i]) < _RARE_BITS:
+                    out[(first + i) * step] = _from_frequencies_scalar(f[i], F[i])
+
+
+_SOURCES = {
+    "individual_risk": UfuncSource(
+        _risk_loop,
+        _risk_scalar,
+        """
+Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
+
+r = (p^f/f) 2F1(f, f; f+1; 1-p), the mean of 1/F when F, the population frequency of
+the record's cell, is negative binomial given the sample frequency f.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, f > 0. From 1e-290 to the largest double.
+p : array_like
+    Sampling fraction of the cell, 0 < p <= 1, for example f over the sum of the
+    weights. Subnormal numbers are right.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    Individual risk, p/f <= r <= 1/f; nan outside the domain. Error below 4 ulp (the
+    largest seen is in ``bench/README.md``).
+
+See Also
+--------
+riskcore.individual_risk_from_frequencies : the same at p = f/F, without rounding p.
+riskcore.forms : the published formulas and their errors.
+
+References
+----------
+Polettini (2003), eq. 6; CASC deliverable 1.2-D3 (2004), eq. 9.
+
+Examples
+--------
+>>> import riskcore
+>>> float(riskcore.individual_risk(1, 0.01))
+0.04651686056...
+>>> riskcore.individual_risk([1, 2, 3], 0.01).round(6)
+array([0.046517, 0.009631, 0.00495 ])
+""",
+    ),
+    "log_individual_risk": UfuncSource(
+        _log_risk_loop,
+        _log_risk_scalar,
+        """
+Natural logarithm of the individual risk, log r(f, p).
+
+It stays finite where r itself underflows, and keeps its digits where r is near 1.
+
+Parameters
+----------
+f, p : array_like
+    Sample frequency (real, > 0) and sampling fraction (0 < p <= 1) of the cell.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+log_r : ndarray or scalar
+    log r; nan outside the domain. Error below 4 ulp for f >= 1. For f < 1 the value
+    passes through 0 inside the domain; there the absolute error is below 2^-51.
+
+See Also
+--------
+riskcore.individual_risk : r itself, with the definition and sources.
+
+Examples
+--------
+>>> import riskcore
+>>> float(riskcore.log_individual_risk(1, 1 - 2**-53))
+-5.55111512312578...e-17
+>>> float(riskcore.log_individual_risk(1e10, 5e-324))
+-767.46...
+""",
+    ),
+    "individual_risk_gradient": UfuncSource(
+        _gradient_loop,
+        _gradient_scalar,
+        """
+Derivative dr/dp of the individual risk with respect to the sampling fraction.
+
+dr/dp = (2F1(1, 1; f+1; q) - 1)/q with q = 1-p: how far an error in the weights moves
+the risk of a record.
+
+Parameters
+----------
+f, p : array_like
+    Sample frequency (real, > 0) and sampling fraction (0 < p <= 1) of the cell.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+gradient : ndarray or scalar
+    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 4 ulp.
+
+See Also
+--------
+riskcore.individual_risk : r itself, with the definition and sources.
+
+Examples
+--------
+>>> import riskcore
+>>> float(riskcore.individual_risk_gradient(2, 1.0))
+0.3333333333333333
+""",
+    ),
+    "individual_risk_from_frequencies": UfuncSource(
+        _from_frequencies_loop,
+        _from_frequencies_scalar,
+        """
+Individual risk of a cell from its sample and population frequencies.
+
+r(f, p) at the exact quotient p = f/F: neither p nor 1-p is rounded first.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, f > 0.
+F : array_like
+    Population frequency of the cell or its estimate, the sum of the weights; F >= f.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Error below 4 ulp.
+
+See Also
+--------
+riskcore.individual_risk : the definition and sources.
+
+Examples
+--------
+>>> import riskcore
+>>> float(riskcore.individual_risk_from_frequencies(3, 3))
+0.3333333333333333
+>>> riskcore.individual_risk_from_frequencies([1, 2], [118.3, 203.9]).round(8)
+array([0.0406911 , 0.00945222])
+""",
+    ),
+}
+
+
+def __getattr__(name: str) -> np.ufunc:
+    if name not in _SOURCES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, build(name, _SOURCES[name]))

@@ -1,0 +1,408 @@
+"""The Gauss function G(f, q) = 2F1(1, 1; f+1; q), f > 0, 0 <= q < 1, p = 1 - q.
+
+Everything the package needs of it comes from one pair of numbers, its *resolvent*
+
+    D = f/G        between p and f,
+    C in [0, 1]    with  D = f - q C,
+
+because G = f/D and (G - 1)/q = C/D, both without cancellation. D itself is formed as
+(f - 1 + p) + q E with E = 1 - C, which satisfies a contiguity relation in f and an
+all-positive continued fraction in p (notes/individual_risk.md, sections 3 and 4):
+
+    E(f+1) = (p/q) (1 - (f+1) E(f)) / (f - 1 + E(f))
+    E(f) = X1/(f + X1),   Xn = (p b Y + k X)/(b Y + k X) with X/Y = Xn+1,
+    k = 1 + ceil(n/2),  b = f + floor(n/2).
+
+For f >= 2 the term q E is at most 11 % of D: E's own error hardly counts.
+
+The plane is cut into regions; each method stands under the test of where it holds.
+"""
+
+from __future__ import annotations
+
+import math
+
+from typing import Any
+
+from riskcore._jit import kernel
+from riskcore.special.elementary import exp_parts, exprel, log_parts
+from riskcore.special.floats import (
+    bits,
+    fma,
+    integer_stack,
+    stack,
+    two_sum,
+)
+
+Pair = tuple[float, float]
+
+# Regions, numbered as the blocks sort them.
+ONE = 0  # f = 1, p small: by the logarithm
+FORWARD = 1  # integer f from 2 to 15, p small: contiguity upwards from f = 1
+LEVELS_28 = 2  # continued fraction, p not small or f >= 16
+LEVELS_14 = 3  # the same, f >= 32
+LEVELS_4 = 4  # the same, f >= 1000
+REAL = 5  # any other f: below 1, or not an integer with p small
+OUTSIDE = 6  # not in the domain, or nan
+REGIONS = 7
+
+# Below this p the contiguity relation runs upwards without loss (its error factor
+# per step stays below 1.4); above it the fraction needs 28 levels for 2^-58.
+P_FORWARD = 0.35
+# Below this p the expansion in p/q has 28 terms or fewer.
+P_EXPANSION = 0.2
+
+# Positive doubles compare like their bits; unlike a comparison of floats this raises
+# no floating-point flag for nan, and it vectorises.
+_INFINITY = bits(math.inf)
+_UNITY = bits(1.0)
+_SIXTEEN = bits(16.0)
+_THIRTY_TWO = bits(32.0)
+_THOUSAND = bits(1000.0)
+_FORWARD = bits(P_FORWARD)
+_SCALED = bits(2.0**-40)
+_SCALE = 2.0**1000
+
+
+@kernel
+def region(f: float, p: float) -> int:
+    """Return the number of the region of (f, p)."""
+    f_bits = bits(f)
+    p_bits = bits(p)
+    large = LEVELS_28 + (f_bits >= _THIRTY_TWO) + (f_bits >= _THOUSAND)
+    integer = (f + 4503599627370496.0) - 4503599627370496.0 == f
+    downward = LEVELS_28 if f_bits >= _UNITY else REAL
+    forward = FORWARD if integer else REAL
+    upward = ONE if f_bits == _UNITY else forward
+    small = downward if p_bits >= _FORWARD else upward
+    where = large if f_bits >= _SIXTEEN else small
+    inside = (f_bits > 0) & (f_bits < _INFINITY) & (p_bits > 0) & (p_bits <= _UNITY)
+    return where if inside else OUTSIDE
+
+
+@kernel
+def scale(f: float, p: float) -> float:
+    """Return the factor by which ``resolvent`` multiplies D: 1, or 2^1000.
+
+    For f < 1 and tiny p, D (about p f for small f) may be too small for a double
+    where p/D is not.
+    """
+    return _SCALE if (bits(f) < _UNITY) & (bits(p) < _SCALED) else 1.0
+
+
+@kernel
+def resolvent(f: float, p: float, where: int) -> Pair:
+    """Return (D, C) at a point of the region ``where``; D times ``scale(f, p)``."""
+    if where == ONE:
+        return resolvent_one(p)
+    if where == FORWARD:
+        return resolvent_forward(f, p)
+    if where == LEVELS_28:
+        return resolvent_28(f, p)
+    if where == LEVELS_14:
+        return resolvent_14(f, p)
+    if where == LEVELS_4:
+        return resolvent_4(f, p)
+    if where == REAL:
+        return resolvent_real(f, p)
+    return math.nan, math.nan
+
+
+@kernel
+def resolvent_one(p: float) -> Pair:
+    """Return (D, C) for f = 1: D = q/L, L = -log p (DLMF 15.4.1)."""
+    q = 1.0 - p
+    high, low = log_parts(p)
+    L = -(high + low)
+    return q / L, (L - q) / (q * L)
+
+
+@kernel
+def _forward_step(f: float, g: float, p: float, q: float, a: float, b: float) -> Pair:
+    """Take E = a/b from g to g + 1, unless g has reached f."""
+    a_next = p * fma(-(g + 1.0), a, b)
+    b_next = q * fma(g - 1.0, b, a)
+    return (a_next, b_next) if g < f else (a, b)
+
+
+@kernel
+def resolvent_forward(f: float, p: float) -> Pair:
+    """Return (D, C) for an integer f from 2 to 15 by contiguity from f = 1.
+
+    E = a/b is carried as numerator and denominator. All 14 steps are taken and those
+    past f are dropped: a loop without a branch is one that the compiler vectorises.
+    """
+    q = 1.0 - p
+    high, low = log_parts(p)
+    L = -(high + low)
+    a = fma(-p, L, q)
+    b = q * L
+    for g in range(1, 8):
+        a, b = _forward_step(f, g, p, q, a, b)
+    for g in range(8, 15):  # two loops, for the compiler unrolls only short ones
+        a, b = _forward_step(f, g, p, q, a, b)
+    E = a / b
+    return (f - 1.0 + p) + q * E, 1.0 - E
+
+
+def _climb(first: int, last: int) -> Callable[[float, float, float, float], Pair]:
+    """Make the kernel that takes X/Y from level 2*first + 1 down to 2*last - 1."""
+
+    @kernel
+    def climb(f: float, p: float, x: float, y: float) -> Pair:
+        for m in range(first, last - 1, -1):
+            k = m + 1.0
+            t = (f + m) * y
+            u = k * x
+            x, y = fma(p, t, u), t + u
+            t = (f + (m - 1.0)) * y
+            u = k * x
+            x, y = fma(p, t, u), t + u
+        return x, y
+
+    return climb
+
+
+def _levels(levels: int) -> Callable[[float, float], Pair]:
+    """Make the kernel (f, p) -> (X, Y) with X1 = X/Y, for f <= 2^60.
+
+    The number of levels is a constant and the loop comes in two halves, so that the
+    compiler unrolls them and vectorises the loop over cells. With the tail X = p, 28
+    levels leave an error below 2^-56 of D for p >= 0.35 or f >= 16, 14 levels for
+    f >= 32, 4 for f >= 1000.
+    """
+    pairs = levels // 2
+    upper = _climb(pairs, pairs // 2 + 1)
+    lower = _climb(pairs // 2, 1)
+
+    @kernel
+    def first_level(f: float, p: float) -> Pair:
+        x, y = upper(f, p, p, 1.0)
+        return lower(f, p, x, y)
+
+    return first_level
+
+
+def _by_levels(levels: int) -> Callable[[float, float], Pair]:
+    """Make the kernel (f, p) -> (D, C) of the continued fraction, for f >= 1."""
+    first_level = _levels(levels)
+
+    @kernel
+    def resolvent_levels(f: float, p: float) -> Pair:
+        # Past 2^60 the term q E is far below an ulp of D; the bound keeps the
+        # denominators, which grow like f^levels, from overflowing.
+        g = min(f, 1152921504606846976.0)
+        x, y = first_level(g, p)
+        E = x / fma(g, y, x)
+        return (f - 1.0 + p) + (1.0 - p) * E, 1.0 - E
+
+    return resolvent_levels
+
+
+resolvent_28 = _by_levels(28)
+resolvent_14 = _by_levels(14)
+resolvent_4 = _by_levels(4)
+_resolvent_48 = _by_levels(48)
+_levels_48 = _levels(48)
+
+
+@kernel
+def resolvent_real(f: float, p: float) -> Pair:
+    """Return (D, C) for any real f in (0, 16), by a ladder of methods."""
+    if p >= P_EXPANSION:
+        if f >= 1.0:
+            return _resolvent_48(f, p)
+        return _resolvent_below_one(f, p)
+    if f <= 0.5:
+        return _resolvent_expansion(f, p)
+    return _resolvent_forward_real(f, p)
+
+
+@kernel
+def _resolvent_below_one(f: float, p: float) -> Pair:
+    """Return (D, C) for f < 1, where f - 1 + p + q E would cancel, from E(f+1).
+
+    r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
+    D = p f (f + w)/(p f + w), C = f w/(p f + w).
+    """
+    x, y = _levels_48(f + 1.0, p)
+    w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
+    share = f / fma(p, f, w)
+    return p * (f + w) * share, w * share
+
+
+# zeta(2), zeta(4), ..., zeta(54): log(pi e/sin(pi e)) = sum zeta(2k) e^(2k)/k.
+_ZETA_EVEN = (
+    1.6449340668482264, 1.0823232337111381, 1.0173430619844492, 1.0040773561979444,
+    1.000994575127818, 1.000246086553308, 1.0000612481350588, 1.0000152822594086,
+    1.000003817293265, 1.0000009539620338, 1.0000002384505027, 1.000000059608189,
+    1.0000000149015549, 1.000000003725334, 1.0000000009313275, 1.000000000232831,
+    1.0000000000582077, 1.000000000014552, 1.000000000003638, 1.0000000000009095,
+    1.0000000000002274, 1.0000000000000568, 1.0000000000000142, 1.0000000000000036,
+    1.0000000000000009, 1.0000000000000002, 1.0,
+)  # fmt: skip
+
+
+@kernel
+def _reflection(e: float) -> float:
+    """Return g(e) = log(pi e/sin(pi e))/e for |e| <= 1/2."""
+    square = e * e
+    total = 0.0
+    for k in range(len(_ZETA_EVEN), 0, -1):
+        total = fma(total, square, _ZETA_EVEN[k - 1] / k)
+    return total * e
+
+
+@kernel
+def _odds_logarithm(p: float, shift: float) -> Pair:
+    """Return log(q/p) - shift in two parts, for p < 0.2."""
+    q = 1.0 - p
+    q_high, q_low = log_parts(q)
+    p_high, p_low = log_parts(p)
+    # 1 - p loses at most 2^-54 of q; its logarithm gets it back.
+    q_low += ((1.0 - q) - p) / q
+    high, low = two_sum(q_high, -p_high)
+    total, rest = two_sum(high, -shift)
+    return total, rest + (low + (q_low - p_low))
+
+
+@kernel
+def rare_limit(f: float, high: float, low: float) -> float:
+    """Return r(f, p) exp(L) for f > 1/2, or r f for f <= 1/2, as p falls to 0.
+
+    L = high + low is -log p; for p < 2^-480 what is left out is below an ulp. The
+    numbers are those of ``_resolvent_forward_real`` and ``_resolvent_expansion``.
+    """
+    if f > 1.5:
+        return 1.0 / (f - 1.0)
+    e = f - 1.0 if f > 0.5 else f
+    W, rest = two_sum(high, -_reflection(e))
+    rest += low
+    exponent = -e * W
+    exponent_low = fma(-e, W, -exponent) - e * rest
+    if f <= 0.5:
+        return exp_parts(exponent, exponent_low)
+    if abs(exponent) > 0.5:
+        return (1.0 - exp_parts(exponent, exponent_low)) / e
+    return W * exprel(-exponent)
+
+
+@kernel
+def _odds_series(v: float, e: float) -> float:
+    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/4, e <= 1/2."""
+    total = 0.0
+    for k in range(28, 0, -1):
+        total = v * (1.0 / (k - e) - total)
+    return total
+
+
+@kernel
+def _resolvent_expansion(f: float, p: float) -> Pair:
+    """Return (D, C) for f <= 1/2, p < 0.2.
+
+    r = p/D = exp(-f W)/f - v (1/(1-f) - v/(2-f) + ...), v = p/q, W = log(1/v) - g(f):
+    the connection formula 15.8.2 of DLMF with pi/sin(pi f) = exp(f g(f))/f.
+    """
+    q = 1.0 - p
+    v = p / q
+    high, low = _odds_logarithm(p, _reflection(f))
+    exponent = -f * high
+    lead = exp_parts(exponent, fma(-f, high, -exponent) - f * low)
+    s = scale(f, p)
+    D = (p * s) * (f / (lead - f * _odds_series(v, f)))
+    return D, (f - D / s) / q
+
+
+@kernel
+def _resolvent_forward_real(f: float, p: float) -> Pair:
+    """Return (D, C) for real f > 1/2, p < 0.2, by contiguity from f0 = 1 + e.
+
+    D(f0) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
+    S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
+    """
+    q = 1.0 - p
+    v = p / q
+    steps = int(f + 0.5) - 1
+    f0 = f - steps
+    e = f0 - 1.0
+    high, low = _odds_logarithm(p, _reflection(e))
+    tail = _odds_series(v, e)
+    exponent = -e * high
+    decay = exp_parts(exponent, fma(-e, high, -exponent) - e * low)
+    if abs(exponent) > 0.5:
+        T = (1.0 - decay) / e + tail
+    else:
+        T = fma(high, exprel(-exponent), low) + tail
+    D = q / T
+    E = (decay - p - e * tail - p * T) / (q * T)
+    if steps == 0:
+        return D * scale(f, p), (f - D) / q
+    g_less_one = D - p * (1.0 - E)  # = e + E, which cancels for e < 0
+    for step in range(steps):
+        E = v * (1.0 - (f0 + step + 1.0) * E) / g_less_one
+        g_less_one = f0 + step + E
+    return (f - 1.0 + p) + q * E, 1.0 - E
+
+
+@kernel
+def _fill(f: Any, p: Any, D: Any, C: Any, ends: Any) -> None:
+    """Evaluate cells that are sorted by region; ``ends`` holds each region's end.
+
+    One loop per region, so that each is free of branches and vectorises.
+    """
+    for i in range(0, ends[ONE]):
+        D[i], C[i] = resolvent_one(p[i])
+    for i in range(ends[ONE], ends[FORWARD]):
+        D[i], C[i] = resolvent_forward(f[i], p[i])
+    for i in range(ends[FORWARD], ends[LEVELS_28]):
+        D[i], C[i] = resolvent_28(f[i], p[i])
+    for i in range(ends[LEVELS_28], ends[LEVELS_14]):
+        D[i], C[i] = resolvent_14(f[i], p[i])
+    for i in range(ends[LEVELS_14], ends[LEVELS_4]):
+        D[i], C[i] = resolvent_4(f[i], p[i])
+    for i in range(ends[LEVELS_4], ends[REAL]):
+        D[i], C[i] = resolvent_real(f[i], p[i])
+    for i in range(ends[REAL], ends[OUTSIDE]):
+        D[i], C[i] = math.nan, math.nan
+
+
+@kernel
+def resolvent_block(f: Any, p: Any, D: Any, C: Any, n: int) -> None:
+    """Fill D and C with the resolvents of n <= BLOCK cells.
+
+    The cells are sorted by region, evaluated and put back; each value is the one
+    that ``resolvent`` returns, bit for bit.
+    """
+    if n == 1:
+        D[0], C[0] = resolvent(f[0], p[0], region(f[0], p[0]))
+        return
+    where = integer_stack()
+    place = integer_stack()
+    ends = integer_stack()
+    f_sorted, p_sorted, D_sorted, C_sorted = stack(), stack(), stack(), stack()
+    for i in range(n):
+        where[i] = region(f[i], p[i])
+    for w in range(REGIONS):
+        count = 0
+        for i in range(n):
+            count += where[i] == w
+        ends[w] = count
+    if ends[where[0]] == n:
+        for w in range(REGIONS):
+            ends[w] = n if w >= where[0] else 0
+        _fill(f, p, D, C, ends)
+        return
+    start = 0
+    for w in range(REGIONS):
+        start += ends[w]
+        ends[w] = start - ends[w]
+    for i in range(n):
+        j = ends[where[i]]
+        ends[where[i]] = j + 1
+        place[i] = j
+        f_sorted[j] = f[i]
+        p_sorted[j] = p[i]
+    _fill(f_sorted, p_sorted, D_sorted, C_sorted, ends)
+    for i in range(n):
+        D[i] = D_sorted[place[i]]
+        C[i] = C_sorted[place[i]]
