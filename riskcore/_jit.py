@@ -133,6 +133,7 @@ class Native:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._types = [part.strip() for part in signature.split(",")]
+        self._address: int | None = None
         self._call: Callable[..., None] | None = None
 
     @property
@@ -142,8 +143,12 @@ class Native:
 
     def address(self) -> int:
         """Return the address of the compiled code, compiling it if need be."""
-        with _lock:
-            return _load(self.identity, lambda: _compile(self.function, self.signature))
+        with _lock:  # once: LLVM must not load again what another thread is running
+            if self._address is None:
+                self._address = _load(
+                    self.identity, lambda: _compile(self.function, self.signature)
+                )
+            return self._address
 
     def __call__(self, *args: Any) -> None:
         """Run the compiled code on arrays (by pointer) and numbers."""
