@@ -259,7 +259,8 @@ def _add_products(
     """
     for start in range(0, n, BLOCK):
         first = start * step
-        for j in range(min(BLOCK, n - start)):
+        left = n - start
+        for j in range(left if left < BLOCK else BLOCK):
             r = risk[start + j]
             product, error = two_product(
                 float(frequency[first + j]), cap if r > cap else r
