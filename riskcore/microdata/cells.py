@@ -1,0 +1,220 @@
+"""Cells: the records that share the values of all key variables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.microdata.columns import CodedColumn, Records, code_keys, weights
+from riskcore.microdata.count import Codes, count
+
+# Columns of a table of cells. SQL ignores case: f and F would be one column.
+RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
+
+MISSING_RULES = ("refuse", "category")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cells:
+    """The cells of a file: combinations of key values that occur in it.
+
+    Cells are in lexicographic order of their key values, first key slowest, missing
+    last; the order of the records does not matter.
+
+    Attributes
+    ----------
+    keys : tuple of hashable
+        Names of the key variables.
+    categories : tuple of ndarray
+        For each key its categories in sorted order; a last one, None, stands for
+        missing if that is a category.
+    codes : tuple of unsigned integer ndarray, each shape (K,)
+        For each key the position of the cell's category in ``categories``.
+    sample_frequency : int64 ndarray, shape (K,)
+        f_k, the number of records in the cell.
+    population_frequency : float64 ndarray, shape (K,)
+        F_k as estimated by the sum of the records' weights, within one unit in the
+        last place.
+    inverse : int32 ndarray, shape (n,)
+        The cell of each record, in the order of the records.
+    weighted : bool
+        Whether there were weights; if not, F_k = f_k.
+    """
+
+    keys: tuple[Hashable, ...]
+    categories: tuple[NDArray[Any], ...]
+    codes: tuple[Codes, ...]
+    sample_frequency: NDArray[np.int64]
+    population_frequency: NDArray[np.float64]
+    inverse: NDArray[np.int32]
+    weighted: bool
+
+    def __len__(self) -> int:
+        """Return the number of cells, K."""
+        return len(self.sample_frequency)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.inverse)
+
+    @property
+    def sampling_fraction(self) -> NDArray[np.float64]:
+        """p_k = f_k / F_k; above 1 where the weights add to less than the records."""
+        return self.sample_frequency / self.population_frequency
+
+    @property
+    def below_sample(self) -> NDArray[np.bool_]:
+        """Mask of the cells with F_k < f_k: no population can have them."""
+        return self.population_frequency < self.sample_frequency
+
+    def to_dict(self) -> dict[Hashable, NDArray[Any]]:
+        """Return one array per column: the keys' values, then the result columns."""
+        values = zip(self.keys, self.categories, self.codes, strict=True)
+        table = {key: labels[codes] for key, labels, codes in values}
+        results = (
+            self.sample_frequency,
+            self.population_frequency,
+            self.sampling_fraction,
+        )
+        return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the cells as a frame, one row per cell.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", ...}
+            Any eager backend of narwhals, if installed.
+
+        Returns
+        -------
+        frame
+            A native frame of the backend, with the columns of ``to_dict``.
+        """
+        import narwhals.stable.v2 as nw
+
+        # As lists, Python objects get the backend's own type and null.
+        columns = {
+            key: values.tolist() if values.dtype == object else values
+            for key, values in self.to_dict().items()
+        }
+        frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
+        return frame.to_native()
+
+    def __repr__(self) -> str:
+        uniques = int(np.count_nonzero(self.sample_frequency == 1))
+        return (
+            f"<Cells: {self.n} records in {len(self)} cells of "
+            f"{' x '.join(map(str, self.keys))}, {uniques} sample unique, "
+            f"{'weighted' if self.weighted else 'no weights'}>"
+        )
+
+
+def tabulate(
+    data: Any,
+    keys: Sequence[Hashable],
+    weight: Hashable | None = None,
+    missing: str = "refuse",
+) -> Cells:
+    """Count the records of each cell and estimate its population frequency.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, or a mapping of column names to arrays.
+    keys : sequence of hashable
+        Names of the key variables.
+    weight : hashable, optional
+        Name of the column of sampling weights. Without it every weight is 1: the file
+        is taken to be the whole population, F_k = f_k and p_k = 1.
+    missing : {"refuse", "category"}
+        What to do with missing values in keys: refuse the file, or take missing as one
+        more category of that key.
+
+    Returns
+    -------
+    Cells
+        The same bits whatever the number of threads; the same cells whatever the
+        order of the records (a sum of weights may then differ in its last bit).
+
+    Raises
+    ------
+    KeyError
+        If a column does not exist.
+    TypeError
+        If ``data`` is lazy or no table, a key's values have no order, or the weights
+        are not real numbers.
+    ValueError
+        If there are no records or no keys, a key is named twice, is the weight or is
+        called like a result column; if weights are missing, infinite or not positive,
+        or their sum overflows; if keys have missing values that are to be refused.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.5]}
+    >>> cells = tabulate(data, ["sex", "age"], weight="w")
+    >>> cells
+    <Cells: 3 records in 2 cells of sex x age, 1 sample unique, weighted>
+    >>> cells.sample_frequency, cells.population_frequency
+    (array([2, 1]), array([25.5, 20. ]))
+    >>> cells.inverse
+    array([0, 1, 0], dtype=int32)
+    """
+    if missing not in MISSING_RULES:
+        rules = " or ".join(map(repr, MISSING_RULES))
+        raise ValueError(f"missing={missing!r} is no rule: use {rules}")
+    records = Records.of(data)
+    _check_names(keys, weight)
+    weight_values = None if weight is None else weights(records, weight)
+    columns = code_keys(records, keys)
+    if missing == "refuse":
+        _refuse_missing(columns, records.n)
+    counts = count(
+        [column.codes for column in columns],
+        [column.levels for column in columns],
+        weight_values,
+    )
+    if not counts.weight_sum.max() < np.inf:
+        raise ValueError(f"weight {weight!r}: the sum over a cell overflows")
+    return Cells(
+        keys=tuple(keys),
+        categories=tuple(map(_categories, columns)),
+        codes=tuple(counts.codes),
+        sample_frequency=counts.frequency,
+        population_frequency=counts.weight_sum,
+        inverse=counts.inverse,
+        weighted=weight is not None,
+    )
+
+
+def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
+    if weight is not None and weight in keys:
+        raise ValueError(f"column {weight!r} is both a key and the weight")
+    taken = [key for key in keys if str(key).lower() in RESULT_COLUMNS]
+    if taken:
+        raise ValueError(
+            f"key {taken[0]!r} is called like a column of the result "
+            f"({', '.join(RESULT_COLUMNS)}): rename it"
+        )
+
+
+def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
+    faults = [f"{c.name!r} in {c.missing}" for c in columns if c.missing]
+    if faults:
+        raise ValueError(
+            f"missing key values: {', '.join(faults)} of {n} records; "
+            "missing='category' takes missing as one more category"
+        )
+
+
+def _categories(column: CodedColumn) -> NDArray[Any]:
+    if not column.missing:
+        return column.labels
+    labels = column.labels.astype(object)
+    return np.append(labels, np.array([None], object))

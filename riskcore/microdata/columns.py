@@ -1,0 +1,524 @@
+"""Columns of a data set as numbers: codes of keys, weights, household ids.
+
+A data set is any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...),
+a narwhals frame, or a mapping of column names to arrays. Missing is what the holder of
+the data calls missing: null, None, NaN, NaT, a masked element.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.microdata.count import THREADED, Codes, mark_levels, rank_levels
+
+Array = NDArray[Any]
+# Labels in sorted order, and the position among them of every value.
+Coded = tuple[Array, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """The columns of a data set, whatever holds them.
+
+    Attributes
+    ----------
+    columns : dict
+        NumPy arrays or narwhals series by column name, each of length ``n``.
+    n : int
+        Number of records.
+
+    Examples
+    --------
+    >>> Records.of({"sex": ["m", "f"], "age": [31, 47]}).n
+    2
+    """
+
+    columns: Mapping[Hashable, Any]
+    n: int
+
+    @classmethod
+    def of(cls, data: Any) -> Records:
+        """Read the columns of ``data``.
+
+        Raises
+        ------
+        TypeError
+            If ``data`` is no eager frame or mapping, or a column is no column.
+        ValueError
+            If the columns differ in length, share a name, or hold no records.
+        """
+        columns = (
+            {name: _as_column(name, values) for name, values in data.items()}
+            if isinstance(data, Mapping)
+            else _frame_columns(data)
+        )
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns differ in length: {lengths}")
+        n = max(lengths.values(), default=0)
+        if n == 0:
+            raise ValueError("the data hold no records")
+        return cls(columns, n)
+
+    def column(self, name: Hashable) -> Any:
+        """Return one column.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name; the message lists close ones.
+        """
+        if name in self.columns:
+            return self.columns[name]
+        close = difflib.get_close_matches(
+            str(name).lower(), [str(known).lower() for known in self.columns]
+        )
+        like = [known for known in self.columns if str(known).lower() in close]
+        raise KeyError(
+            f"no column {name!r}; "
+            + (f"did you mean {_listed(like)}?" if like else "")
+            + ("" if like else f"the columns are {_listed(list(self.columns))}")
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumn:
+    """A column as codes of its categories.
+
+    Attributes
+    ----------
+    name : hashable
+        The column's name.
+    codes : uint8, uint16 or uint32 ndarray, shape (n,)
+        For each record the position of its value in ``labels``; ``len(labels)`` if
+        the value is missing.
+    labels : ndarray
+        The values that occur, in sorted order.
+    missing : int
+        Number of records whose value is missing.
+    """
+
+    name: Hashable
+    codes: Codes
+    labels: Array
+    missing: int
+
+    @property
+    def levels(self) -> int:
+        """Number of categories, missing being one if it occurs."""
+        return len(self.labels) + (self.missing > 0)
+
+
+def code_column(records: Records, name: Hashable) -> CodedColumn:
+    """Code the values of a column by their rank.
+
+    Values of any hashable type that can be ordered will do. Columns of mixed types are
+    ordered by type name first; values that are equal are one category.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    name : hashable
+        The column.
+
+    Returns
+    -------
+    CodedColumn
+        The codes do not depend on the order of the records.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If its values cannot be compared or hashed.
+
+    Examples
+    --------
+    >>> column = code_column(Records.of({"age": [47, 31, None, 47]}), "age")
+    >>> column.codes, list(column.labels), column.missing
+    (array([1, 0, 2, 1], dtype=uint8), [31, 47], 1)
+    """
+    column = records.column(name)
+    code = _code_array if isinstance(column, np.ndarray) else _code_series
+    try:
+        (labels, codes), missing = code(column)
+    except TypeError as error:
+        raise TypeError(f"key {name!r}: {error}") from None
+    levels = len(labels) + (missing is not None)
+    dtype = np.min_scalar_type(max(levels - 1, 0))
+    if missing is None:
+        return CodedColumn(name, codes.astype(dtype, copy=False), labels, 0)
+    all_codes = np.full(records.n, len(labels), dtype)
+    all_codes[~missing] = codes
+    return CodedColumn(name, all_codes, labels, int(missing.sum()))
+
+
+def code_keys(records: Records, keys: Sequence[Hashable]) -> list[CodedColumn]:
+    """Code the key variables of a file.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    keys : sequence of hashable
+        Names of the key variables, at least one.
+
+    Raises
+    ------
+    KeyError
+        If a key is no column.
+    TypeError
+        If ``keys`` is a string, or the values of a key cannot be ordered.
+    ValueError
+        If ``keys`` is empty or names a column twice.
+    """
+    if isinstance(keys, str):
+        raise TypeError(f"keys is a list of column names: write [{keys!r}]")
+    if not keys:
+        raise ValueError("keys is empty: name at least one key variable")
+    twice = [key for i, key in enumerate(keys) if key in keys[:i]]
+    if twice:
+        raise ValueError(f"keys name a column more than once: {_listed(twice)}")
+    for key in keys:
+        records.column(key)
+    if records.n < THREADED:
+        return [code_column(records, key) for key in keys]
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda key: code_column(records, key), keys))
+
+
+def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return the sampling weights: positive, finite doubles.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    name : hashable
+        The column of weights.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If it is not a column of real numbers (text is not read as numbers).
+    ValueError
+        If weights are missing, infinite, zero or negative; the message counts them.
+
+    Examples
+    --------
+    >>> weights(Records.of({"w": [10, 2.5]}), "w")
+    array([10. ,  2.5])
+    """
+    column = records.column(name)
+    read = _real_array if isinstance(column, np.ndarray) else _real_series
+    try:
+        weight = np.ascontiguousarray(read(column))
+    except TypeError as error:
+        raise TypeError(f"weight {name!r}: {error}, not real numbers") from None
+    if not (weight.min() > 0 and weight.max() < np.inf):
+        faults = {
+            "missing": int(np.isnan(weight).sum()),
+            "infinite": int(np.isinf(weight).sum()),
+            "zero or negative": int(((weight <= 0) & np.isfinite(weight)).sum()),
+        }
+        counted = ", ".join(f"{k} {fault}" for fault, k in faults.items() if k)
+        raise ValueError(
+            f"weight {name!r}: {counted} in {records.n} records; "
+            "a weight is positive and finite"
+        )
+    return weight
+
+
+def household_codes(records: Records, name: Hashable) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each record's household.
+
+    Parameters
+    ----------
+    records : Records
+        The data; the members of a household need not be neighbours.
+    name : hashable
+        The column of household ids, of any type.
+
+    Returns
+    -------
+    household : int64 ndarray, shape (n,)
+        Number of each record's household, from 0, in the order of their ids.
+    households : int
+        How many there are.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    ValueError
+        If ids are missing.
+
+    Examples
+    --------
+    >>> household_codes(Records.of({"hh": [70, 12, 70]}), "hh")
+    (array([1, 0, 1]), 2)
+    """
+    column = code_column(records, name)
+    if column.missing:
+        raise ValueError(
+            f"household {name!r}: missing in {column.missing} of {records.n} records"
+        )
+    return column.codes.astype(np.int64), len(column.labels)
+
+
+def _listed(names: Sequence[Hashable]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _frame_columns(data: Any) -> dict[Hashable, Any]:
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(f"columns share a name: {error}") from None
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("the data are a lazy frame: collect it first")
+    if not isinstance(frame, nw.DataFrame):
+        raise TypeError(
+            "data is a frame (pandas, polars, pyarrow, ...) or a mapping of column "
+            f"names to arrays, not {type(data).__name__}"
+        )
+    return {name: frame.get_column(name) for name in frame.columns}
+
+
+def _as_column(name: Hashable, values: Any) -> Any:
+    """Return a NumPy array or narwhals series for an entry of a mapping."""
+    if isinstance(values, (list, tuple, range)):
+        # Not np.array: it turns [1, "a"] into text and cuts trailing NULs off.
+        return np.fromiter(values, object, len(values))
+    if not isinstance(values, np.ndarray):
+        import narwhals.stable.v2 as nw
+
+        values = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(values, nw.Series):
+            return values
+        if not hasattr(values, "__array__"):
+            raise TypeError(f"column {name!r} is a {type(values).__name__}: no column")
+        values = np.asarray(values)
+    if values.ndim != 1:
+        raise TypeError(f"column {name!r} has {values.ndim} dimensions")
+    return values
+
+
+def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code an array; also return which elements are missing, None if none is."""
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else 0
+    values = np.ma.getdata(values)
+    kind = values.dtype.kind
+    if kind in "OUST":
+        return _code_objects(values.tolist(), masked)
+    if kind not in _CODERS:
+        raise TypeError(f"values of type {values.dtype} cannot be ordered")
+    # NaN and NaT differ from themselves.
+    unequal = values != values if kind in "fmM" else False
+    missing = np.broadcast_to(masked | unequal, values.shape)
+    if not missing.any():
+        return _CODERS[kind](values), None
+    return _CODERS[kind](values[~missing]), missing
+
+
+def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code a narwhals series; also return which elements are missing."""
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return _code_text(series)
+    if dtype.is_float():
+        return _code_array(series.to_numpy())
+    plain = dtype in (nw.Boolean, nw.Date, nw.Duration) or (
+        dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
+    )
+    zoned = dtype == nw.Datetime and dtype.time_zone is not None
+    if not plain and (zoned or dtype != nw.Datetime):
+        return _code_objects(series.to_list(), False)
+    if series.null_count() == 0:
+        return _code_array(series.to_numpy())
+    coded, _ = _code_array(series.drop_nulls().to_numpy())
+    return coded, series.is_null().to_numpy().astype(bool)
+
+
+def _code_text(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code text or categories through the frame's own dictionary."""
+    implementation = series.implementation
+    if implementation.is_pandas_like():
+        codes, labels = series.to_pandas().factorize()
+        return _code_dictionary(codes, list(labels))
+    if implementation.is_polars():
+        import polars
+
+        native = series.to_native()
+        labels = native.unique().drop_nulls().cast(polars.String).to_list()
+        codes = native.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
+        return _code_dictionary(codes.fill_null(-1).to_numpy(), labels)
+    if implementation.is_pyarrow():
+        native = series.to_native().dictionary_encode().unify_dictionaries()
+        native = native.combine_chunks()
+        codes = native.indices.fill_null(-1).to_numpy()
+        return _code_dictionary(codes, native.dictionary.to_pylist())
+    return _code_objects(series.to_list(), False)
+
+
+def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
+    """Code any hashable values."""
+    # By type too: 1, 1.0 and True share a hash, and which one came first must not show.
+    seen: dict[tuple[type, Any], int] = {}
+    codes = np.fromiter(
+        (seen.setdefault((type(value), value), len(seen)) for value in values),
+        np.int64,
+        len(values),
+    )
+    return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
+
+
+def _code_dictionary(
+    codes: NDArray[np.integer[Any]], labels: list[Any]
+) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code values given as positions in a list, -1 for missing."""
+    used = np.zeros(len(labels) + 1, bool)
+    used[codes] = True
+    observed = np.flatnonzero(used[:-1])
+    rank = np.full(len(labels) + 1, -1, np.int32)
+    rank[observed], ordered = _rank_labels([labels[i] for i in observed])
+    ranks = rank[codes]
+    missing = ranks < 0
+    if not missing.any():
+        return (ordered, ranks), None
+    return (ordered, ranks[~missing]), missing
+
+
+def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
+    """Rank labels by type name, then value; -1 for missing. Return them in order too.
+
+    Labels that are equal share a rank.
+    """
+    present = [i for i, label in enumerate(labels) if not _is_missing(label)]
+    present.sort(key=lambda i: (type(labels[i]).__name__, labels[i]))
+    ranks = np.full(len(labels), -1, np.int32)
+    position: dict[Any, int] = {}
+    for i in present:
+        ranks[i] = position.setdefault(labels[i], len(position))
+    return ranks, np.fromiter(position, object, len(position))
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN, NaT
+    except TypeError:
+        return True  # pandas.NA has no truth value
+
+
+def _code_integers(values: Array) -> Coded:
+    """Code integers through a table of their range, or by sorting if it is wide."""
+    if len(values) == 0:
+        return values, values.astype(np.uint8)
+    low, high = int(values.min()), int(values.max())
+    span = high - low + 1
+    if span > max(4 * len(values), 1 << 16):
+        labels, codes = np.unique(values, return_inverse=True)
+        return labels, codes
+    size = values.dtype.itemsize
+    unsigned = np.dtype(f"u{size}")
+    bits = np.ascontiguousarray(values, values.dtype.newbyteorder("=")).view(unsigned)
+    # Differences modulo 2**bits: right for negative numbers as well.
+    origin = unsigned.type(low % (1 << 8 * size))
+    seen = np.zeros(span, np.uint8)
+    mark_levels(bits.ctypes.data, size, int(origin), len(bits), seen)
+    levels = np.flatnonzero(seen)
+    labels = levels.astype(values.dtype) + values.dtype.type(low)
+    if len(levels) < span:
+        codes = np.empty(len(bits), np.uint32)
+        rank = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
+        rank_levels(bits.ctypes.data, size, int(origin), len(bits), rank, codes)
+        return labels, codes
+    return labels, bits if low == 0 else bits - origin
+
+
+def _code_booleans(values: Array) -> Coded:
+    labels, codes = _code_integers(values.view(np.uint8))
+    return labels.astype(bool), codes
+
+
+def _code_times(values: Array) -> Coded:
+    labels, codes = _code_integers(values.view(np.int64))
+    return labels.view(values.dtype), codes
+
+
+def _code_floats(values: Array) -> Coded:
+    """Code floats, integral ones (integers once stored beside missing) as integers."""
+    if len(values) and np.abs(values).max() < 2.0**53:
+        integers = values.astype(np.int64)
+        if np.array_equal(integers, values):
+            labels, codes = _code_integers(integers)
+            return labels.astype(values.dtype), codes
+    labels, codes = np.unique(values, return_inverse=True)
+    return labels, codes
+
+
+_CODERS: dict[str, Callable[[Array], Coded]] = {
+    "b": _code_booleans,
+    "i": _code_integers,
+    "u": _code_integers,
+    "f": _code_floats,
+    "m": _code_times,
+    "M": _code_times,
+}
+
+
+def _real_array(values: Array) -> NDArray[np.float64]:
+    """Convert an array of real numbers; missing becomes NaN."""
+    kind = values.dtype.kind
+    if kind in "iuf":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    if kind != "O":
+        raise TypeError(f"values of type {values.dtype}")
+    masked = np.ma.getmaskarray(values)
+    return np.fromiter(
+        (
+            np.nan if hidden or _is_missing(value) else _real(value)
+            for value, hidden in zip(values.tolist(), masked, strict=True)
+        ),
+        np.float64,
+        len(values),
+    )
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+        raise TypeError(f"a value of type {type(value).__name__}")
+    return float(value)
+
+
+def _real_series(series: Any) -> NDArray[np.float64]:
+    """Convert a narwhals series of real numbers; missing becomes NaN."""
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric():
+        return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+    if dtype in (nw.Object, nw.Unknown):
+        return _real_array(np.fromiter(series.to_list(), object, len(series)))
+    raise TypeError(f"values of type {dtype}")
