@@ -1,0 +1,536 @@
+"""Files of microdata, by suffix: CSV, Parquet and mu-Argus in, CSV and Parquet out.
+
+``read`` takes only the columns asked for and leaves codes as they are written: "01"
+stays "01". ``write`` leaves a whole file or none.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import importlib
+import io
+import itertools
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from riskcore.microdata import argus
+
+_TEXT = (".csv", ".tsv", ".txt")
+_PARQUET = (".parquet", ".pq")
+_ARGUS = (".asc", ".dat")
+_DELIMITERS = ",;\t|"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of its columns before any record is read.
+
+    Attributes
+    ----------
+    names : tuple of str
+    weight, household_id : str or None
+        The columns that mu-Argus metadata declare as such.
+    """
+
+    names: tuple[str, ...]
+    weight: str | None = None
+    household_id: str | None = None
+
+
+def read(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    metadata: argus.Metadata | str | Path | None = None,
+    na_values: Sequence[str] = ("",),
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Any:
+    """Read the columns of a file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
+        ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet; ``.asc``,
+        ``.dat`` and any other file but CSV and Parquet with an ``.rda`` of the same
+        name beside it is mu-Argus.
+    columns : sequence of str, optional
+        Columns to read, in this order; by default all.
+    numeric : iterable of str, optional
+        Columns whose text is to be read as float64.
+    metadata : Metadata, str or pathlib.Path, optional
+        mu-Argus metadata; given, the file is mu-Argus whatever its suffix.
+    na_values : sequence of str, optional
+        Unquoted CSV fields that are missing; by default the empty field. A quoted
+        field never is: ``""`` is empty text.
+    encoding : str, optional
+        Of CSV files; a byte order mark is skipped.
+    delimiter : str, optional
+        Of CSV files. By default the tab for ``.tsv``, else whichever of comma,
+        semicolon, tab and bar stands most often in the first line outside quotes.
+
+    Returns
+    -------
+    pyarrow.Table or dict of str to numpy.ndarray
+        A dict for mu-Argus (see `riskcore.microdata.argus.read_data`), else a table:
+        from CSV all text but for ``numeric``, from Parquet as stored.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed; mu-Argus files do not need it.
+    OSError
+        If the file is absent, a directory or may not be read.
+    KeyError
+        If there is no such column; close names are given.
+    ValueError
+        For an unknown suffix, an empty file, a name given twice, a row with a wrong
+        number of fields, an open quote, text in another encoding (with the byte
+        offset), or text in a ``numeric`` column that is no number.
+    """
+    path = Path(path)
+    kind = _kind(path, metadata)
+    if kind == "argus":
+        return argus.read_data(path, metadata, columns, numeric=numeric)
+    source = _Parquet(path) if kind == "parquet" else _Csv(path, encoding, delimiter)
+    names = source.names()
+    columns = list(names if columns is None else dict.fromkeys(columns))
+    numeric = set(numeric)
+    lacking = [name for name in (*columns, *sorted(numeric)) if name not in names]
+    if lacking:
+        raise argus.no_such_column(path, lacking, names)
+    if isinstance(source, _Csv):
+        table = source.read(columns, na_values)
+    else:
+        table = source.read(columns)
+    for position, name in enumerate(columns):
+        if name in numeric:
+            numbers = _numbers(path, name, table.column(position))
+            table = table.set_column(position, name, numbers)
+    return table
+
+
+def columns_of(
+    path: str | Path,
+    *,
+    metadata: argus.Metadata | str | Path | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Header:
+    """Return the names of a file's columns without reading its records.
+
+    Parameters
+    ----------
+    path, metadata, encoding, delimiter
+        As in `read`.
+
+    Returns
+    -------
+    Header
+
+    Raises
+    ------
+    ImportError, OSError, ValueError
+        As in `read`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write(Path(folder) / "survey.csv", {"sex": ["1", "2"]})
+    ...     columns_of(path).names
+    ('sex',)
+    """
+    path = Path(path)
+    kind = _kind(path, metadata)
+    if kind == "parquet":
+        return Header(_Parquet(path).names())
+    if kind == "csv":
+        return Header(_Csv(path, encoding, delimiter).names())
+    metadata = argus.metadata_of(path, metadata)
+    return Header(metadata.names, metadata.weight, metadata.household_id)
+
+
+def write(
+    path: str | Path, columns: Mapping[str, Any], *, overwrite: bool = False
+) -> Path:
+    """Write columns to a CSV or Parquet file.
+
+    The file appears whole or not at all. Floats are written so that they read back to
+    the last bit. In CSV, text is quoted and a missing value (None, masked, nan) is an
+    empty field, as `read` expects.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
+        ``.parquet`` or ``.pq``.
+    columns : mapping of str to array
+        Arrays of NumPy, pandas, polars or Arrow or lists, of equal length.
+    overwrite : bool, optional
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    FileExistsError
+        If the file exists and ``overwrite`` is not set.
+    OSError
+        If the file cannot be written.
+    ValueError
+        For an unknown suffix, no columns, or columns of different length.
+    TypeError
+        If a column has no type that a file can hold.
+    """
+    path = Path(path)
+    suffix, gzipped = _suffix(path)
+    if suffix not in (".csv", ".tsv", *_PARQUET) or (gzipped and suffix in _PARQUET):
+        raise ValueError(f"{path}: can write .csv, .tsv, .csv.gz and .parquet only")
+    _refuse_existing(path, overwrite)
+    table = _table(columns, plain=suffix not in _PARQUET)
+    with _replacing(path, overwrite) as file:
+        if suffix in _PARQUET:
+            _pyarrow("parquet").write_table(table, file)
+        else:
+            _write_csv(table, file, "\t" if suffix == ".tsv" else ",", gzipped)
+    return path
+
+
+def write_text(path: str | Path, text: str, *, overwrite: bool = False) -> Path:
+    """Write a UTF-8 text file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+    text : str
+        Written as it is, line ends included.
+    overwrite : bool, optional
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and ``overwrite`` is not set.
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    content = text.encode()
+    _refuse_existing(path, overwrite)
+    with _replacing(path, overwrite) as file:
+        file.write(content)
+    return path
+
+
+def _suffix(path: Path) -> tuple[str, bool]:
+    """Return the suffix in lower case, and whether ``.gz`` follows it."""
+    gzipped = path.suffix.lower() == ".gz"
+    return (path.with_suffix("") if gzipped else path).suffix.lower(), gzipped
+
+
+def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> str:
+    """Return "csv", "parquet" or "argus"; refuse what cannot be opened."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: a directory, not a file")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    with path.open("rb"):
+        pass  # a permission error names the file
+    suffix, gzipped = _suffix(path)
+    if metadata is not None:
+        return "argus"
+    if suffix in _PARQUET and not gzipped:
+        return "parquet"
+    # Not beside CSV: R's own data files are called .rda too.
+    if suffix in (".csv", ".tsv"):
+        return "csv"
+    if suffix != ".rda" and (suffix in _ARGUS or argus.metadata_beside(path)):
+        return "argus"
+    if suffix in _TEXT:
+        return "csv"
+    known = ", ".join((*_TEXT, *_PARQUET, *_ARGUS))
+    raise ValueError(f"{path}: unknown kind of file; known are {known}")
+
+
+def _pyarrow(module: str = "") -> Any:
+    try:
+        return importlib.import_module(f"pyarrow.{module}".rstrip("."))
+    except ImportError:
+        raise ImportError(
+            'CSV and Parquet files need pyarrow: pip install "riskcore[files]"'
+        ) from None
+
+
+class _Parquet:
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        parquet = _pyarrow("parquet")
+        try:
+            self.file = parquet.ParquetFile(path)
+        except _pyarrow().ArrowInvalid as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    def names(self) -> tuple[str, ...]:
+        return _distinct(self.path, self.file.schema_arrow.names)
+
+    def read(self, columns: list[str]) -> Any:
+        return self.file.read(columns=columns).select(columns)
+
+
+class _Csv:
+    """A text file with a header line."""
+
+    def __init__(self, path: Path, encoding: str, delimiter: str | None) -> None:
+        self.path = path
+        self.utf8 = codecs.lookup(encoding).name == "utf-8"
+        self.encoding = encoding
+        try:
+            with self.open_text() as file:
+                line = file.readline()
+        except (EOFError, gzip.BadGzipFile):
+            raise ValueError(f"{path}: not a gzip file, or cut off") from None
+        if not line:
+            raise ValueError(f"{path}: the file is empty")
+        if not line.strip():
+            raise ValueError(f"{path}: the first line must name the columns, is empty")
+        self.delimiter = delimiter or _sniff(path, line)
+
+    def open(self) -> IO[bytes]:
+        opener: Any = gzip.open if _suffix(self.path)[1] else open
+        file: IO[bytes] = opener(self.path, "rb")
+        return file
+
+    def open_text(self) -> IO[str]:
+        encoding = "utf-8-sig" if self.utf8 else self.encoding
+        return io.TextIOWrapper(
+            self.open(), encoding, errors="surrogateescape", newline=""
+        )
+
+    def names(self) -> tuple[str, ...]:
+        with self.open_text() as file:
+            names = next(csv.reader(file, delimiter=self.delimiter))
+        if any("\udc80" <= letter <= "\udcff" for letter in "".join(names)):
+            self.refuse_encoding()
+        return _distinct(self.path, names)
+
+    def read(self, columns: list[str], na_values: Sequence[str]) -> Any:
+        pyarrow, pyarrow_csv = _pyarrow(), _pyarrow("csv")
+        count = len(self.names())
+        try:
+            with self.open() as file:
+                table = pyarrow_csv.read_csv(
+                    file,
+                    pyarrow_csv.ReadOptions(
+                        encoding="utf8" if self.utf8 else self.encoding
+                    ),
+                    pyarrow_csv.ParseOptions(
+                        delimiter=self.delimiter,
+                        newlines_in_values=True,
+                        # An empty line is a record only where it can be one.
+                        ignore_empty_lines=count > 1,
+                    ),
+                    pyarrow_csv.ConvertOptions(
+                        include_columns=columns,
+                        column_types=dict.fromkeys(columns, pyarrow.string()),
+                        null_values=list(na_values),
+                        strings_can_be_null=True,
+                        quoted_strings_can_be_null=False,
+                    ),
+                )
+        except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
+            self.refuse_encoding()
+            self.refuse_rows(count)
+            raise ValueError(f"{self.path}: {error}") from None
+        if self.odd_quotes():
+            self.refuse_rows(count)
+        return table
+
+    def refuse_encoding(self) -> None:
+        """Raise with the place of the first byte that cannot be decoded, if any."""
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        offset = 0
+        with self.open() as file:
+            for chunk in itertools.chain(_chunks(file), [b""]):
+                pending = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(chunk, final=not chunk)
+                except UnicodeDecodeError as error:
+                    place = offset - pending + error.start
+                    raise ValueError(
+                        f"{self.path}: not {self.encoding} at byte offset {place}; "
+                        'give another, for example encoding="cp1252"'
+                    ) from None
+                offset += len(chunk)
+
+    def refuse_rows(self, count: int) -> None:
+        """Raise if rows have a wrong number of fields or a quote is never closed."""
+        wrong, first, line = 0, "", 1
+        with self.open_text() as file:
+            rows = csv.reader(file, delimiter=self.delimiter, strict=True)
+            try:
+                for number, row in enumerate(rows):
+                    if row and len(row) != count:
+                        first = first or f"row {number}, line {line}, has {len(row)}"
+                        wrong += 1
+                    line = rows.line_num + 1
+            except csv.Error as error:
+                if "end of data" in str(error):
+                    raise ValueError(
+                        f"{self.path}: the quote opened in line {line} is not closed"
+                    ) from None
+        if wrong:
+            raise ValueError(
+                f"{self.path}: {wrong} rows do not have {count} fields as the header; "
+                f"first {first}"
+            )
+
+    def odd_quotes(self) -> bool:
+        """Whether a quote may be open at the end, of which Arrow says nothing."""
+        with self.open() as file:
+            return sum(chunk.count(b'"') for chunk in _chunks(file)) % 2 == 1
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(1 << 20), b"")
+
+
+def _sniff(path: Path, line: str) -> str:
+    """Return the delimiter of a CSV file with this first line."""
+    if _suffix(path)[0] == ".tsv":
+        return "\t"
+    outside = "".join(line.split('"')[::2])
+    return max(_DELIMITERS, key=outside.count)
+
+
+def _distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path}: column names given twice: {', '.join(twice)}")
+    return tuple(names)
+
+
+def _numbers(path: Path, name: str, column: Any) -> Any:
+    """Return text as float64; other types as they are."""
+    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (
+        pyarrow.types.is_string(column.type)
+        or pyarrow.types.is_large_string(column.type)
+    ):
+        return column
+    text = compute.utf8_trim_whitespace(column)
+    try:
+        numbers = text.cast(pyarrow.float64())
+        wrong = compute.invert(compute.is_finite(numbers))
+    except pyarrow.ArrowInvalid:
+        wrong = compute.invert(compute.match_substring_regex(text, _NUMBER))
+    count = compute.sum(wrong).as_py()
+    if count:
+        first = compute.index(wrong, True).as_py()
+        raise ValueError(
+            f"{path}: {name} is not a number in {count} records, "
+            f"first in record {first + 1}: {column[first].as_py()!r}"
+        )
+    return numbers
+
+
+def _table(columns: Mapping[str, Any], *, plain: bool) -> Any:
+    """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    if not columns:
+        raise ValueError("no columns to write")
+    arrays = {str(name): _array(name, values) for name, values in columns.items()}
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(arrays) < len(columns):
+        raise ValueError("two columns have the same name")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns of different length: {lengths}")
+    if plain:
+        arrays = {name: _plain(name, values) for name, values in arrays.items()}
+    return _pyarrow().table(arrays)
+
+
+def _array(name: str, values: Any) -> Any:
+    """Make an Arrow array of any kind of column."""
+    pyarrow = _pyarrow()
+    try:
+        if hasattr(values, "__arrow_c_stream__"):
+            return pyarrow.chunked_array(values)
+        mask = getattr(values, "mask", None)
+        if mask is not None and hasattr(values, "filled"):
+            import numpy as np
+
+            return pyarrow.array(values.data, mask=np.ma.getmaskarray(values))
+        return pyarrow.array(values)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        raise TypeError(f"column {name!r} cannot be written: {error}") from None
+
+
+def _plain(name: str, values: Any) -> Any:
+    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pyarrow.types.is_nested(values.type):
+        raise TypeError(f"column {name!r} of {values.type} cannot be written as CSV")
+    if pyarrow.types.is_floating(values.type):
+        null = pyarrow.scalar(None, values.type)
+        return compute.if_else(compute.is_nan(values), null, values)
+    return values
+
+
+def _write_csv(table: Any, file: IO[bytes], delimiter: str, gzipped: bool) -> None:
+    pyarrow, pyarrow_csv = _pyarrow(), _pyarrow("csv")
+    options = pyarrow_csv.WriteOptions(delimiter=delimiter)
+    if not gzipped:
+        pyarrow_csv.write_csv(table, file, options)
+        return
+    with pyarrow.CompressedOutputStream(file, "gzip") as packed:
+        pyarrow_csv.write_csv(table, packed, options)
+
+
+def _refuse_existing(path: Path, overwrite: bool) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: a directory, not a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: no such directory")
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path}: exists; overwriting was not asked for")
+
+
+@contextmanager
+def _replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Open a temporary file that takes the place of ``path`` once it is complete."""
+    target = Path(os.path.realpath(path))  # of a link, replace what it points to
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _refuse_existing(path, overwrite)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
