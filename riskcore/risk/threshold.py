@@ -168,11 +168,9 @@ class RiskDistribution:
         last = len(self.risk) - 1
         target = Fraction(rate) * self.n
         k = bisect_left(range(last), target, key=self._capped_sum_at)
-        exact = target - self._sum_below(k)
-        # Rounding must not carry the threshold out of its interval of g.
-        lowest = float(self.risk[k - 1]) if k else 0.0
-        nearest = float(exact / self._records_from(k))
-        return min(max(nearest, lowest), float(self.risk[k]))
+        exact = (target - self._sum_below(k)) / self._records_from(k)
+        # A rate between the exact xi and the rounded one reaches beyond max_risk.
+        return min(float(exact), float(self.risk[k]))
 
     def observed_threshold_for_rate(self, rate: float) -> float:
         """Return the largest observed risk t with g(t) < rate.

@@ -64,6 +64,13 @@ def test_a_sum_with_bits_far_apart_keeps_every_term():
     assert expected_reidentifications(risk) == math.fsum(risk)
 
 
+def test_a_tie_below_the_last_bit_of_two_doubles():
+    risk = np.zeros(1025)
+    # All three go to one partial sum.
+    risk[[0, 512, 1024]] = 1.0, 2.0**-53, 2.0**-110
+    assert expected_reidentifications(risk) == 1.0 + 2.0**-52
+
+
 @pytest.mark.parametrize("n", [1, 511, 512, 513, 100_003])
 def test_order_does_not_change_a_bit(n):
     rng = np.random.default_rng(n)

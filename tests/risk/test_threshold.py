@@ -165,6 +165,14 @@ def test_the_ends():
     assert repr(file) == "<RiskDistribution of 8 records: rate 0.171875, max risk 0.5>"
 
 
+def test_a_rate_between_the_exact_and_the_rounded_one():
+    file = RiskDistribution([0.5, 0.23], [1, 18])
+    rate = math.nextafter(file.reidentification_rate, 0.0)
+    exact = exact_capped_sum([0.5] + [0.23] * 18, 1.0)
+    assert Fraction(rate) * file.n > exact
+    assert file.threshold_for_rate(rate) == file.max_risk
+
+
 def test_four_risks_with_a_rate_below_the_smallest():
     # Where the search among observed risks fails, the continuous one does not.
     file = RiskDistribution([0.1, 0.2, 0.3, 0.4])
