@@ -92,7 +92,7 @@ def count(
     Raises
     ------
     ValueError
-        If there are 2**31 records or more.
+        If there are 2**31 records or more, or a code is out of range.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def count(
     n = len(codes[0])
     if n >= 1 << 31:
         raise ValueError(f"{n} records: at most 2**31 - 1 can be counted at once")
+    if any(int(c.max()) >= k for c, k in zip(codes, cardinalities, strict=True)):
+        raise ValueError("a code is not below the cardinality of its key")
     if threads is None:
         threads = min(2, os.cpu_count() or 1)
     if n < THREADED:
