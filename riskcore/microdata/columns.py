@@ -323,8 +323,9 @@ def _as_column(name: Hashable, values: Any) -> Any:
 
 def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code an array; also return which elements are missing, None if none is."""
-    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else 0
-    values = np.ma.getdata(values)
+    masked: Any = False
+    if isinstance(values, np.ma.MaskedArray):
+        masked, values = np.ma.getmaskarray(values), values.data
     kind = values.dtype.kind
     if kind in "OUST":
         return _code_objects(values.tolist(), masked)

@@ -1,0 +1,372 @@
+import datetime as dt
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riskcore.microdata.columns import (
+    Records,
+    code_column,
+    code_keys,
+    household_codes,
+    weights,
+)
+
+
+def coded(values, name="x"):
+    return code_column(Records.of({name: values}), name)
+
+
+def decoded(column):
+    labels = [*column.labels.tolist(), None]
+    return [labels[code] for code in column.codes]
+
+
+def assert_coded(values, expected=None):
+    """The codes stand for the values, and only values that occur have labels."""
+    column = coded(values)
+    expected = list(values) if expected is None else expected
+    assert decoded(column) == expected
+    present = {value for value in expected if value is not None}
+    assert set(column.labels.tolist()) == present
+    assert len(column.labels) == len(present)
+    assert column.missing == expected.count(None)
+    assert column.levels == len(present) + (None in expected)
+    assert column.codes.dtype == np.min_scalar_type(max(column.levels - 1, 0))
+    if len({type(value) for value in present}) == 1:
+        assert column.labels.tolist() == sorted(present)
+    return column
+
+
+INTEGERS = st.one_of(
+    st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1), st.just(2**63 - 1)
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | INTEGERS, min_size=1, max_size=30))
+def test_integers_of_every_holder(values):
+    for held in (
+        values,
+        pd.Series(values, dtype="Int64"),
+        pl.Series(values, dtype=pl.Int64),
+    ):
+        assert_coded(held, values)
+    assert_coded(pa.chunked_array([values[:1], values[1:]], pa.int64()), values)
+    present = [value for value in values if value is not None]
+    if present:
+        assert_coded(np.array(present), present)
+        masked = np.ma.array([v or 0 for v in values], mask=[v is None for v in values])
+        assert_coded(masked, values)
+
+
+@settings(deadline=None)
+@given(st.sampled_from("bBhHiIlLqQ"), st.data(), st.integers(1, 30))
+def test_integers_of_every_width(code, data, n):
+    info = np.iinfo(code)
+    values = data.draw(
+        st.lists(st.integers(int(info.min), int(info.max)), min_size=n, max_size=n)
+    )
+    assert_coded(np.array(values, code), values)
+    near = [info.max - value % 3 for value in values]
+    assert_coded(np.array(near, code), near)
+    assert_coded(np.array(near, np.dtype(code).newbyteorder()), near)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=3) | st.sampled_from(
+    ["", "\0", "a\0", "a", "é", "z", "Ω", "1", "10", "9"]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | TEXT, min_size=1, max_size=20))
+def test_text_of_every_holder(values):
+    holders = [
+        values,
+        pd.Series(values, dtype="str"),
+        pd.Series(values, dtype=object),
+        pd.Series(values, dtype="string[python]"),
+        pd.Series(pd.Categorical(values)),
+        pl.Series(values, dtype=pl.String),
+        pl.Series(values, dtype=pl.Categorical),
+        pa.chunked_array([values[:1], values[1:]], pa.string()),
+        pa.chunked_array(
+            [
+                pa.array(part, pa.string()).dictionary_encode()
+                for part in (values[:1], values[1:])
+            ],
+            pa.dictionary(pa.int32(), pa.string()),
+        ),
+        np.array(values, object),
+    ]
+    for held in holders:
+        assert_coded(held, values)
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | st.floats(allow_nan=False), min_size=1, max_size=20))
+def test_floats_of_every_holder(values):
+    holders = [
+        values,
+        np.array(values, float),
+        pd.Series(values, dtype="Float64"),
+        pd.Series(values, dtype=float),
+        pl.Series(values, dtype=pl.Float64),
+        pa.chunked_array([values], pa.float64()),
+    ]
+    for held in holders:
+        assert_coded(held, values)
+
+
+def test_nan_beside_null_is_missing():
+    column = coded(pl.Series([1.0, float("nan"), None, 2.0]))
+    assert decoded(column) == [1.0, None, None, 2.0]
+
+
+def test_integers_that_became_floats():
+    column = coded(np.array([3.0, np.nan, -1.0, 3.0]))
+    assert column.labels.tolist() == [-1.0, 3.0]
+    assert column.labels.dtype == np.float64
+
+
+def test_dates_and_times():
+    days = [dt.date(2021, 5, 3), None, dt.date(1969, 1, 1), dt.date(2021, 5, 3)]
+    zoned = [day and dt.datetime(day.year, 1, 1, tzinfo=dt.UTC) for day in days]
+    for values in (days, zoned):
+        for held in (values, pl.Series(values), pa.chunked_array([values])):
+            assert_coded(held, values)
+        assert coded(pd.Series(pd.to_datetime(values))).codes.tolist() == [1, 2, 0, 1]
+    nat = np.array(["2021-05-03", "NaT", "1969-01-01"], "M8[D]")
+    assert_coded(nat, days[:3])
+    assert coded(np.array([5, -2, "NaT"], "m8[s]")).labels.dtype == "m8[s]"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False, True],
+        [False, False],
+        [True, None],
+        [Decimal("1.5"), Decimal("-2"), None],
+        [b"a", b"a\0", b""],
+        [(1, 2), (0, 5), (1, 2)],
+        [None, None],
+    ],
+)
+def test_other_types(values):
+    assert_coded(values)
+
+
+def test_other_series():
+    for values in ([True, None, False], [None, None], [Decimal("1.5"), None]):
+        assert_coded(pl.Series(values), values)
+        assert_coded(pa.chunked_array([values]), values)
+    assert_coded(pd.Series([True, None, False], dtype="boolean"), [True, None, False])
+    assert_coded(np.array([True, False]), [True, False])
+    assert_coded(pl.Series([3, -(2**100)], dtype=pl.Int128), [3, -(2**100)])
+
+
+def test_enumerations_show_observed_levels_only():
+    enum = pl.Enum(["z", "b", "a"])
+    assert_coded(pl.Series(["b", "a", None], dtype=enum), ["b", "a", None])
+    category = pd.Categorical(
+        ["b", "a", None], categories=["z", "b", "a"], ordered=True
+    )
+    assert_coded(pd.Series(category), ["b", "a", None])
+    assert_coded(pd.Series(pd.Categorical([7, 3, None])), [7, 3, None])
+
+
+def test_mixed_types_are_ordered_by_type_then_value():
+    column = coded([3, "b", 2.5, None, "a", 1])
+    assert column.labels.tolist() == [2.5, 1, 3, "a", "b"]
+    assert coded(pd.Series([3, "b", 2.5, pd.NA, "a", 1])).codes.tolist() == (
+        column.codes.tolist()
+    )
+
+
+def test_equal_values_of_two_types_are_one_category_in_any_order():
+    for values in ([1, 1.0, True, 2], [True, 1.0, 1, 2], [1.0, True, 1, 2]):
+        column = coded(values)
+        assert column.codes.tolist() == [0, 0, 0, 1]
+        assert repr(column.labels.tolist()) == "[True, 2]"
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, Decimal("nan")])
+def test_every_missing_of_an_object_column(missing):
+    column = coded(np.array(["a", missing, "b"], object))
+    assert decoded(column) == ["a", None, "b"]
+
+
+def test_many_levels_need_wider_codes():
+    for levels, dtype in ((256, np.uint8), (257, np.uint16), (65_537, np.uint32)):
+        values = np.arange(levels) * 1_000_003
+        column = coded(values)
+        assert column.codes.dtype == dtype
+        assert (column.labels[column.codes] == values).all()
+
+
+def test_contiguous_small_integers_are_not_copied():
+    values = np.array([0, 2, 1], np.uint8)
+    assert np.shares_memory(coded(values).codes, values)
+
+
+def test_column_names_need_not_be_text():
+    frame = pd.DataFrame({0: [1, 2], "f": ["u", "v"], ("a", 1): [2.5, 1.5]})
+    names = [0, "f", ("a", 1)]
+    assert [c.name for c in code_keys(Records.of(frame), names)] == names
+
+
+def test_frames_and_mappings():
+    data = {"a": [1, 2], "b": ["u", "v"]}
+    frames = [data, pd.DataFrame(data), pl.DataFrame(data), pa.table(data)]
+    frames += [nw.from_native(frame) for frame in frames[1:]]
+    frames.append({name: pl.Series(values) for name, values in data.items()})
+    for frame in frames:
+        columns = code_keys(Records.of(frame), ["b", "a"])
+        assert [decoded(column) for column in columns] == [["u", "v"], [1, 2]]
+
+
+def test_columns_coded_on_threads_are_the_same():
+    n = 120_000
+    data = {"a": np.arange(n) % 7, "b": np.arange(n) // 9}
+    for column in code_keys(Records.of(data), ["a", "b"]):
+        assert (column.labels[column.codes] == data[column.name]).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ({}, ValueError, "no records"),
+        ({"a": []}, ValueError, "no records"),
+        (pd.DataFrame({"a": []}), ValueError, "no records"),
+        ({"a": [1], "b": [1, 2]}, ValueError, r"differ in length: {'a': 1, 'b': 2}"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "share a name"),
+        (pl.LazyFrame({"a": [1]}), TypeError, "collect it first"),
+        (nw.from_native(pl.LazyFrame({"a": [1]})), TypeError, "collect it first"),
+        ("file.csv", TypeError, "not str"),
+        ([1, 2], TypeError, "not list"),
+        ({"a": 5}, TypeError, "column 'a' is a int"),
+        ({"a": np.zeros((2, 2))}, TypeError, "column 'a' has 2 dimensions"),
+    ],
+)
+def test_data_that_are_no_table(data, error, message):
+    with pytest.raises(error, match=message):
+        Records.of(data)
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "message"),
+    [
+        ([], ValueError, "keys is empty"),
+        (["sex", "sex"], ValueError, "more than once: 'sex'"),
+        ("sex", TypeError, r"write \['sex'\]"),
+        (["sxe"], KeyError, "no column 'sxe'; did you mean 'sex'"),
+        (["SEX"], KeyError, "no column 'SEX'; did you mean 'sex'"),
+        (["income"], KeyError, "no column 'income'; the columns are 'sex', 'age'"),
+        (["age"], TypeError, "key 'age'"),
+    ],
+)
+def test_keys_refused(keys, error, message):
+    records = Records.of({"sex": ["m", "f"], "age": [1 + 2j, 2 + 1j]})
+    with pytest.raises(error, match=message):
+        code_keys(records, keys)
+
+
+@pytest.mark.parametrize(
+    "values", [[[1], [2]], np.array([1j, 2j]), pl.Series([[1], [2]]), [{1}, {2}]]
+)
+def test_values_without_order_are_refused(values):
+    with pytest.raises(TypeError, match="key 'x'"):
+        coded(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2.5],
+        np.array([1, 2.5], np.float32),
+        pd.Series([1, 2.5]),
+        pd.Series([1, 2.5], dtype="Float64"),
+        pl.Series([1.0, 2.5]),
+        pl.Series([Decimal(1), Decimal("2.5")]),
+        pa.chunked_array([[1, 2.5]]),
+        [Decimal(1), np.float64(2.5)],
+        np.ma.array([1, 2.5], mask=[False, False]),
+    ],
+)
+def test_weights_of_every_holder(values):
+    weight = weights(Records.of({"w": values}), "w")
+    assert weight.dtype == np.float64
+    assert weight.tolist() == [1.0, 2.5]
+
+
+def test_integer_weights():
+    for values in (np.array([3, 1], np.int8), pl.Series([3, 1]), [3, 1]):
+        assert weights(Records.of({"w": values}), "w").tolist() == [3.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, None, float("nan")], "weight 'w': 2 missing in 3 records"),
+        (pl.Series([1, None]), "weight 'w': 1 missing in 2 records"),
+        (pl.Series([1.0, None, float("nan")]), "2 missing in 3"),
+        (pd.Series([1, None], dtype="Int64"), "1 missing in 2"),
+        (pa.chunked_array([[1.5, None]]), "1 missing in 2"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "1 missing in 2"),
+        ([1.0, np.inf, -np.inf], "weight 'w': 2 infinite in 3 records"),
+        ([0.0, -1.0, 1.0], "weight 'w': 2 zero or negative in 3 records"),
+        ([0.0, None, np.inf], "1 missing, 1 infinite, 1 zero or negative in 3"),
+        (np.array([1e400], np.longdouble), "1 infinite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_weights_refused_with_counts(values, message):
+    with pytest.raises(ValueError, match=message):
+        weights(Records.of({"w": values}), "w")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1.5"],
+        np.array(["1.5"]),
+        pd.Series(["1.5"]),
+        pl.Series(["1.5"]),
+        [True],
+        np.array([True]),
+        pl.Series([True]),
+        np.array([1j]),
+        [1j],
+        pd.Series([1j]),
+        pl.Series([dt.date(2020, 1, 1)]),
+        pd.Series([1.5], dtype="category"),
+    ],
+)
+def test_weights_that_are_no_numbers(values):
+    with pytest.raises(TypeError, match=r"weight 'w': .*not real numbers"):
+        weights(Records.of({"w": values}), "w")
+
+
+def test_weights_of_no_column():
+    with pytest.raises(KeyError, match="did you mean 'weight'"):
+        weights(Records.of({"weight": [1.0]}), "wieght")
+
+
+def test_household_codes():
+    for ids in (["b", "a", "b"], np.array([2**63, 5, 2**63], np.uint64), [-1, -7, -1]):
+        household, households = household_codes(Records.of({"hh": ids}), "hh")
+        assert household.tolist() == [1, 0, 1]
+        assert household.dtype == np.int64
+        assert households == 2
+
+
+def test_households_missing():
+    with pytest.raises(ValueError, match="household 'hh': missing in 2 of 3 records"):
+        household_codes(Records.of({"hh": [None, 4, None]}), "hh")
