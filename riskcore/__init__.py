@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from riskcore.risk.individual import (
         individual_risk as individual_risk,
+    )
+    from riskcore.risk.individual import (
         individual_risk_from_frequencies as individual_risk_from_frequencies,
+    )
+    from riskcore.risk.individual import (
         individual_risk_gradient as individual_risk_gradient,
+    )
+    from riskcore.risk.individual import (
         log_individual_risk as log_individual_risk,
     )
 
@@ -27,7 +33,7 @@ _HOMES = {
 }
 _MODULES = {"forms", "simulate"}
 
-__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = [*_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -25,8 +26,9 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Ieee arithmetic as written: no fused or reordered operations, 1/0 is inf.
-_OPTIONS = {"error_model": "numpy", "fastmath": False}
+# IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
+# everything lets loops vectorise and the error path, which needs Numba, vanish.
+_OPTIONS = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
 _kernels: list[Callable[..., Any]] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
@@ -73,7 +75,7 @@ def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
     return lambda function: Native(function, signature)
 
 
-def overload(name: Any, scalar: Callable[..., Any]) -> None:
+def overload(name: Any, scalar: Callable[[float, float], float]) -> None:
     """Let user code under ``@njit`` call ``name`` as the kernel ``scalar``."""
     with _lock:
         _overloads.append((name, scalar))
@@ -107,12 +109,15 @@ def register_with_numba() -> None:
                 lambda context, builder, sig, args, emit=emit: emit(builder, *args)
             )
         while _kernels:
-            register_jitable(**_OPTIONS, forceinline=True)(_kernels.pop())
+            register_jitable(**_OPTIONS)(_kernels.pop())
         while _overloads:
             name, scalar = _overloads.pop()
-            numba_overload(name, jit_options=_OPTIONS)(
-                lambda *args, scalar=scalar: scalar
-            )
+            numba_overload(name, jit_options=_OPTIONS)(_of_two_numbers(scalar))
+
+
+def _of_two_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
+    # Numba wants equal signatures of the chooser and of what it chooses.
+    return lambda a, b: lambda a, b: scalar(float(a), float(b))
 
 
 class Native:
@@ -186,11 +191,25 @@ def _compile(function: Callable[..., Any], signature: str) -> tuple[str, str]:
     register_with_numba()
     arguments = ", ".join(_numba_type(part.strip()) for part in signature.split(","))
     compiled = numba.cfunc(f"void({arguments})", **_OPTIONS)(function)
-    return compiled.native_name, compiled.inspect_llvm()
+    assembly = compiled.inspect_llvm()
+    declared = set(re.findall(r"^declare .*?@([\w.]+)\(", assembly, re.MULTILINE))
+    used = {
+        name
+        for name in declared
+        if not name.startswith("llvm.") and assembly.count(f"@{name}(") > 1
+    }
+    if used - _C_LIBRARY:
+        # A kernel that allocates or raises would need Numba's runtime, or worse.
+        raise RuntimeError(f"{function.__name__} calls {sorted(used - _C_LIBRARY)}")
+    return compiled.native_name, assembly
 
 
 def _numba_type(text: str) -> str:
     return f"CPointer({_numba_type(text[:-1])})" if text.endswith("*") else text
+
+
+# What machine code may call: always present, and exact.
+_C_LIBRARY = {"feclearexcept", "fma", "memcpy", "memmove", "memset"}
 
 
 @cache

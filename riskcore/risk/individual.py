@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore._jit import kernel
 from riskcore._ufunc import UfuncSource, build
 from riskcore.special.elementary import log1p, log_parts
-from riskcore.special.floats import BLOCK, bits, fma, stack, two_sum
+from riskcore.special.floats import BLOCK, clear_flags, fma, stack, two_sum
 from riskcore.special.hyp2f1 import (
     P_FORWARD,
     rare_limit,
@@ -37,12 +37,8 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
-_UNITY = bits(1.0)
-_INFINITY = bits(math.inf)
 _RARE = 2.0**-960  # below it f/F loses bits to gradual underflow
-_RARE_BITS = bits(_RARE)
-_FORWARD = bits(P_FORWARD)
-_LARGE = bits(2.0**60)
+_LARGE = 2.0**60
 
 
 @kernel
@@ -88,6 +84,7 @@ def _risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _resolve(args, steps, first, f, p, D, C, n)
         for i in range(n):
             out[(first + i) * step] = _risk(f[i], p[i], D[i], C[i])
+    clear_flags()
 
 
 # --- log r -----------------------------------------------------------------------
@@ -95,19 +92,14 @@ def _risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 @kernel
 def _log_risk(f: float, p: float, D: float, C: float) -> float:
-    # Outside the domain D is nan; logarithms of 1 raise no floating-point flag.
-    outside = math.isnan(D)
     # Near r = 1, that is f = 1 and p = 1: -log1p((D - p)/p), D - p = f - 1 + q E.
-    moderate = (bits(f) >= _UNITY) & (bits(f) < _LARGE)
-    inner = (bits(p) >= _FORWARD) & moderate & (not outside)
-    excess = (f - 1.0 + (1.0 - p) * (1.0 - C)) / (p if inner else 1.0)
-    near = -log1p(excess if inner else 0.0)
-    p_high, p_low = log_parts(1.0 if outside else p * scale(f, p))
-    D_high, D_low = log_parts(1.0 if outside else D)
+    inner = (p >= P_FORWARD) & (f >= 1.0) & (f < _LARGE)
+    near = -log1p((f - 1.0 + (1.0 - p) * (1.0 - C)) / p)
+    p_high, p_low = log_parts(p * scale(f, p))
+    D_high, D_low = log_parts(D)
     high, low = two_sum(p_high, -D_high)
-    far = high + (low + (p_low - D_low))
-    value = near if inner else far
-    return D if outside else value
+    value = near if inner else high + (low + (p_low - D_low))
+    return D if math.isnan(D) else value
 
 
 @kernel
@@ -125,6 +117,7 @@ def _log_risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _resolve(args, steps, first, f, p, D, C, n)
         for i in range(n):
             out[(first + i) * step] = _log_risk(f[i], p[i], D[i], C[i])
+    clear_flags()
 
 
 # --- dr/dp -----------------------------------------------------------------------
@@ -150,18 +143,15 @@ def _gradient_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _resolve(args, steps, first, f, p, D, C, n)
         for i in range(n):
             out[(first + i) * step] = _gradient(f[i], p[i], D[i], C[i])
+    clear_flags()
 
 
 # --- r at p = f/F ----------------------------------------------------------------
 
 
 @kernel
-def _fraction(f: float, F: float) -> float:
-    """Return f/F, or 0, which is outside the domain, unless 0 < f <= F < inf."""
-    f_bits, F_bits = bits(f), bits(F)
-    inside = (f_bits > 0) & (f_bits <= F_bits) & (F_bits < _INFINITY)
-    p = f / (F if inside else 1.0)
-    return p if inside else 0.0
+def _inside(f: float, F: float) -> bool:
+    return (f > 0.0) & (f <= F) & (math.inf > F)
 
 
 @kernel
@@ -184,8 +174,10 @@ def _rare_risk(f: float, F: float) -> float:
 
 @kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
-    p = _fraction(f, F)
-    if p < _RARE and 0.0 < f <= F < math.inf:
+    if not _inside(f, F):
+        return math.nan
+    p = f / F
+    if p < _RARE:
         return _rare_risk(f, F)
     D, C = resolvent(f, p, region(f, p))
     return _risk_at_quotient(f, F, p, D, C)
@@ -201,15 +193,16 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _load(args[1], first, steps[1] >> 3, F, n)
         rare = 0
         for i in range(n):
-            p[i] = _fraction(f[i], F[i])
-            rare += bits(p[i]) < _RARE_BITS
+            p[i] = f[i] / F[i] if _inside(f[i], F[i]) else 0.0
+            rare += p[i] < _RARE
         resolvent_block(f, p, D, C, n)
         for i in range(n):
             out[(first + i) * step] = _risk_at_quotient(f[i], F[i], p[i], D[i], C[i])
         if rare > 0:
             for i in range(n):
-                if bits(p[i]) < _RARE_BITS:
+                if p[i] < _RARE:
                     out[(first + i) * step] = _from_frequencies_scalar(f[i], F[i])
+    clear_flags()
 
 
 _SOURCES = {

@@ -21,13 +21,12 @@ The plane is cut into regions; each method stands under the test of where it hol
 from __future__ import annotations
 
 import math
-
+from collections.abc import Callable
 from typing import Any
 
 from riskcore._jit import kernel
 from riskcore.special.elementary import exp_parts, exprel, log_parts
 from riskcore.special.floats import (
-    bits,
     fma,
     integer_stack,
     stack,
@@ -39,7 +38,7 @@ Pair = tuple[float, float]
 # Regions, numbered as the blocks sort them.
 ONE = 0  # f = 1, p small: by the logarithm
 FORWARD = 1  # integer f from 2 to 15, p small: contiguity upwards from f = 1
-LEVELS_28 = 2  # continued fraction, p not small or f >= 16
+LEVELS_32 = 2  # continued fraction, p not small or f >= 16
 LEVELS_14 = 3  # the same, f >= 32
 LEVELS_4 = 4  # the same, f >= 1000
 REAL = 5  # any other f: below 1, or not an integer with p small
@@ -47,36 +46,25 @@ OUTSIDE = 6  # not in the domain, or nan
 REGIONS = 7
 
 # Below this p the contiguity relation runs upwards without loss (its error factor
-# per step stays below 1.4); above it the fraction needs 28 levels for 2^-58.
-P_FORWARD = 0.35
-# Below this p the expansion in p/q has 28 terms or fewer.
-P_EXPANSION = 0.2
-
-# Positive doubles compare like their bits; unlike a comparison of floats this raises
-# no floating-point flag for nan, and it vectorises.
-_INFINITY = bits(math.inf)
-_UNITY = bits(1.0)
-_SIXTEEN = bits(16.0)
-_THIRTY_TWO = bits(32.0)
-_THOUSAND = bits(1000.0)
-_FORWARD = bits(P_FORWARD)
-_SCALED = bits(2.0**-40)
+# per step stays below 1.2); above it the fraction needs 32 levels.
+P_FORWARD = 0.3
+# Below this p the expansion in p/q needs no more than 18 terms.
+P_EXPANSION = 0.1
 _SCALE = 2.0**1000
 
 
 @kernel
 def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
-    f_bits = bits(f)
-    p_bits = bits(p)
-    large = LEVELS_28 + (f_bits >= _THIRTY_TWO) + (f_bits >= _THOUSAND)
+    # Nothing here branches, so that a loop of it vectorises.
+    large = LEVELS_32 + (f >= 32.0) + (f >= 1000.0)
     integer = (f + 4503599627370496.0) - 4503599627370496.0 == f
-    downward = LEVELS_28 if f_bits >= _UNITY else REAL
     forward = FORWARD if integer else REAL
-    upward = ONE if f_bits == _UNITY else forward
-    small = downward if p_bits >= _FORWARD else upward
-    where = large if f_bits >= _SIXTEEN else small
-    inside = (f_bits > 0) & (f_bits < _INFINITY) & (p_bits > 0) & (p_bits <= _UNITY)
+    upward = ONE if f == 1.0 else forward
+    downward = LEVELS_32 if f >= 1.0 else REAL
+    small = downward if p >= P_FORWARD else upward
+    where = large if f >= 16.0 else small
+    inside = (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
     return where if inside else OUTSIDE
 
 
@@ -87,7 +75,7 @@ def scale(f: float, p: float) -> float:
     For f < 1 and tiny p, D (about p f for small f) may be too small for a double
     where p/D is not.
     """
-    return _SCALE if (bits(f) < _UNITY) & (bits(p) < _SCALED) else 1.0
+    return _SCALE if (f < 1.0) & (p < 2.0**-40) else 1.0
 
 
 @kernel
@@ -97,8 +85,8 @@ def resolvent(f: float, p: float, where: int) -> Pair:
         return resolvent_one(p)
     if where == FORWARD:
         return resolvent_forward(f, p)
-    if where == LEVELS_28:
-        return resolvent_28(f, p)
+    if where == LEVELS_32:
+        return resolvent_32(f, p)
     if where == LEVELS_14:
         return resolvent_14(f, p)
     if where == LEVELS_4:
@@ -167,9 +155,9 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
     """Make the kernel (f, p) -> (X, Y) with X1 = X/Y, for f <= 2^60.
 
     The number of levels is a constant and the loop comes in two halves, so that the
-    compiler unrolls them and vectorises the loop over cells. With the tail X = p, 28
-    levels leave an error below 2^-56 of D for p >= 0.35 or f >= 16, 14 levels for
-    f >= 32, 4 for f >= 1000.
+    compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
+    levels leave an error below 2^-56 of D for p >= 0.3 or f >= 16, 14 levels for
+    f >= 32, 4 for f >= 1000, and 64 for p >= 0.1.
     """
     pairs = levels // 2
     upper = _climb(pairs, pairs // 2 + 1)
@@ -199,11 +187,11 @@ def _by_levels(levels: int) -> Callable[[float, float], Pair]:
     return resolvent_levels
 
 
-resolvent_28 = _by_levels(28)
+resolvent_32 = _by_levels(32)
 resolvent_14 = _by_levels(14)
 resolvent_4 = _by_levels(4)
-_resolvent_48 = _by_levels(48)
-_levels_48 = _levels(48)
+_resolvent_64 = _by_levels(64)
+_levels_64 = _levels(64)
 
 
 @kernel
@@ -211,7 +199,7 @@ def resolvent_real(f: float, p: float) -> Pair:
     """Return (D, C) for any real f in (0, 16), by a ladder of methods."""
     if p >= P_EXPANSION:
         if f >= 1.0:
-            return _resolvent_48(f, p)
+            return _resolvent_64(f, p)
         return _resolvent_below_one(f, p)
     if f <= 0.5:
         return _resolvent_expansion(f, p)
@@ -225,21 +213,22 @@ def _resolvent_below_one(f: float, p: float) -> Pair:
     r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
     D = p f (f + w)/(p f + w), C = f w/(p f + w).
     """
-    x, y = _levels_48(f + 1.0, p)
+    x, y = _levels_64(f + 1.0, p)
     w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
     share = f / fma(p, f, w)
     return p * (f + w) * share, w * share
 
 
-# zeta(2), zeta(4), ..., zeta(54): log(pi e/sin(pi e)) = sum zeta(2k) e^(2k)/k.
-_ZETA_EVEN = (
-    1.6449340668482264, 1.0823232337111381, 1.0173430619844492, 1.0040773561979444,
-    1.000994575127818, 1.000246086553308, 1.0000612481350588, 1.0000152822594086,
-    1.000003817293265, 1.0000009539620338, 1.0000002384505027, 1.000000059608189,
-    1.0000000149015549, 1.000000003725334, 1.0000000009313275, 1.000000000232831,
-    1.0000000000582077, 1.000000000014552, 1.000000000003638, 1.0000000000009095,
-    1.0000000000002274, 1.0000000000000568, 1.0000000000000142, 1.0000000000000036,
-    1.0000000000000009, 1.0000000000000002, 1.0,
+# zeta(2k)/k for k = 27, ..., 1: log(pi e/sin(pi e)) = sum zeta(2k)/k e^(2k).
+_REFLECTION = (
+    0.03703703703703704, 0.03846153846153847, 0.040000000000000036,
+    0.04166666666666682, 0.043478260869565834, 0.04545454545454804,
+    0.04761904761905845, 0.05000000000004547, 0.0526315789475599, 0.055555555556363996,
+    0.05882352941518869, 0.06250000001455194, 0.06666666672875517, 0.07142857169466671,
+    0.07692307806935036, 0.08333333830068242, 0.09090911258640934, 0.10000009539620339,
+    0.11111153525480723, 0.12500191028242608, 0.14286589259072266, 0.166707681092218,
+    0.2001989150255636, 0.2510193390494861, 0.3391143539948164, 0.5411616168555691,
+    1.6449340668482264,
 )  # fmt: skip
 
 
@@ -248,14 +237,14 @@ def _reflection(e: float) -> float:
     """Return g(e) = log(pi e/sin(pi e))/e for |e| <= 1/2."""
     square = e * e
     total = 0.0
-    for k in range(len(_ZETA_EVEN), 0, -1):
-        total = fma(total, square, _ZETA_EVEN[k - 1] / k)
+    for coefficient in _REFLECTION:
+        total = fma(total, square, coefficient)
     return total * e
 
 
 @kernel
 def _odds_logarithm(p: float, shift: float) -> Pair:
-    """Return log(q/p) - shift in two parts, for p < 0.2."""
+    """Return log(q/p) - shift in two parts, for p < 0.1."""
     q = 1.0 - p
     q_high, q_low = log_parts(q)
     p_high, p_low = log_parts(p)
@@ -289,16 +278,16 @@ def rare_limit(f: float, high: float, low: float) -> float:
 
 @kernel
 def _odds_series(v: float, e: float) -> float:
-    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/4, e <= 1/2."""
+    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/9, e <= 1/2."""
     total = 0.0
-    for k in range(28, 0, -1):
+    for k in range(18, 0, -1):
         total = v * (1.0 / (k - e) - total)
     return total
 
 
 @kernel
 def _resolvent_expansion(f: float, p: float) -> Pair:
-    """Return (D, C) for f <= 1/2, p < 0.2.
+    """Return (D, C) for f <= 1/2, p < 0.1.
 
     r = p/D = exp(-f W)/f - v (1/(1-f) - v/(2-f) + ...), v = p/q, W = log(1/v) - g(f):
     the connection formula 15.8.2 of DLMF with pi/sin(pi f) = exp(f g(f))/f.
@@ -315,7 +304,7 @@ def _resolvent_expansion(f: float, p: float) -> Pair:
 
 @kernel
 def _resolvent_forward_real(f: float, p: float) -> Pair:
-    """Return (D, C) for real f > 1/2, p < 0.2, by contiguity from f0 = 1 + e.
+    """Return (D, C) for real f > 1/2, p < 0.1, by contiguity from f0 = 1 + e.
 
     D(f0) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
     S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
@@ -354,9 +343,9 @@ def _fill(f: Any, p: Any, D: Any, C: Any, ends: Any) -> None:
         D[i], C[i] = resolvent_one(p[i])
     for i in range(ends[ONE], ends[FORWARD]):
         D[i], C[i] = resolvent_forward(f[i], p[i])
-    for i in range(ends[FORWARD], ends[LEVELS_28]):
-        D[i], C[i] = resolvent_28(f[i], p[i])
-    for i in range(ends[LEVELS_28], ends[LEVELS_14]):
+    for i in range(ends[FORWARD], ends[LEVELS_32]):
+        D[i], C[i] = resolvent_32(f[i], p[i])
+    for i in range(ends[LEVELS_32], ends[LEVELS_14]):
         D[i], C[i] = resolvent_14(f[i], p[i])
     for i in range(ends[LEVELS_14], ends[LEVELS_4]):
         D[i], C[i] = resolvent_4(f[i], p[i])

@@ -1,0 +1,395 @@
+"""Reading and writing of files by suffix."""
+
+import gzip
+import math
+import os
+import sys
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riskcore.microdata import files
+
+CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
+
+
+def written(folder, text, name="a.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# Text
+
+
+def test_csv_is_text_but_for_numeric_columns(tmp_path):
+    table = files.read(written(tmp_path, CSV), numeric=["w"])
+    assert table.to_pydict() == {
+        "sex": ["1", "2"],
+        "age": ["01", None],
+        "w": [1.5, 2.0],
+    }
+    assert table.schema.field("w").type == pa.float64()
+
+
+def test_only_columns_asked_for_in_their_order(tmp_path):
+    path = written(tmp_path, CSV)
+    assert files.read(path, ["w", "sex", "w"]).column_names == ["w", "sex"]
+    assert files.read(path, ["sex"], numeric=["w"]).column_names == ["sex"]
+    for bad in ({"columns": ["Age"]}, {"columns": ["sex"], "numeric": ["Age"]}):
+        with pytest.raises(KeyError, match="no column 'Age'; close: age"):
+            files.read(path, **bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "a;b,c\n1;2\n"),
+        ("a.csv", "a;b,c;d;e,f\n1;2;3;4\n"),
+        ("a.tsv", "a,b\tc,d,e\n1\t2\n"),
+        ("a.txt", "a\tb\n1\t2\n"),
+        ("a.TXT", "a|b\r\n1|2\r\n"),
+        ("a.csv", 'a;"b,c,d,e"\n1;2\n'),
+        ("a.csv", "\ufeffa,b\n1,2\n"),
+        ("a.csv", "a\n1\n"),
+    ],
+)
+def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
+    path = written(tmp_path, text, name)
+    delimiter = {"a;": ";", "a,b\t": "\t", "a\t": "\t", "a|": "|"}
+    expected = next(
+        (d for start, d in delimiter.items() if text.startswith(start)), ","
+    )
+    if text == "a;b,c\n1;2\n":  # a tie: the comma comes first
+        with pytest.raises(ValueError, match="do not have 2 fields"):
+            files.read(path)
+        expected = ";"
+        table = files.read(path, delimiter=";")
+    else:
+        table = files.read(path)
+    header = text.splitlines()[0].removeprefix("\ufeff").replace('"', "")
+    assert table.column_names == header.split(expected)
+    assert table.column_names == list(files.columns_of(path, delimiter=expected).names)
+    assert [column[0].as_py() for column in table.columns] == (
+        text.splitlines()[1].split(expected)
+    )
+
+
+def test_quotes_newlines_and_missing_values(tmp_path):
+    path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
+    assert files.read(path).to_pydict() == {
+        'x "y"': ["1\r\n2", "NA", "NA"],
+        "b\nc": ["", None, "3"],
+    }
+    table = files.read(path, na_values=["", "NA"])
+    assert table.column(0).to_pylist() == ["1\r\n2", None, "NA"]
+
+
+def test_an_empty_line_is_a_record_of_a_single_column(tmp_path):
+    assert files.read(written(tmp_path, "a\n1\n\n2\n")).column(0).to_pylist() == [
+        "1",
+        None,
+        "2",
+    ]
+
+
+@pytest.mark.parametrize("text", ["a,b", "a,b\n"])
+def test_a_header_alone_is_no_records(tmp_path, text):
+    assert files.read(written(tmp_path, text)).num_rows == 0
+
+
+def test_encodings(tmp_path):
+    path = written(tmp_path, "région,b\n1,é\n".encode("cp1252"))
+    with pytest.raises(ValueError, match=r"not utf-8 at byte offset 1; .*encoding="):
+        files.columns_of(path)
+    assert files.read(path, encoding="cp1252").to_pydict() == {
+        "région": ["1"],
+        "b": ["é"],
+    }
+    late = b"a,b\n" + b"1,2\n" * 600_000 + b"1,\xe9\n"
+    for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
+        with pytest.raises(ValueError, match=f"byte offset {late.index(0xE9)};"):
+            files.read(written(tmp_path, content, name))
+    with pytest.raises(LookupError, match="unknown encoding"):
+        files.read(path, encoding="martian")
+
+
+def test_gzip(tmp_path):
+    path = written(tmp_path, gzip.compress(CSV.encode()), "a.csv.gz")
+    assert files.read(path).equals(files.read(written(tmp_path, CSV)))
+    with pytest.raises(ValueError, match="not a gzip file"):
+        files.read(written(tmp_path, CSV, "b.csv.gz"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n1,2\n", "first line"),
+        ("a,b,a,b\n1,2,3,4\n", "given twice: a, b"),
+        ("a,b\n1,2\n1,2,3\n\n4\n", r"2 rows .* 2 fields .* row 2, line 3, has 3"),
+        ('a,b\n"1\n2",2\n1\n', "1 rows .* row 2, line 4, has 1"),
+        ('a,b\n1,2\n1,"2\n3,4\n', "the quote opened in line 3 is not closed"),
+    ],
+)
+def test_bad_text_is_refused(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        files.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "nan", "inf", "1e999", "0x10", "1_0", "1 2", "1.2.3", "-", "."]
+)
+def test_text_that_is_no_number_is_refused(tmp_path, text):
+    path = written(tmp_path, f"w,v\n1,1\n{text},1\n{text},1\n")
+    message = "w is not a number in 2 records, first in record 2: "
+    with pytest.raises(ValueError, match=message) as caught:
+        files.read(path, numeric=["w"])
+    assert repr(text) in str(caught.value)
+
+
+def test_decimal_commas_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="w is not a number in 1 records.*'1,5'"):
+        files.read(written(tmp_path, "w;v\n1,5;1\n"), numeric=["w"])
+
+
+@settings(deadline=None)
+@given(st.from_regex(files._NUMBER, fullmatch=True, alphabet="0123456789+-.eE"))
+def test_numbers_are_read_as_python_reads_them(text):
+    expected = float(text)
+    column = pa.chunked_array([[f" {text} ", None]])
+    if math.isinf(expected):
+        with pytest.raises(ValueError, match="not a number"):
+            files._numbers("a.csv", "w", column)
+    else:
+        assert files._numbers("a.csv", "w", column).to_pylist() == [expected, None]
+
+
+# Parquet
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table(
+        {"a.b": [1, None], "a": ["x", "y"], "w": ["1.5", "2"], "t": [1, 2]}
+    )
+    pq.write_table(table, path)
+    assert files.columns_of(path).names == ("a.b", "a", "w", "t")
+    assert files.read(path).equals(table)
+    assert files.read(path, ["a", "a.b"]).equals(table.select(["a", "a.b"]))
+    numbers = files.read(path, ["w", "t"], numeric=["w", "t"])
+    assert numbers.to_pydict() == {"w": [1.5, 2.0], "t": [1, 2]}
+    with pytest.raises(KeyError, match="no column 'c'"):
+        files.read(path, ["c"])
+
+
+def test_bad_parquet_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"a\.parquet"):
+        files.read(written(tmp_path, CSV, "a.parquet"))
+    path = tmp_path / "b.parquet"
+    pq.write_table(pa.table([[1], [2]], ["a", "a"]), path)
+    with pytest.raises(ValueError, match="given twice: a"):
+        files.read(path)
+
+
+# mu-Argus
+
+
+@pytest.mark.parametrize("name", ["a.asc", "a.dat", "a.txt", "a.data"])
+def test_metadata_beside_make_a_file_argus(tmp_path, name):
+    path = written(tmp_path, "011.5\n 2  2\n", name)
+    written(tmp_path, "A 1 2\n<HOUSE_ID>\nW 3 3\n<WEIGHT>\n", "A.RDA")
+    data = files.read(path, ["W", "A"])
+    assert list(data) == ["W", "A"]
+    assert data["A"].tolist() == ["01", "2"]
+    assert data["W"].tolist() == [1.5, 2.0]
+    assert files.columns_of(path) == files.Header(("A", "W"), "W", "A")
+
+
+def test_metadata_beside_csv_are_not_taken_for_it(tmp_path):
+    written(tmp_path, b"RDX3\0", "a.rda")
+    assert files.read(written(tmp_path, CSV)).num_rows == 2
+
+
+def test_metadata_given_make_any_file_argus(tmp_path):
+    metadata = written(tmp_path, '<SEPARATOR> ","\nA 2\nB 1\n<NUMERIC>\n', "meta.rda")
+    path = written(tmp_path, "01,2\n", "a.csv")
+    data = files.read(path, metadata=metadata)
+    assert data["A"].tolist() == ["01"]
+    assert data["B"].tolist() == [2.0]
+    assert files.columns_of(path, metadata=metadata).names == ("A", "B")
+
+
+# What cannot be opened
+
+
+def test_what_is_no_known_file_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        files.read(tmp_path / "none.csv")
+    with pytest.raises(IsADirectoryError, match="a directory"):
+        files.read(tmp_path)
+    for name in ("a.xlsx", "a", "a.rda", "a.parquet.gz"):
+        with pytest.raises(ValueError, match=r"known are \.csv"):
+            files.read(written(tmp_path, "x", name))
+    with pytest.raises(FileNotFoundError, match=r"no metadata b\.rda"):
+        files.columns_of(written(tmp_path, "x", "b.asc"))
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read any file"
+)
+def test_permission_errors_name_the_file(tmp_path):
+    path = written(tmp_path, CSV)
+    path.chmod(0)
+    with pytest.raises(PermissionError, match=r"a\.csv"):
+        files.read(path)
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
+    for module in ("pyarrow", "pyarrow.csv", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'pip install "riskcore\[files\]"'):
+        files.read(written(tmp_path, CSV))
+    with pytest.raises(ImportError, match=r"riskcore\[files\]"):
+        files.read(written(tmp_path, CSV, "a.parquet"))
+    with pytest.raises(ImportError, match=r"riskcore\[files\]"):
+        files.write(tmp_path / "b.csv", {"a": [1]})
+
+
+# Writing
+
+names = st.text(min_size=1).filter(lambda name: "\r" not in name and "\0" not in name)
+texts = st.one_of(
+    st.none(), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+)
+numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
+SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(texts, numbers), min_size=1), st.sampled_from(SUFFIXES))
+def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, suffix):
+    path = tmp_path_factory.mktemp("write") / f"a{suffix}"
+    text, number = ([row[i] for row in rows] for i in (0, 1))
+    types = {"text": pa.array(text, pa.string()), "w": pa.array(number, pa.float64())}
+    assert files.write(path, types) == path
+    table = files.read(path, numeric=["w"])
+    assert table.column("text").to_pylist() == text
+    assert list(map(repr, table.column("w").to_pylist())) == list(map(repr, number))
+
+
+@settings(deadline=None)
+@given(st.lists(texts, min_size=1))
+def test_a_single_column_is_read_back(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("write") / "a.csv"
+    files.write(path, {"text": pa.array(text, pa.string())})
+    assert files.read(path).column(0).to_pylist() == text
+
+
+COLUMNS = {
+    "masked": np.ma.MaskedArray(["1", "2"], [False, True]),
+    "integer": np.array([2**62, -1]),
+    "single": np.array([0.1, np.nan], np.float32),
+    "category": pd.Categorical(["a", None]),
+    "pandas": pd.Series([1.5, np.nan]),
+    "polars": pl.Series(["a", "b"], dtype=pl.Categorical),
+    "list": [True, None],
+    "dates": [date(2020, 1, 2), None],
+    "object": np.array(["a", None], object),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_all_kinds_of_columns_are_written(tmp_path, suffix):
+    path = files.write(tmp_path / f"a{suffix}", COLUMNS)
+    table = files.read(path)
+    assert table.column("masked").to_pylist() == ["1", None]
+    assert list(map(str, table.column("integer").to_pylist())) == [str(2**62), "-1"]
+    for name in ("category", "object"):
+        assert table.column(name).to_pylist() == ["a", None]
+    assert table.column("polars").to_pylist() == ["a", "b"]
+    assert str(table.column("pandas")[0]) == "1.5"
+    assert not table.column("list")[1].is_valid
+    assert str(table.column("dates")[0]) == "2020-01-02"
+    if ".parquet" not in suffix:
+        assert table.column("single").to_pylist() == ["0.1", None]
+
+
+def test_an_existing_file_is_kept_unless_asked_for(tmp_path):
+    path = files.write(tmp_path / "a.csv", {"a": [1]})
+    for write, content in ((files.write, {"a": [2]}), (files.write_text, "x")):
+        with pytest.raises(FileExistsError, match=r"a\.csv: exists"):
+            write(path, content)
+    assert path.read_bytes() == b'"a"\n1\n'
+    files.write(path, {"a": [2]}, overwrite=True)
+    assert path.read_bytes() == b'"a"\n2\n'
+    files.write_text(path, "é\r\n", overwrite=True)
+    assert path.read_bytes() == "é\r\n".encode()
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_link_is_written_through(tmp_path):
+    path = files.write(tmp_path / "a.csv", {"a": [1]})
+    link = tmp_path / "link.csv"
+    link.symlink_to(path)
+    files.write(link, {"a": [2]}, overwrite=True)
+    assert link.is_symlink()
+    assert path.read_bytes() == b'"a"\n2\n'
+
+
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
+    path = files.write(tmp_path / "a.parquet", {"a": [1]})
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        files.write(path, {"a": [2]}, overwrite=True)
+    with pytest.raises(OSError, match="disk full"):
+        files.write_text(tmp_path / "b.json", "{}")
+    assert os.listdir(tmp_path) == ["a.parquet"]
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    monkeypatch.setattr(os, "fsync", lambda _: path.write_text("theirs"))
+    with pytest.raises(FileExistsError):
+        files.write(path, {"a": [1]})
+    assert path.read_text() == "theirs"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "error", "message"),
+    [
+        ("a.xlsx", {"a": [1]}, ValueError, "can write .csv"),
+        ("a.parquet.gz", {"a": [1]}, ValueError, "can write .csv"),
+        ("a.csv", {}, ValueError, "no columns"),
+        ("a.csv", {"a": [1], "b": [1, 2]}, ValueError, "different length: .*'b': 2"),
+        ("a.csv", {1: [1], "1": [2]}, ValueError, "the same name"),
+        ("a.csv", {"a": [[1]]}, TypeError, "column 'a' of list"),
+        ("a.csv", {"a": [1, "x"]}, TypeError, "column 'a' cannot be written"),
+        ("no/a.csv", {"a": [1]}, FileNotFoundError, "no such directory"),
+        ("", {"a": [1]}, ValueError, "can write"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, name, columns, error, message):
+    with pytest.raises(error, match=message):
+        files.write(tmp_path / name, columns)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_is_not_overwritten(tmp_path):
+    (tmp_path / "a.csv").mkdir()
+    with pytest.raises(IsADirectoryError):
+        files.write(tmp_path / "a.csv", {"a": [1]}, overwrite=True)
