@@ -102,17 +102,18 @@ def read(
     kind = _kind(path, metadata)
     if kind == "argus":
         return argus.read_data(path, metadata, columns, numeric=numeric)
-    source = _Parquet(path) if kind == "parquet" else _Csv(path, encoding, delimiter)
+    source: _Parquet | _Csv = (
+        _Parquet(path)
+        if kind == "parquet"
+        else _Csv(path, encoding, delimiter, na_values)
+    )
     names = source.names()
     columns = list(names if columns is None else dict.fromkeys(columns))
     numeric = set(numeric)
     lacking = [name for name in (*columns, *sorted(numeric)) if name not in names]
     if lacking:
         raise argus.no_such_column(path, lacking, names)
-    if isinstance(source, _Csv):
-        table = source.read(columns, na_values)
-    else:
-        table = source.read(columns)
+    table = source.read(columns)
     for position, name in enumerate(columns):
         if name in numeric:
             numbers = _numbers(path, name, table.column(position))
@@ -287,24 +288,35 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        parquet = _pyarrow("parquet")
+
+    def open(self) -> Any:
+        pyarrow, parquet = _pyarrow(), _pyarrow("parquet")
         try:
-            self.file = parquet.ParquetFile(path)
-        except _pyarrow().ArrowInvalid as error:
-            raise ValueError(f"{path}: {error}") from None
+            return parquet.ParquetFile(self.path)
+        except pyarrow.ArrowInvalid as error:
+            raise ValueError(f"{self.path}: {error}") from None
 
     def names(self) -> tuple[str, ...]:
-        return _distinct(self.path, self.file.schema_arrow.names)
+        with self.open() as file:
+            return _distinct(self.path, file.schema_arrow.names)
 
     def read(self, columns: list[str]) -> Any:
-        return self.file.read(columns=columns).select(columns)
+        with self.open() as file:
+            return file.read(columns=columns).select(columns)
 
 
 class _Csv:
     """A text file with a header line."""
 
-    def __init__(self, path: Path, encoding: str, delimiter: str | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        encoding: str,
+        delimiter: str | None,
+        na_values: Sequence[str] = ("",),
+    ) -> None:
         self.path = path
+        self.na_values = list(na_values)
         self.utf8 = codecs.lookup(encoding).name == "utf-8"
         self.encoding = encoding
         try:
@@ -316,6 +328,8 @@ class _Csv:
             raise ValueError(f"{path}: the file is empty")
         if not line.strip():
             raise ValueError(f"{path}: the first line must name the columns, is empty")
+        if not line.endswith(("\n", "\r")):
+            raise ValueError(f"{path}: no records, only one line")
         self.delimiter = delimiter or _sniff(path, line)
 
     def open(self) -> IO[bytes]:
@@ -336,7 +350,7 @@ class _Csv:
             self.refuse_encoding()
         return _distinct(self.path, names)
 
-    def read(self, columns: list[str], na_values: Sequence[str]) -> Any:
+    def read(self, columns: list[str]) -> Any:
         pyarrow, pyarrow_csv = _pyarrow(), _pyarrow("csv")
         count = len(self.names())
         try:
@@ -355,7 +369,7 @@ class _Csv:
                     pyarrow_csv.ConvertOptions(
                         include_columns=columns,
                         column_types=dict.fromkeys(columns, pyarrow.string()),
-                        null_values=list(na_values),
+                        null_values=self.na_values,
                         strings_can_be_null=True,
                         quoted_strings_can_be_null=False,
                     ),
@@ -475,14 +489,15 @@ def _table(columns: Mapping[str, Any], *, plain: bool) -> Any:
 
 def _array(name: str, values: Any) -> Any:
     """Make an Arrow array of any kind of column."""
-    pyarrow = _pyarrow()
-    try:
-        if hasattr(values, "__arrow_c_stream__"):
-            return pyarrow.chunked_array(values)
-        mask = getattr(values, "mask", None)
-        if mask is not None and hasattr(values, "filled"):
-            import numpy as np
+    import narwhals.stable.v2 as nw
+    import numpy as np
 
+    pyarrow = _pyarrow()
+    values = nw.from_native(values, allow_series=True, pass_through=True)
+    try:
+        if isinstance(values, nw.Series):
+            return values.to_arrow()
+        if isinstance(values, np.ma.MaskedArray):
             return pyarrow.array(values.data, mask=np.ma.getmaskarray(values))
         return pyarrow.array(values)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
@@ -502,12 +517,13 @@ def _plain(name: str, values: Any) -> Any:
 
 
 def _write_csv(table: Any, file: IO[bytes], delimiter: str, gzipped: bool) -> None:
-    pyarrow, pyarrow_csv = _pyarrow(), _pyarrow("csv")
+    pyarrow_csv = _pyarrow("csv")
     options = pyarrow_csv.WriteOptions(delimiter=delimiter)
     if not gzipped:
         pyarrow_csv.write_csv(table, file, options)
         return
-    with pyarrow.CompressedOutputStream(file, "gzip") as packed:
+    # No name and no time: the same columns give the same bytes.
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
         pyarrow_csv.write_csv(table, packed, options)
 
 
