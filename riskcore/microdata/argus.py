@@ -395,7 +395,7 @@ def read_data(
         raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
     chosen = _choose(metadata, columns, numeric)
     characters = _characters(path)
-    read_fields: _FieldReader = _Fixed(chosen)
+    read_fields: _FieldReader = _Fixed(path, chosen)
     first_line = 1
     if metadata.separator is not None:
         names = list(metadata.names)
@@ -500,7 +500,7 @@ class _Column:
 
 def _numbers(text: Array) -> tuple[Array, Array]:
     """Return text as float64 and a mask of what is no finite decimal number."""
-    characters = text.view(np.uint32).reshape(text.size, -1)
+    characters = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
     wrong = ~np.isin(characters, _DIGITS).all(axis=1)  # no nan, inf, underscore
     plain = np.where(wrong, "0", text)
     try:
@@ -534,7 +534,9 @@ class _FieldReader:
 class _Fixed(_FieldReader):
     """Fixed format: each variable has its columns."""
 
-    def __init__(self, variables: list[Variable]) -> None:
+    def __init__(self, path: Path, variables: list[Variable]) -> None:
+        for variable in variables:
+            _check_width(path, variable.width, f"the columns of {variable.name}")
         self.spans = [(v.start or 0, v.width) for v in variables]
         self.empty = _Fault("no data")
         self.short = [
@@ -562,6 +564,14 @@ class _Fixed(_FieldReader):
                 continue
             fields.append(_stripped(_gathered(block, begins, ends, width)))
         return lines, fields
+
+
+def _check_width(path: Path, width: int, suspect: str) -> None:
+    if width > _LONGEST_FIELD:
+        raise ValueError(
+            f"{path}: a field of {width} characters, more than {_LONGEST_FIELD}; "
+            f"check {suspect}"
+        )
 
 
 def _column(block: Array, start: int, width: int, stride: int, length: Array) -> Array:
@@ -636,11 +646,7 @@ class _Free(_FieldReader):
 
     def _field(self, block: Array, begins: Array, stops: Array) -> Array:
         width = max(1, (stops - begins).max(initial=1))
-        if width > _LONGEST_FIELD:
-            raise ValueError(
-                f"{self.path}: a field of {width} characters; "
-                f"is {self.separator!r} the separator?"
-            )
+        _check_width(self.path, width, f"the separator {self.separator!r}")
         return _stripped(_gathered(block, begins, stops, width))
 
     def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
@@ -683,6 +689,8 @@ def _blocks(path: Path, characters: Array) -> Iterator[tuple[Array, Array, Array
     size = characters.size
     while size and characters[size - 1] in (_NEWLINE, _RETURN, _END_OF_FILE):
         size -= 1
+    if not size:
+        raise ValueError(f"{path}: no records")
     unix = bool((characters[:_BLOCK] == _NEWLINE).any())
     newline = _NEWLINE if unix else _RETURN
     begin = 0

@@ -228,6 +228,7 @@ def test_lost_trailing_blanks_are_missing_values(tmp_path):
         (" 11 1.2.3 01", "W is not a number"),
         (" 11   1 2 01", "W is not a number"),
         ("", "the file is empty"),
+        ("\r\n\r\n", "no records"),
         (b"\0\1", "zero byte"),
         (b" 1\x8118.30 01", "neither UTF-8 nor Windows-1252 .byte offset 2"),
     ],
@@ -235,6 +236,13 @@ def test_lost_trailing_blanks_are_missing_values(tmp_path):
 def test_bad_records_are_refused(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         argus.read_data(survey(tmp_path, text))
+
+
+def test_a_field_wider_than_any_code_is_refused(tmp_path):
+    path = survey(tmp_path, "x" * 2000, "A 1 2000\nB 1 2\n")
+    assert values(argus.read_data(path, columns=["B"])["B"]) == ["xx"]
+    with pytest.raises(ValueError, match=r"a field of 2000 .* check the columns of A"):
+        argus.read_data(path)
 
 
 def test_columns_not_read_are_not_judged(tmp_path):
@@ -344,6 +352,10 @@ def test_names_in_front_give_the_order(tmp_path):
     assert data["W"].tolist() == [1.5, 2.0]
     with pytest.raises(KeyError, match="no column 'A'"):
         argus.read_data(survey(tmp_path, "W,B\n1,2\n", metadata))
+    with pytest.raises(ValueError, match="no records"):
+        argus.read_data(survey(tmp_path, "W,A,B\n", metadata))
+    with pytest.raises(ValueError, match="no records"):
+        argus.read_data(survey(tmp_path, "\n", metadata))
     with pytest.raises(ValueError, match="stands twice"):
         argus.read_data(survey(tmp_path, "W,A,A\n1,2,3\n", metadata))
     with pytest.raises(
@@ -359,8 +371,10 @@ def test_names_in_front_give_the_order(tmp_path):
         ("1,2,3\n\n1,2,3\n", "not 3 fields in 1 records, first in line 2"),
         ('1,"2",3\n1,"2,3\n', "not 3 fields in 1 records, first in line 2"),
         ("1,2\n1,2,3\n1,2,x\n1,2,y", "not 3 fields"),
+        ("1,2\n1,2,3,4\n", "not 3 fields in 2 records, first in line 1"),
+        ("\n\x1a", "no records"),
         ("1,2,3\n1,2,x\n1,2,y", "W is not a number in 2 records, first in line 2: 'x'"),
-        ("1," + "2" * 2000 + ",3", "a field of 2000 characters; is ',' the separator"),
+        ("1," + "2" * 2000 + ",3", "a field of 2000 .*; check the separator ','"),
     ],
 )
 def test_bad_free_records_are_refused(tmp_path, text, message):

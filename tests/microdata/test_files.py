@@ -112,12 +112,22 @@ def test_encodings(tmp_path):
         "région": ["1"],
         "b": ["é"],
     }
+    for encoding in ("utf-8-sig", "utf-16"):
+        path = written(tmp_path, CSV.encode(encoding))
+        table = files.read(path, encoding=encoding)
+        assert table.to_pydict()["age"] == ["01", None]
     late = b"a,b\n" + b"1,2\n" * 600_000 + b"1,\xe9\n"
     for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
         with pytest.raises(ValueError, match=f"byte offset {late.index(0xE9)};"):
             files.read(written(tmp_path, content, name))
     with pytest.raises(LookupError, match="unknown encoding"):
         files.read(path, encoding="martian")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_line_ends(tmp_path, line_end):
+    path = written(tmp_path, CSV.replace("\n", line_end))
+    assert files.read(path).column("w").to_pylist() == ["1.5", "2"]
 
 
 def test_gzip(tmp_path):
