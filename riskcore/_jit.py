@@ -28,7 +28,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
 # everything lets loops vectorise and the error path, which needs Numba, vanish.
-_OPTIONS = {"error_model": "numpy", "fastmath": False, "forceinline": True}
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": False,
+    "forceinline": True,
+}
 
 _kernels: list[Callable[..., Any]] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
@@ -130,21 +134,21 @@ class Native:
         allocate nor raise.
     signature : str
         Its argument types, see ``native``.
+    identity : str, optional
+        Its name in the cache; the function's own full name by default.
     """
 
-    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], signature: str, identity: str | None = None
+    ) -> None:
         self.function = function
         self.signature = signature
+        self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
         self._call: Callable[..., None] | None = None
-
-    @property
-    def identity(self) -> str:
-        """The entry point's name in the cache."""
-        return f"{self.function.__module__}.{self.__name__}"
 
     def address(self) -> int:
         """Return the address of the compiled code, compiling it if need be."""

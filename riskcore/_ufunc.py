@@ -9,17 +9,39 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from inspect import signature
+from inspect import cleandoc, signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore._jit import Native, overload
+from riskcore._jit import Native, overload, primitive
 
 _FLOAT64 = np.dtype(np.float64).num
 # Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
 _FROM_FUNC_AND_DATA = 1
 _keep_alive: list[Any] = []
+
+
+def _emit_clear_flags(builder: Any) -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    integer = ir.IntType(32)
+    clear = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(integer, [integer]), "feclearexcept"
+    )
+    builder.call(clear, [integer(0x3F)])  # every flag, on x86 and on arm
+    return ir.Constant(ir.IntType(64), 0)
+
+
+@primitive("int64()", _emit_clear_flags)
+def clear_flags() -> int:
+    """Clear the floating-point flags, from which NumPy would make warnings.
+
+    A vectorised loop evaluates branches that it then discards: its flags mean
+    nothing. A value outside the domain is told by nan alone.
+    """
+    return 0
 
 
 class UfuncSource(NamedTuple):
@@ -33,10 +55,38 @@ class UfuncSource(NamedTuple):
 def build(name: str, source: UfuncSource) -> np.ufunc:
     """Return the ufunc ``name``; its loop is compiled, or loaded from the cache."""
     inputs = len(signature(source.scalar).parameters)
-    entry = Native(source.loop, "float64**, int64*, int64*, int64*")
+    entry = Native(
+        source.loop,
+        "float64**, int64*, int64*, int64*",
+        f"{source.scalar.__module__}.{name}",
+    )
     made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
     overload(made, source.scalar)
     return made
+
+
+def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
+    """Return the ufunc ``name`` that applies a kernel of two or three numbers."""
+
+    def loop_of_two(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[2][i * (steps[2] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
+            )
+        clear_flags()
+
+    def loop_of_three(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[3][i * (steps[3] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)],
+                args[1][i * (steps[1] >> 3)],
+                args[2][i * (steps[2] >> 3)],
+            )
+        clear_flags()
+
+    inputs = len(signature(scalar).parameters)
+    loop = loop_of_two if inputs == 2 else loop_of_three
+    return build(name, UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or "")))
 
 
 def _from_loop(address: int, name: str, doc: str, inputs: int) -> np.ufunc:

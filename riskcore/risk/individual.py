@@ -17,9 +17,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from riskcore._jit import kernel
-from riskcore._ufunc import UfuncSource, build
+from riskcore._ufunc import UfuncSource, build, clear_flags
 from riskcore.special.elementary import log1p, log_parts
-from riskcore.special.floats import BLOCK, clear_flags, fma, stack, two_sum
+from riskcore.special.floats import BLOCK, fma, stack, two_sum
 from riskcore.special.hyp2f1 import (
     P_FORWARD,
     rare_limit,
@@ -356,4 +356,6 @@ array([0.0406911 , 0.00945222])
 def __getattr__(name: str) -> np.ufunc:
     if name not in _SOURCES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, build(name, _SOURCES[name]))
+    made = build(name, _SOURCES[name])
+    globals()[name] = made
+    return made

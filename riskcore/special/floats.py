@@ -87,28 +87,6 @@ def integer_stack() -> Any:
     return [0] * BLOCK
 
 
-def _emit_clear_flags(builder: Any) -> Any:
-    from llvmlite import ir
-    from numba.core import cgutils
-
-    integer = ir.IntType(32)
-    clear = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(integer, [integer]), "feclearexcept"
-    )
-    builder.call(clear, [integer(0x3F)])  # every flag, on x86 and on arm
-    return ir.Constant(ir.IntType(64), 0)
-
-
-@primitive("int64()", _emit_clear_flags)
-def clear_flags() -> int:
-    """Clear the floating-point flags, from which NumPy would make warnings.
-
-    A vectorised loop evaluates branches that it then discards: its flags mean
-    nothing. A value outside the domain is told by nan alone.
-    """
-    return 0
-
-
 @kernel
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Return ``a + b`` rounded and its rounding error (Knuth)."""
