@@ -108,7 +108,7 @@ def _binomial_sum(f: float, p: float) -> float:
     --------
     >>> from riskcore import forms
     >>> float(forms.binomial_sum(3, 0.25))
-    0.12...
+    0.106899...
     """
     if _outside(f, p) or _not_countable(f):
         return math.nan

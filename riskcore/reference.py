@@ -15,9 +15,7 @@ PRECISION = 120
 
 def _working_precision(*numbers: Any) -> int:
     """Bits that hold 1 - p and f - 1 exactly, with room for the result."""
-    spread = sum(
-        abs(int(mpmath.mag(x))) for x in numbers if x and mpmath.isfinite(x)
-    )
+    spread = sum(abs(int(mpmath.mag(x))) for x in numbers if x and mpmath.isfinite(x))
     return PRECISION + 2 * spread + 80
 
 
@@ -43,8 +41,10 @@ def individual_risk_by_integral(f: Any, p: Any) -> Any:
         f, p = mpmath.mpf(f), mpmath.mpf(p)
         q = 1 - p
         # t = s^(1/f) takes away the pole of t^(f-1) at 0 for f < 1.
-        return p**f / f * mpmath.quad(
-            lambda s: (1 - s ** (1 / f) * q) ** -f, [0, 0.5, 0.9, 1]
+        return (
+            p**f
+            / f
+            * mpmath.quad(lambda s: (1 - s ** (1 / f) * q) ** -f, [0, 0.5, 0.9, 1])
         )
 
 
