@@ -18,6 +18,7 @@ FIXED = """\
 // survey of 2020
 REGION 1 2 99 98
 \t<RECODEABLE>
+<NUMERIC>
 \t<CODELIST> "Region.cdl"
 \t<idlevel> 2
 SEX 3 1 9
@@ -28,8 +29,9 @@ W 4 6
   <DECIMALS> 2
   <WEIGHT>
 HH 10 3
-  <HOUSE_ID> <NUMERIC>
-  <SUPPRESSPRIORITY> 70
+  <HOUSE_ID>
+  <NUMERIC>
+  <SUPPRESSPRIORITY> 70 <TRUNCABLE>
 """
 RECORDS = [" 11118.30 01", "992   7.5 02", "12   1e2  03"]
 
@@ -67,7 +69,7 @@ def test_metadata_of_fixed_format(tmp_path, line_end):
     assert (weight.start, weight.decimals, weight.missing) == (3, 2, ())
     assert weight.numeric
     assert household.suppress_weight == 70
-    assert not household.numeric, "a second tag on a line is not read"
+    assert not household.truncable, "a second tag on a line is not read"
 
 
 def test_metadata_of_free_format(tmp_path):
@@ -189,7 +191,7 @@ def test_codelist(tmp_path):
 def test_fixed_format(tmp_path, line_end, tail):
     text = line_end.join(RECORDS) + tail.replace("end", line_end).replace(" ", "")
     data = argus.read_data(survey(tmp_path, text))
-    assert values(data["REGION"]) == ["1", None, "12"]
+    assert values(data["REGION"]) == ["1", None, "12"], "recodable: codes"
     assert values(data["SEX"]) == ["1", "2", None]
     assert data["W"].tolist() == [118.3, 7.5, 100.0]
     assert values(data["HH"]) == ["01", "02", "03"], "ids are codes"
@@ -236,6 +238,13 @@ def test_lost_trailing_blanks_are_missing_values(tmp_path):
 def test_bad_records_are_refused(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         argus.read_data(survey(tmp_path, text))
+
+
+def test_lines_are_counted_through_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(argus, "_BLOCK", 40)
+    path = survey(tmp_path, "\n".join([*RECORDS * 5, " 11     x 01", " 11     y 01"]))
+    with pytest.raises(ValueError, match="in 2 records, first in line 16: 'x'"):
+        argus.read_data(path)
 
 
 def test_a_field_wider_than_any_code_is_refused(tmp_path):

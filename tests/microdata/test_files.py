@@ -120,6 +120,10 @@ def test_encodings(tmp_path):
     for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
         with pytest.raises(ValueError, match=f"byte offset {late.index(0xE9)};"):
             files.read(written(tmp_path, content, name))
+    # A letter across the border of two parts of the file does not shift the offset.
+    border = b"a,b\n" + b"1,2\n" * (2**18 - 2) + "1,xé\n".encode() + b"1,\xff\n"
+    with pytest.raises(ValueError, match=f"byte offset {border.index(0xFF)};"):
+        files.read(written(tmp_path, border))
     with pytest.raises(LookupError, match="unknown encoding"):
         files.read(path, encoding="martian")
 
