@@ -28,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
 # everything lets loops vectorise and the error path, which needs Numba, vanish.
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: Any = {
     "error_model": "numpy",
     "fastmath": False,
     "forceinline": True,
