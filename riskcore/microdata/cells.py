@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.columns import CodedColumn, Records, code_keys, weights
+from riskcore.microdata.columns import (
+    CodedColumn,
+    Records,
+    code_keys,
+    key_names,
+    weights,
+)
 from riskcore.microdata.count import Codes, count
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -117,7 +123,7 @@ class Cells:
 
 def tabulate(
     data: Any,
-    keys: Sequence[Hashable],
+    keys: Iterable[Hashable],
     weight: Hashable | None = None,
     missing: str = "refuse",
 ) -> Cells:
@@ -128,7 +134,7 @@ def tabulate(
     data : frame or mapping
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, or a mapping of column names to arrays.
-    keys : sequence of hashable
+    keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
         Name of the column of sampling weights. Without it every weight is 1: the file
@@ -169,8 +175,9 @@ def tabulate(
     if missing not in MISSING_RULES:
         rules = " or ".join(map(repr, MISSING_RULES))
         raise ValueError(f"missing={missing!r} is no rule: use {rules}")
-    records = Records.of(data)
+    keys = key_names(keys)
     _check_names(keys, weight)
+    records = Records.of(data)
     weight_values = None if weight is None else weights(records, weight)
     columns = code_keys(records, keys)
     if missing == "refuse":

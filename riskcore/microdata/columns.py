@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.count import THREADED, Codes, mark_levels, rank_levels
+from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
 # Labels in sorted order, and the position among them of every value.
@@ -165,14 +165,35 @@ def code_column(records: Records, name: Hashable) -> CodedColumn:
     return CodedColumn(name, all_codes, labels, int(missing.sum()))
 
 
-def code_keys(records: Records, keys: Sequence[Hashable]) -> list[CodedColumn]:
+def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
+    """Return the names of the key variables as a list.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string.
+    ValueError
+        If ``keys`` is empty or names a column twice.
+    """
+    if isinstance(keys, str):
+        raise TypeError(f"keys is a list of column names: write [{keys!r}]")
+    names = list(keys)
+    if not names:
+        raise ValueError("keys is empty: name at least one key variable")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"keys name a column more than once: {_listed(twice)}")
+    return names
+
+
+def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
     """Code the key variables of a file.
 
     Parameters
     ----------
     records : Records
         The data.
-    keys : sequence of hashable
+    keys : iterable of hashable
         Names of the key variables, at least one.
 
     Raises
@@ -184,13 +205,7 @@ def code_keys(records: Records, keys: Sequence[Hashable]) -> list[CodedColumn]:
     ValueError
         If ``keys`` is empty or names a column twice.
     """
-    if isinstance(keys, str):
-        raise TypeError(f"keys is a list of column names: write [{keys!r}]")
-    if not keys:
-        raise ValueError("keys is empty: name at least one key variable")
-    twice = [key for i, key in enumerate(keys) if key in keys[:i]]
-    if twice:
-        raise ValueError(f"keys name a column more than once: {_listed(twice)}")
+    keys = key_names(keys)
     for key in keys:
         records.column(key)
     if records.n < THREADED:
@@ -331,6 +346,7 @@ def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
         return _code_objects(values.tolist(), masked)
     if kind not in _CODERS:
         raise TypeError(f"values of type {values.dtype} cannot be ordered")
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
     # NaN and NaT differ from themselves.
     unequal = values != values if kind in "fmM" else False
     missing = np.broadcast_to(masked | unequal, values.shape)
@@ -414,13 +430,18 @@ def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
 
     Labels that are equal share a rank.
     """
-    present = [i for i, label in enumerate(labels) if not _is_missing(label)]
-    present.sort(key=lambda i: (type(labels[i]).__name__, labels[i]))
-    ranks = np.full(len(labels), -1, np.int32)
-    position: dict[Any, int] = {}
-    for i in present:
-        ranks[i] = position.setdefault(labels[i], len(position))
-    return ranks, np.fromiter(position, object, len(position))
+    types: dict[str, list[Any]] = {}
+    for label in labels:
+        if not _is_missing(label):
+            types.setdefault(type(label).__name__, []).append(label)
+    rank: dict[Any, int] = {}
+    for name in sorted(types):
+        for label in sorted(types[name]):
+            rank.setdefault(label, len(rank))
+    ranks = np.fromiter(
+        (rank.get(label, -1) for label in labels), np.int32, len(labels)
+    )
+    return ranks, np.fromiter(rank, object, len(rank))
 
 
 def _is_missing(value: Any) -> bool:
@@ -437,25 +458,37 @@ def _code_integers(values: Array) -> Coded:
     if len(values) == 0:
         return values, values.astype(np.uint8)
     low, high = int(values.min()), int(values.max())
-    span = high - low + 1
-    if span > max(4 * len(values), 1 << 16):
-        labels, codes = np.unique(values, return_inverse=True)
-        return labels, codes
     size = values.dtype.itemsize
-    unsigned = np.dtype(f"u{size}")
-    bits = np.ascontiguousarray(values, values.dtype.newbyteorder("=")).view(unsigned)
+    unsigned = values.view(f"u{size}")
     # Differences modulo 2**bits: right for negative numbers as well.
-    origin = unsigned.type(low % (1 << 8 * size))
+    origin = unsigned.dtype.type(low % (1 << 8 * size))
+    if high - low < max(4 * len(values), 1 << 16):
+        offsets, codes = _code_narrow(unsigned, origin, high - low + 1)
+    else:
+        offsets, codes = _code_wide(unsigned - origin)
+    return (offsets.astype(unsigned.dtype) + origin).view(values.dtype), codes
+
+
+def _code_narrow(values: Codes, origin: np.unsignedinteger[Any], span: int) -> Coded:
+    """Code numbers by a table of ``span`` entries from ``origin`` on."""
+    column = values.ctypes.data, values.itemsize, int(origin), len(values)
     seen = np.zeros(span, np.uint8)
-    mark_levels(bits.ctypes.data, size, int(origin), len(bits), seen)
-    levels = np.flatnonzero(seen)
-    labels = levels.astype(values.dtype) + values.dtype.type(low)
-    if len(levels) < span:
-        codes = np.empty(len(bits), np.uint32)
-        rank = np.cumsum(seen, dtype=np.uint32) - np.uint32(1)
-        rank_levels(bits.ctypes.data, size, int(origin), len(bits), rank, codes)
-        return labels, codes
-    return labels, bits if low == 0 else bits - origin
+    mark_levels(*column, seen)
+    offsets = np.flatnonzero(seen)
+    if len(offsets) == span:
+        return offsets, values - origin if origin else values
+    codes = np.empty(len(values), np.uint32)
+    rank_levels(*column, np.cumsum(seen, dtype=np.uint32) - np.uint32(1), codes)
+    return offsets, codes
+
+
+def _code_wide(values: Codes) -> Coded:
+    """Code numbers by counting their upper and lower halves."""
+    upper = (values >> 16 >> 16).astype(np.uint32)  # two steps: 32 bits have no >> 32
+    lower = values.astype(np.uint32)
+    cells = count([upper, lower], [int(upper.max()) + 1, 1 << 32])
+    high, low = (code.astype(np.uint64) for code in cells.codes)
+    return (high << np.uint64(32)) | low, cells.inverse
 
 
 def _code_booleans(values: Array) -> Coded:

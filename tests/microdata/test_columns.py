@@ -147,6 +147,13 @@ def test_dates_and_times():
     assert coded(np.array([5, -2, "NaT"], "m8[s]")).labels.dtype == "m8[s]"
 
 
+def test_strided_and_foreign_arrays():
+    assert_coded(np.arange(12, dtype=np.int16)[::-3], [11, 8, 5, 2])
+    assert_coded(np.array(["2021-05-03", "NaT"], ">M8[D]"), [dt.date(2021, 5, 3), None])
+    assert_coded(np.array([1.5, 2.5, np.inf], ">f8"), [1.5, 2.5, np.inf])
+    assert weights(Records.of({"w": np.arange(1, 7)[::2]}), "w").flags.c_contiguous
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -220,6 +227,12 @@ def test_column_names_need_not_be_text():
     frame = pd.DataFrame({0: [1, 2], "f": ["u", "v"], ("a", 1): [2.5, 1.5]})
     names = [0, "f", ("a", 1)]
     assert [c.name for c in code_keys(Records.of(frame), names)] == names
+
+
+def test_any_iterable_of_keys():
+    records = Records.of({"a": [1], "b": [2]})
+    for keys in (("a", "b"), np.array(["a", "b"]), pd.Index(["a", "b"]), iter("ab")):
+        assert [c.name for c in code_keys(records, keys)] == ["a", "b"]
 
 
 def test_frames_and_mappings():

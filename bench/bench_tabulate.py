@@ -1,0 +1,130 @@
+"""Time tabulate() against the group-by of polars and pandas; print a table.
+
+    python bench/bench_tabulate.py [records] [rounds]
+
+Each engine gets the frame as its users have it and returns the frequency and the sum of
+weights of each cell; riskcore also returns the cell of each record. Rounds interleave
+the engines in one process; the figures are medians. Peak memory is that of a fresh
+process that runs one engine once, above what it held before.
+"""
+
+import multiprocessing
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from riskcore.microdata.cells import tabulate
+
+LEVELS = {"a": 14, "b": 2, "c": 91, "d": 5, "e": 14, "f": 7}
+LEVELS |= {"g": 2, "h": 5, "i": 2, "j": 10}
+
+
+def make_columns(records):
+    """Return uint8 keys with Zipf(1) levels, and weights."""
+    rng = np.random.default_rng(20)
+    columns = {}
+    for name, levels in LEVELS.items():
+        share = 1 / np.arange(1, levels + 1)
+        columns[name] = rng.choice(levels, records, p=share / share.sum())
+        columns[name] = columns[name].astype(np.uint8)
+    return columns | {"weight": rng.uniform(1, 100, records)}
+
+
+def polars_streaming(frame, keys):
+    cells = frame.lazy().group_by(keys).agg(pl.len(), pl.sum("weight"))
+    return cells.collect(engine="streaming")
+
+
+def pandas_groupby(frame, keys):
+    groups = frame.groupby(keys, sort=False, observed=True)
+    return groups["weight"].agg(["size", "sum"])
+
+
+ENGINES = {
+    "riskcore, polars frame": (
+        pl.DataFrame,
+        lambda frame, keys: tabulate(frame, keys, "weight"),
+    ),
+    "riskcore, pandas frame": (
+        pd.DataFrame,
+        lambda frame, keys: tabulate(frame, keys, "weight"),
+    ),
+    "polars streaming": (pl.DataFrame, polars_streaming),
+    "pandas": (pd.DataFrame, pandas_groupby),
+}
+
+
+def seconds(work, *arguments):
+    start = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - start
+
+
+def peak_mib(engine, records, keys):
+    """Run one engine once; return the growth of the peak resident memory."""
+    make, run = ENGINES[engine]
+    columns = make_columns(10_000)
+    run(make(columns), keys)  # compiled code and thread pools are not counted
+    frame = make(make_columns(records))
+    held = resident_mib()
+    reset_peak()
+    run(frame, keys)
+    return resource_peak_mib() - held
+
+
+def resident_mib():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def reset_peak():
+    """Make the kernel forget the peak of making the data."""
+    with open("/proc/self/clear_refs", "w") as clear:
+        clear.write("5")
+
+
+def resource_peak_mib():
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 2**10
+
+
+def main():
+    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    columns = make_columns(records)
+    frames = {make: make(columns) for make, _ in ENGINES.values()}
+    print(
+        f"`python {' '.join(sys.argv)}`: {platform.machine()}, {os.cpu_count()} CPUs,"
+    )
+    print(f"Python {platform.python_version()}, numpy {np.__version__}, ", end="")
+    print(f"polars {pl.__version__}, pandas {pd.__version__}; {rounds} rounds\n")
+    print("| records | keys | cells | engine | seconds | ratio | extra peak MiB |")
+    print("|---|---|---|---|---|---|---|")
+    for keys in (list(LEVELS)[:4], list(LEVELS)[:6], list(LEVELS)):
+        times = {engine: [] for engine in ENGINES}
+        for _ in range(rounds + 1):  # the first round warms up
+            for engine, (make, run) in ENGINES.items():
+                times[engine].append(seconds(run, frames[make], keys))
+        cells = len(polars_streaming(frames[pl.DataFrame], keys))
+        medians = {engine: statistics.median(t[1:]) for engine, t in times.items()}
+        ours = medians["riskcore, polars frame"]
+        for engine, median in medians.items():
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                peak = pool.apply(peak_mib, (engine, records, keys))
+            print(
+                f"| {records:.0e} | {len(keys)} | {cells} | {engine} | {median:.3f} "
+                f"| {median / ours:.2f} | {peak:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
