@@ -317,7 +317,7 @@ def _check(metadata: Metadata) -> None:
 
 
 def read_codelist(path: str | Path) -> dict[str, str]:
-    """Read the labels of a variable's codes (``.cdl``).
+    r"""Read the labels of a variable's codes (``.cdl``).
 
     One ``code,label`` per line; the label ends at the next comma, lines without a
     comma are ignored, and the last line with a code wins.
@@ -336,6 +336,15 @@ def read_codelist(path: str | Path) -> dict[str, str]:
     ------
     FileNotFoundError
         If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Sex.cdl"
+    ...     _ = path.write_text("1,male\n2,female\n")
+    ...     read_codelist(path)
+    {'1': 'male', '2': 'female'}
     """
     path = Path(path)
     labels = {}
@@ -354,7 +363,7 @@ def read_data(
     numeric: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, Array]:
-    """Read a mu-Argus data file, fixed or free format.
+    r"""Read a mu-Argus data file, fixed or free format.
 
     Parameters
     ----------
@@ -388,6 +397,18 @@ def read_data(
         fields, if a number is not one, or if the file is not text. The first line and
         the number of records are named. A fixed-format record that ends before a field
         has lost trailing blanks: the field is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.asc"
+    ...     _ = path.write_text("112.50\n9 8.00\n")
+    ...     metadata = path.with_suffix(".rda")
+    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
+    ...     data = read_data(path)
+    >>> data["SEX"].tolist(), data["W"].tolist()
+    (['1', None], [12.5, 8.0])
     """
     path = Path(path)
     metadata = metadata_of(path, metadata)
@@ -395,7 +416,7 @@ def read_data(
         raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
     chosen = _choose(metadata, columns, numeric)
     characters = _characters(path)
-    read_fields: _FieldReader = _Fixed(path, chosen)
+    read_fields: _Fixed | _Free = _Fixed(path, chosen)
     first_line = 1
     if metadata.separator is not None:
         names = list(metadata.names)
@@ -519,19 +540,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-class _FieldReader:
-    """Cuts a block of records into fields; gathers what is wrong with records."""
-
-    faults: tuple[_Fault, ...]
-
-    def __call__(
-        self, block: Array, starts: Array, ends: Array, lines: Array
-    ) -> tuple[Array, Iterable[Array]]:
-        """Return the line numbers of good records, and the text of each variable."""
-        raise NotImplementedError
-
-
-class _Fixed(_FieldReader):
+class _Fixed:
     """Fixed format: each variable has its columns."""
 
     def __init__(self, path: Path, variables: list[Variable]) -> None:
@@ -548,21 +557,20 @@ class _Fixed(_FieldReader):
     def __call__(
         self, block: Array, starts: Array, ends: Array, lines: Array
     ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers, and the text of each variable."""
         length = ends - starts
-        shortest = length.min()
         self.empty.add(lines[length == 0])
         strides = np.diff(starts)
-        even = not strides.size or (strides == strides[0]).all()
+        even = bool((strides == strides[:1]).all())
         fields = []
         for (start, width), fault in zip(self.spans, self.short, strict=True):
-            begins = starts + start
-            if shortest < start + width:
+            if even and length.min() >= start + width:
+                stride = int(strides[0]) if strides.size else block.size
+                characters = _aligned(block, start, width, stride, length.size)
+            else:
                 fault.add(lines[(length > start) & (length < start + width)])
-            elif even:
-                stride = strides[0] if strides.size else ends[0]
-                fields.append(_stripped(_column(block, start, width, stride, length)))
-                continue
-            fields.append(_stripped(_gathered(block, begins, ends, width)))
+                characters = _gathered(block, starts + start, ends, width)
+            fields.append(_stripped(characters))
         return lines, fields
 
 
@@ -574,11 +582,11 @@ def _check_width(path: Path, width: int, suspect: str) -> None:
         )
 
 
-def _column(block: Array, start: int, width: int, stride: int, length: Array) -> Array:
+def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> Array:
     """Copy one field of records of equal length: shape (records, width)."""
     step = block.itemsize
     return np.lib.stride_tricks.as_strided(
-        block[start:], (length.size, width), (stride * step, step), writeable=False
+        block[start:], (count, width), (stride * step, step), writeable=False
     ).astype(np.uint32)
 
 
@@ -607,7 +615,7 @@ def _stripped(characters: Array) -> Array:
     return text
 
 
-class _Free(_FieldReader):
+class _Free:
     """Free format: fields between separators, perhaps quoted."""
 
     def __init__(
@@ -625,6 +633,7 @@ class _Free(_FieldReader):
     def __call__(
         self, block: Array, starts: Array, ends: Array, lines: Array
     ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers of good records, and the text of each variable."""
         if (block == _QUOTE).any():
             good, fields = self._quoted(block, starts, ends)
         else:

@@ -57,7 +57,7 @@ def read(
     encoding: str = "utf-8",
     delimiter: str | None = None,
 ) -> Any:
-    """Read the columns of a file.
+    r"""Read the columns of a file.
 
     Parameters
     ----------
@@ -99,6 +99,16 @@ def read(
         For an unknown suffix, an empty file, a name given twice, a row with a wrong
         number of fields, an open quote, text in another encoding (with the byte
         offset), or text in a ``numeric`` column that is no number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.csv"
+    ...     _ = path.write_text("region,weight\n01,12.5\n,8\n")
+    ...     table = read(path, numeric=["weight"])
+    >>> table.to_pydict()
+    {'region': ['01', None], 'weight': [12.5, 8.0]}
     """
     path = Path(path)
     kind = _kind(path, metadata)
@@ -200,6 +210,14 @@ def write(
         For an unknown suffix, no columns, or columns of different length.
     TypeError
         If a column has no type that a file can hold.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write(Path(folder) / "risk.csv", {"individual_risk": [0.1, None]})
+    ...     path.read_text().splitlines()
+    ['"individual_risk"', '0.1', '']
     """
     path = Path(path)
     suffix, gzipped = _suffix(path)
