@@ -6,8 +6,8 @@ levels and reads the records once; it serves when the combinations are few.
 codes) and serves any number of keys and levels.
 
 Cells are in lexicographic order of their codes, first key slowest. Within a cell the
-weights are added in record order in double-double arithmetic, so that neither the
-number of threads nor the way of counting shows in a single bit of the result.
+weights are added in double-double arithmetic, in an order that depends on the records
+alone, so that the number of threads does not show in a single bit of the result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def count(
     Parameters
     ----------
     codes : sequence of uint8, uint16 or uint32 ndarray, each shape (n,)
-        One contiguous array per key, n at least 1.
+        One array per key, n at least 1.
     cardinalities : sequence of int
         For each key a number above all its codes.
     weight : float64 ndarray, shape (n,), optional
@@ -92,7 +92,8 @@ def count(
     Raises
     ------
     ValueError
-        If there are 2**31 records or more, or a code is out of range.
+        If there are 2**31 records or more, the keys differ in length, or a code is
+        out of range.
 
     Examples
     --------
@@ -106,8 +107,11 @@ def count(
     n = len(codes[0])
     if n >= 1 << 31:
         raise ValueError(f"{n} records: at most 2**31 - 1 can be counted at once")
+    if any(len(column) != n for column in codes):
+        raise ValueError("the keys differ in length")
     if any(int(c.max()) >= k for c, k in zip(codes, cardinalities, strict=True)):
         raise ValueError("a code is not below the cardinality of its key")
+    codes = [np.ascontiguousarray(column) for column in codes]
     if threads is None:
         threads = min(2, os.cpu_count() or 1)
     if n < THREADED:
@@ -152,9 +156,13 @@ def _count_dense(
         lambda start, stop: renumber(rank, inverse[start:stop], stop - start),
         parts,
     )
-    cell_codes = np.unravel_index(occupied, tuple(cardinalities))
+    cell_codes: list[Codes] = []
+    digits = occupied
+    for column, radix in reversed(list(zip(codes, cardinalities, strict=True))):
+        digits, digit = np.divmod(digits, radix)
+        cell_codes.insert(0, digit.astype(column.dtype))
     return Counts(
-        [cell.astype(code.dtype) for cell, code in zip(cell_codes, codes, strict=True)],
+        cell_codes,
         total[occupied],
         total[occupied].astype(np.float64)
         if weight is None

@@ -136,9 +136,22 @@ def test_threads_are_used_where_they_pay(large, monkeypatch):
     assert used == [2, 1]
 
 
-def test_codes_out_of_range_are_refused():
+def test_codes_that_would_be_misread_are_refused():
+    codes = np.array([0, 3], np.uint8)
     with pytest.raises(ValueError, match="not below the cardinality"):
-        count([np.array([0, 3], np.uint8)], [3])
+        count([codes], [3])
+    with pytest.raises(ValueError, match="differ in length"):
+        count([codes, codes[:1]], [4, 4])
+
+
+def test_strided_codes():
+    codes = np.array([0, 9, 1, 9, 0], np.uint8)[::2]
+    assert count([codes], [2]).inverse.tolist() == [0, 1, 0]
+
+
+def test_more_keys_than_numpy_has_dimensions():
+    codes = [np.array([0, 0, 0], np.uint8)] * 69 + [np.array([1, 0, 1], np.uint8)]
+    assert_cells(_count_dense(codes, [1] * 69 + [2], None, 1), codes, None)
 
 
 def test_record_order_does_not_show(large):
