@@ -210,6 +210,12 @@ def test_every_missing_of_an_object_column(missing):
     assert decoded(column) == ["a", None, "b"]
 
 
+def test_masked_objects():
+    for dtype in (object, "U1"):
+        masked = np.ma.array(["a", "b", "c"], mask=[0, 1, 0], dtype=dtype)
+        assert_coded(masked, ["a", None, "c"])
+
+
 def test_many_levels_need_wider_codes():
     for levels, dtype in ((256, np.uint8), (257, np.uint16), (65_537, np.uint32)):
         values = np.arange(levels) * 1_000_003
