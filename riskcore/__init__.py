@@ -10,22 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from riskcore.risk.individual import (
+    from riskcore.assessment import Assessment as Assessment
+    from riskcore.assessment import assess as assess
+    from riskcore.microdata.cells import Cells as Cells
+    from riskcore.microdata.cells import tabulate as tabulate
+    from riskcore.risk.household import household_risk as household_risk
+    from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
-    )
-    from riskcore.risk.individual import (
         individual_risk_from_frequencies as individual_risk_from_frequencies,
-    )
-    from riskcore.risk.individual import (
         individual_risk_gradient as individual_risk_gradient,
-    )
-    from riskcore.risk.individual import (
         log_individual_risk as log_individual_risk,
     )
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Assessment": "riskcore.assessment",
+    "Cells": "riskcore.microdata.cells",
+    "assess": "riskcore.assessment",
+    "household_risk": "riskcore.risk.household",
+    "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",
     "individual_risk_from_frequencies": "riskcore.risk.individual",
     "individual_risk_gradient": "riskcore.risk.individual",
@@ -38,7 +42,8 @@ __all__ = [*_HOMES, *_MODULES]
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return globals().setdefault(name, getattr(import_module(_HOMES[name]), name))
+        globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return globals()[name]
     if name in _MODULES:
         return import_module(f"riskcore.{name}")
     raise AttributeError(f"module 'riskcore' has no attribute {name!r}")

@@ -89,6 +89,17 @@ class Cells:
         )
         return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
 
+    def row(self, k: int) -> dict[Hashable, Any]:
+        """Return cell k: a dict of the columns of ``to_dict``, plain Python values."""
+        table: dict[Hashable, Any] = {}
+        for key, labels, codes in zip(
+            self.keys, self.categories, self.codes, strict=True
+        ):
+            label = labels[codes[k]]
+            table[key] = label.item() if isinstance(label, np.generic) else label
+        f, F = int(self.sample_frequency[k]), float(self.population_frequency[k])
+        return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
+
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the cells as a frame, one row per cell.
 
@@ -131,9 +142,10 @@ def tabulate(
 
     Parameters
     ----------
-    data : frame or mapping
+    data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
-        narwhals frame, or a mapping of column names to arrays.
+        narwhals frame, a mapping of column names to arrays, or the path of a CSV,
+        Parquet or mu-Argus file, see `riskcore.microdata.files.read`.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
@@ -153,6 +165,8 @@ def tabulate(
     ------
     KeyError
         If a column does not exist.
+    OSError
+        If the file cannot be read.
     TypeError
         If ``data`` is lazy or no table, a key's values have no order, or the weights
         are not real numbers.

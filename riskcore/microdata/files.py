@@ -14,7 +14,7 @@ import io
 import itertools
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +131,25 @@ def read(
             numbers = _numbers(path, name, table.column(position))
             table = table.set_column(position, name, numbers)
     return table
+
+
+def load(
+    data: Any, columns: Sequence[Hashable | None], weight: Hashable | None = None
+) -> Any:
+    """Return ``data`` itself or, if it is a path, what `read` takes from the file.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+    columns : sequence
+        Names of the columns needed; None stands for none.
+    weight : hashable, optional
+        The one of them that is read as numbers.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return data
+    needed = [str(name) for name in columns if name is not None]
+    return read(Path(data), needed, numeric=[] if weight is None else [str(weight)])
 
 
 def columns_of(

@@ -1,0 +1,356 @@
+"""The whole path: from a file of records to the risk of each record and of the file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore import forms
+from riskcore.microdata import files
+from riskcore.microdata.cells import Cells, tabulate
+from riskcore.microdata.columns import Records, household_codes
+from riskcore.risk import individual
+from riskcore.risk.household import Households, households
+from riskcore.risk.threshold import RiskDistribution
+
+Risks = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Method = Literal["exact", "series7", "franconi"]
+Progress = Callable[[str], None]
+
+METHODS = ("exact", "series7", "franconi")
+RECORD_COLUMNS = (
+    "sample_frequency",
+    "population_frequency",
+    "sampling_fraction",
+    "individual_risk",
+    "household_risk",
+)
+
+
+class PopulationBelowSample(UserWarning):
+    """Weights of a cell add to less than its records: F < f, p > 1."""
+
+
+def assess(
+    data: Any,
+    keys: Sequence[Hashable],
+    weight: Hashable | None = None,
+    household: Hashable | None = None,
+    *,
+    method: Method = "exact",
+    missing: str = "refuse",
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess the re-identification risk of a file of survey microdata.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, one per row: any eager frame that narwhals takes (pandas, polars,
+        pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
+        Parquet or mu-Argus file (with its ``.rda`` beside it), of which only the
+        columns named are read.
+    keys : sequence of column names
+        The key variables, known to an intruder.
+    weight : column name, optional
+        Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
+        file declare; otherwise every weight is 1: the file is taken to be the whole
+        population and the risk of a record is 1/f.
+    household : column name, optional
+        Household of each record, of any type and in any order; gives household risks.
+    method : {"exact", "series7", "franconi"}
+        The individual risk itself (default), or the formula of mu-Argus or sdcMicro
+        (`riskcore.forms`), to compare with their results.
+    missing : {"refuse", "category"}
+        What to do with missing key values, see `tabulate`.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Assessment
+
+    Warns
+    -----
+    PopulationBelowSample
+        If the weights of some cells add to less than their records. Such a cell gets
+        p = 1, the risk 1/f: no population can hold fewer than the sample.
+
+    Raises
+    ------
+    KeyError
+        If a column does not exist.
+    TypeError
+        If a column is not of a usable type: text weights, unordered keys, lazy data.
+    ValueError
+        If the method is unknown, there are no records or no keys, key values,
+        weights or household ids are missing, or weights are not positive and finite.
+        The column and the number of records are named.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, sections 3 to 5.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> result = riskcore.assess(data, ["sex", "age"], weight="w")
+    >>> result.individual_risk.round(4)
+    array([0.0706, 0.1577, 0.0706])
+    >>> round(result.expected_reidentifications, 4)
+    0.2989
+    >>> result.risk_threshold(unsafe=1) <= result.max_risk
+    True
+    """
+    say = progress or _silent
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}: use one of {', '.join(METHODS)}")
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        weight = files.columns_of(path).weight if weight is None else weight
+        say(f"reading {path}")
+        data = files.load(path, [*keys, weight, household], weight)
+    say("counting cells")
+    cells = tabulate(data, keys, weight, missing)
+    groups = None
+    if household is not None:
+        groups, _ = household_codes(Records.of(data), household)
+    say(f"computing the risk of {len(cells)} cells")
+    cell_risk = _cell_risk(cells, method)
+    joint = None
+    if groups is not None:
+        say("computing household risks")
+        joint = households(cell_risk[cells.inverse], groups)
+    return Assessment(data, cells, cell_risk, method, joint)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _cell_risk(cells: Cells, method: Method) -> Risks:
+    """Return the risk of each cell, 1/f where F < f."""
+    f = cells.sample_frequency.astype(np.float64)
+    F = np.maximum(cells.population_frequency, f)
+    below = int(np.count_nonzero(cells.below_sample))
+    if below:
+        records = int(cells.sample_frequency[cells.below_sample].sum())
+        warnings.warn(
+            f"in {below} of {len(cells)} cells ({records} of {cells.n} records) the "
+            "weights add to less than the records (F < f); their risk is taken as 1/f",
+            PopulationBelowSample,
+            stacklevel=3,
+        )
+    if method == "exact":
+        risk: Risks = individual.individual_risk_from_frequencies(f, F)
+    else:
+        risk = getattr(forms, method)(f, f / F)
+    return risk
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment:
+    """Risk of a file: per cell, per record, per household and in all.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        The records as given (from a path: the columns that were read).
+    cells : Cells
+        The cells, with sample and population frequencies.
+    cell_risk : float64 ndarray, shape (K,)
+        Individual risk of the records of each cell.
+    method : str
+        How it was computed.
+    households : Households or None
+        Size and risk of each household, if ids were given.
+    """
+
+    data: Any
+    cells: Cells
+    cell_risk: Risks
+    method: Method
+    households: Households | None
+
+    @cached_property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over records, for thresholds."""
+        return RiskDistribution(self.cell_risk, self.cells.sample_frequency)
+
+    @cached_property
+    def individual_risk(self) -> Risks:
+        """Individual risk of each record, in input order, shape (n,)."""
+        return self.cell_risk[self.cells.inverse]
+
+    @property
+    def expected_reidentifications(self) -> float:
+        """ER = sum of the records' risks, exactly rounded."""
+        return self.distribution.expected_reidentifications
+
+    @property
+    def reidentification_rate(self) -> float:
+        """ER/n, a fraction (CASC 2004, equation 15)."""
+        return self.distribution.reidentification_rate
+
+    @property
+    def max_risk(self) -> float:
+        """The largest individual risk."""
+        return self.distribution.max_risk
+
+    def risk_threshold(
+        self, *, rate: float | None = None, unsafe: int | None = None
+    ) -> float:
+        """Return the risk threshold that a target asks for.
+
+        Parameters
+        ----------
+        rate : float
+            Re-identification rate to keep to, a fraction: the threshold t at which
+            the rate would be just this if all larger risks were lowered to t.
+        unsafe : int
+            Number of records that may be unsafe: the smallest risk that at most so
+            many records reach; fewer if records of equal risk cannot be divided.
+
+        Returns
+        -------
+        float
+            Infinity if no record need be unsafe. Give either target, not both.
+
+        Raises
+        ------
+        TypeError
+            If not exactly one target is given.
+        ValueError
+            If the rate is not in [0, 1], or the number not in 0..n.
+
+        See Also
+        --------
+        riskcore.risk.threshold.RiskDistribution : all thresholds, their definitions.
+        """
+        if (rate is None) == (unsafe is None):
+            raise TypeError("give either rate= or unsafe=")
+        if rate is not None:
+            return self.distribution.threshold_for_rate(rate)
+        assert unsafe is not None
+        return self.distribution.threshold_for_unsafe(unsafe)
+
+    def unsafe(self, threshold: float) -> Mask:
+        """Return the mask of the records with individual risk >= threshold."""
+        return self.individual_risk >= threshold
+
+    def unsafe_count(self, threshold: float) -> int:
+        """Return the number of records with individual risk >= threshold."""
+        return self.distribution.unsafe_count(threshold)
+
+    @property
+    def household_risk(self) -> Risks:
+        """Household risk of each record, in input order, shape (n,)."""
+        groups = self._households()
+        return groups.risk[groups.inverse]
+
+    @property
+    def household_reidentification_rate(self) -> float:
+        """(1/n) sum of size times household risk (CASC 2004, section 5.2)."""
+        return self._households().reidentification_rate
+
+    def household_threshold(self, *, rate: float) -> float:
+        """Return the household risk threshold for a household re-identification rate.
+
+        Raises
+        ------
+        ValueError
+            If the rate is not in [0, 1], or no household ids were given.
+        """
+        return self._households().threshold_for_rate(rate)
+
+    def unsafe_households(self, threshold: float) -> Mask:
+        """Return the mask of the records in households with risk >= threshold."""
+        groups = self._households()
+        return groups.unsafe(threshold)[groups.inverse]
+
+    def unsafe_household_count(self, threshold: float) -> int:
+        """Return the number of households with risk >= threshold."""
+        return int(np.count_nonzero(self._households().unsafe(threshold)))
+
+    def _households(self) -> Households:
+        if self.households is None:
+            raise ValueError("no household risks: give assess(..., household=column)")
+        return self.households
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        ``household_risk`` is added if household ids were given.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of such a name, ignoring case.
+        """
+        results = self._record_columns()
+        if isinstance(self.data, Mapping):
+            _refuse_taken(self.data, results)
+            return {**self.data, **results}
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(self.data, eager_only=True, pass_through=False)
+        _refuse_taken(frame.columns, results)
+        series = [
+            nw.new_series(name, values, backend=frame.implementation)
+            for name, values in results.items()
+        ]
+        return frame.with_columns(*series).to_native()
+
+    def _record_columns(self) -> dict[str, NDArray[Any]]:
+        inverse = self.cells.inverse
+        values = [
+            self.cells.sample_frequency[inverse],
+            self.cells.population_frequency[inverse],
+            self.cells.sampling_fraction[inverse],
+            self.individual_risk,
+        ]
+        if self.households is not None:
+            values.append(self.household_risk)
+        return dict(zip(RECORD_COLUMNS, values, strict=False))
+
+    def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
+        """Return the cells of largest risk: their key values, f, F, p and risk.
+
+        Cells of equal risk come in the order of the cells.
+        """
+        order = np.argsort(-self.cell_risk, kind="stable")[:count]
+        rows = []
+        for k in order:
+            row = self.cells.row(int(k))
+            row["individual_risk"] = float(self.cell_risk[k])
+            rows.append(row)
+        return rows
+
+    def __repr__(self) -> str:
+        return (
+            f"<Assessment: {self.cells.n} records in {len(self.cells)} cells, "
+            f"re-identification rate {self.reidentification_rate:.6%}, "
+            f"{self.expected_reidentifications:.6g} expected re-identifications, "
+            f"maximum risk {self.max_risk:.6g}>"
+        )
+
+
+def _refuse_taken(columns: Any, results: Mapping[str, Any]) -> None:
+    taken = [name for name in columns if str(name).lower() in results]
+    if taken:
+        raise ValueError(
+            f"the data have a column {taken[0]!r}, which records would overwrite: "
+            "rename or drop it"
+        )
