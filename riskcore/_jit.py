@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 import os
 import re
 import sys
@@ -38,6 +39,7 @@ _kernels: list[Callable[..., Any]] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _overloads: list[tuple[Any, Callable[..., Any]]] = []
 _lock = threading.RLock()
+_log = logging.getLogger("riskcore")
 
 
 def kernel(function: Function) -> Function:
@@ -244,6 +246,7 @@ def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
     try:
         symbol, _, code = path.read_bytes().partition(b"\n")
     except OSError:
+        _log.info("compiling %s, once for this installation", identity)
         name, assembly = compiled()
         symbol, code = name.encode(), target.emit_object(llvm.parse_assembly(assembly))
         _write_whole(path, symbol + b"\n" + code)

@@ -56,6 +56,7 @@ def read(
     na_values: Sequence[str] = ("",),
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    progress: argus.Progress | None = None,
 ) -> Any:
     r"""Read the columns of a file.
 
@@ -80,6 +81,10 @@ def read(
     delimiter : str, optional
         Of CSV files. By default the tab for ``.tsv``, else whichever of comma,
         semicolon, tab and bar stands most often in the first line outside quotes.
+    progress : callable, optional
+        Called with what is done and the total while a mu-Argus file is read.
+    progress : callable, optional
+        Called with what is done and the total while a mu-Argus file is read.
 
     Returns
     -------
@@ -113,7 +118,9 @@ def read(
     path = Path(path)
     kind = _kind(path, metadata)
     if kind == "argus":
-        return argus.read_data(path, metadata, columns, numeric=numeric)
+        return argus.read_data(
+            path, metadata, columns, numeric=numeric, progress=progress
+        )
     source: _Parquet | _Csv = (
         _Parquet(path)
         if kind == "parquet"
@@ -193,9 +200,7 @@ def columns_of(
     return Header(metadata.names, metadata.weight, metadata.household_id)
 
 
-def write(
-    path: str | Path, columns: Mapping[str, Any], *, overwrite: bool = False
-) -> Path:
+def write(path: str | Path, columns: Any, *, overwrite: bool = False) -> Path:
     """Write columns to a CSV or Parquet file.
 
     The file appears whole or not at all. Floats are written so that they read back to
@@ -207,7 +212,7 @@ def write(
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
         ``.parquet`` or ``.pq``.
-    columns : mapping of str to array
+    columns : mapping of str to array, or pyarrow.Table
         Arrays of NumPy, pandas, polars or Arrow or lists, of equal length.
     overwrite : bool, optional
         Whether an existing file may be replaced.
@@ -238,17 +243,31 @@ def write(
     ...     path.read_text().splitlines()
     ['"individual_risk"', '0.1', '']
     """
-    path = Path(path)
+    path = check_writable(path, overwrite=overwrite)
     suffix, gzipped = _suffix(path)
-    if suffix not in (".csv", ".tsv", *_PARQUET) or (gzipped and suffix in _PARQUET):
-        raise ValueError(f"{path}: can write .csv, .tsv, .csv.gz and .parquet only")
-    _refuse_existing(path, overwrite)
     table = _table(columns, plain=suffix not in _PARQUET)
     with _replacing(path, overwrite) as file:
         if suffix in _PARQUET:
             _pyarrow("parquet").write_table(table, file)
         else:
             _write_csv(table, file, "\t" if suffix == ".tsv" else ",", gzipped)
+    return path
+
+
+def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
+    """Return the path if `write` could write it, to be asked before long work.
+
+    Raises
+    ------
+    ImportError, FileExistsError, OSError, ValueError
+        As `write` does.
+    """
+    path = Path(path)
+    suffix, gzipped = _suffix(path)
+    if suffix not in (".csv", ".tsv", *_PARQUET) or (gzipped and suffix in _PARQUET):
+        raise ValueError(f"{path}: can write .csv, .tsv, .csv.gz and .parquet only")
+    _pyarrow()
+    _refuse_existing(path, overwrite)
     return path
 
 
@@ -515,8 +534,10 @@ def _numbers(path: Path, name: str, column: Any) -> Any:
     return numbers
 
 
-def _table(columns: Mapping[str, Any], *, plain: bool) -> Any:
+def _table(columns: Any, *, plain: bool) -> Any:
     """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    if not isinstance(columns, Mapping):
+        columns = dict(zip(columns.column_names, columns.columns, strict=True))
     if not columns:
         raise ValueError("no columns to write")
     arrays = {str(name): _array(name, values) for name, values in columns.items()}

@@ -1,0 +1,244 @@
+"""What an assessment says, as numbers for a program and as text for a person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment import Assessment
+
+# Risks at which the summary counts the unsafe records if none is asked for.
+DECADES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+
+
+def summary(
+    assessment: Assessment,
+    *,
+    thresholds: Sequence[float] = (),
+    rate: float | None = None,
+    unsafe: int | None = None,
+    top: int = 10,
+) -> dict[str, Any]:
+    """Return the figures of an assessment as plain Python values, ready for JSON.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    thresholds : sequence of float, optional
+        Risks at which to count the unsafe records; by default `DECADES`.
+    rate : float, optional
+        Re-identification rate, a fraction, for which to give the risk threshold.
+    unsafe : int, optional
+        Number of unsafe records for which to give the risk threshold.
+    top : int, optional
+        How many of the riskiest cells to list.
+
+    Returns
+    -------
+    dict
+        A threshold that no record reaches is None.
+    """
+    cells = assessment.cells
+    below = cells.below_sample
+    figures: dict[str, Any] = {
+        "records": cells.n,
+        "cells": len(cells),
+        "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
+        "keys": list(cells.keys),
+        "weighted": cells.weighted,
+        "population": math.fsum(cells.population_frequency),
+        "cells_below_sample": int(np.count_nonzero(below)),
+        "records_below_sample": int(cells.sample_frequency[below].sum()),
+        "method": assessment.method,
+        "reidentification_rate": assessment.reidentification_rate,
+        "expected_reidentifications": assessment.expected_reidentifications,
+        "max_risk": assessment.max_risk,
+        "unsafe_records": [
+            {"threshold": float(t), "records": assessment.unsafe_count(t)}
+            for t in thresholds or DECADES
+        ],
+    }
+    if rate is not None:
+        threshold = assessment.risk_threshold(rate=rate)
+        figures["for_rate"] = {"rate": rate, **_at(assessment, threshold)}
+    if unsafe is not None:
+        threshold = assessment.risk_threshold(unsafe=unsafe)
+        figures["for_unsafe"] = {"unsafe": unsafe, **_at(assessment, threshold)}
+    if assessment.households is not None:
+        figures["households"] = _households(assessment, thresholds or DECADES, rate)
+    figures["riskiest"] = [
+        {str(name): value for name, value in row.items()}
+        for row in assessment.riskiest(top)
+    ]
+    return figures
+
+
+def _at(assessment: Assessment, threshold: float) -> dict[str, Any]:
+    return {
+        "threshold": threshold if math.isfinite(threshold) else None,
+        "records": assessment.unsafe_count(threshold),
+    }
+
+
+def _households(
+    assessment: Assessment, thresholds: Sequence[float], rate: float | None
+) -> dict[str, Any]:
+    groups = assessment.households
+    assert groups is not None
+    figures: dict[str, Any] = {
+        "households": len(groups),
+        "reidentification_rate": assessment.household_reidentification_rate,
+        "max_risk": float(groups.risk.max()),
+        "unsafe_households": [
+            {
+                "threshold": float(t),
+                "households": assessment.unsafe_household_count(t),
+                "records": int(np.count_nonzero(assessment.unsafe_households(t))),
+            }
+            for t in thresholds
+        ],
+    }
+    if rate is not None:
+        threshold = assessment.household_threshold(rate=rate)
+        figures["for_rate"] = {
+            "rate": rate,
+            "threshold": threshold if math.isfinite(threshold) else None,
+            "households": assessment.unsafe_household_count(threshold),
+        }
+    return figures
+
+
+def text(figures: dict[str, Any], title: str) -> str:
+    """Return the figures of `summary` as text of a few dozen lines."""
+    population = (
+        f"{figures['population']:,.1f}, the sum of the weights"
+        if figures["weighted"]
+        else "no weights: the file is taken to be the whole population"
+    )
+    lines = [
+        title,
+        *_pairs(
+            ("records", f"{figures['records']:,}"),
+            ("keys", " x ".join(map(_printable, figures["keys"]))),
+            (
+                "cells",
+                f"{figures['cells']:,}, of them {figures['sample_uniques']:,} "
+                "sample uniques",
+            ),
+            ("population", population),
+            ("individual risk", _METHOD[figures["method"]]),
+            (
+                "re-identification rate",
+                f"{100 * figures['reidentification_rate']:.8g} %",
+            ),
+            (
+                "expected re-identifications",
+                f"{figures['expected_reidentifications']:.8g}",
+            ),
+            ("maximum risk", f"{figures['max_risk']:.8g}"),
+        ),
+    ]
+    if figures["cells_below_sample"]:
+        lines.append(
+            f"  In {figures['cells_below_sample']:,} cells "
+            f"({figures['records_below_sample']:,} records) the weights add to less "
+            "than the records: their risk is taken as 1/f."
+        )
+    lines += ["", "  Records at or above a risk", *_counts(figures["unsafe_records"])]
+    for name, label in (("for_rate", "rate"), ("for_unsafe", "unsafe")):
+        if name in figures:
+            lines += ["", _target(figures[name], label, "records")]
+    if "households" in figures:
+        lines += _household_lines(figures["households"])
+    if figures["riskiest"]:
+        lines += ["", f"  The {len(figures['riskiest'])} riskiest combinations"]
+        lines += _table(figures["riskiest"])
+    return "\n".join(lines)
+
+
+_METHOD = {
+    "exact": "exact",
+    "series7": "series7, the formula of mu-Argus",
+    "franconi": "franconi, the formula of sdcMicro",
+}
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.8g} %"
+
+
+def _pairs(*pairs: tuple[str, str]) -> list[str]:
+    width = max(len(label) for label, _ in pairs)
+    return [f"  {label:<{width}}  {value}" for label, value in pairs]
+
+
+def _counts(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"    {row['threshold']:<12.8g} {row['records']:>12,}" for row in rows]
+
+
+def _target(target: dict[str, Any], label: str, units: str) -> str:
+    goal = (
+        f"a re-identification rate of {_percent(target['rate'])}"
+        if label == "rate"
+        else f"at most {target['unsafe']:,} unsafe records"
+    )
+    if target["threshold"] is None:
+        return f"  For {goal}: no threshold is needed, every record is safe."
+    return (
+        f"  For {goal}: risk threshold {target['threshold']:.8g}, "
+        f"{target[units]:,} {units} at or above it"
+    )
+
+
+def _household_lines(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        "",
+        "  Households",
+        *(
+            "  " + line
+            for line in _pairs(
+                ("households", f"{figures['households']:,}"),
+                ("re-identification rate", _percent(figures["reidentification_rate"])),
+                ("maximum risk", f"{figures['max_risk']:.8g}"),
+            )
+        ),
+        "    at or above a risk    households      records",
+        *(
+            f"    {row['threshold']:<16.8g} {row['households']:>15,} "
+            f"{row['records']:>12,}"
+            for row in figures["unsafe_households"]
+        ),
+    ]
+    if "for_rate" in figures:
+        lines += [_target(figures["for_rate"], "rate", "households")]
+    return lines
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    """Lay out the riskiest cells; numbers to the right, labels to the left."""
+    titles = {
+        "sample_frequency": "f",
+        "population_frequency": "F",
+        "sampling_fraction": "p",
+        "individual_risk": "risk",
+    }
+    columns = []
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        number = name in titles
+        cells = [f"{v:.6g}" if number else _printable(v) for v in values]
+        cells = [titles.get(name, _printable(name)), *cells]
+        width = max(map(len, cells))
+        columns.append([c.rjust(width) if number else c.ljust(width) for c in cells])
+    return ["    " + "  ".join(row).rstrip() for row in zip(*columns, strict=True)]
+
+
+def _printable(value: Any) -> str:
+    """Return a label on one line, control characters escaped, long ones cut."""
+    if value is None:
+        return "(missing)"
+    label = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    return label if len(label) <= 40 else label[:39] + "…"
