@@ -76,7 +76,7 @@ def peak_mib(engine, records, keys):
     held = resident_mib()
     reset_peak()
     run(frame, keys)
-    return resource_peak_mib() - held
+    return highest_mib() - held
 
 
 def resident_mib():
@@ -90,7 +90,7 @@ def reset_peak():
         clear.write("5")
 
 
-def resource_peak_mib():
+def highest_mib():
     with open("/proc/self/status") as status:
         line = next(line for line in status if line.startswith("VmHWM"))
     return int(line.split()[1]) / 2**10

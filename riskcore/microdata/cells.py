@@ -125,9 +125,12 @@ class Cells:
 
     def __repr__(self) -> str:
         uniques = int(np.count_nonzero(self.sample_frequency == 1))
+        names = [str(key) for key in self.keys[:8]]
+        more = len(self.keys) - len(names)
         return (
             f"<Cells: {self.n} records in {len(self)} cells of "
-            f"{' x '.join(map(str, self.keys))}, {uniques} sample unique, "
+            f"{' x '.join(names)}{f' and {more} more keys' if more else ''}, "
+            f"{uniques} sample unique, "
             f"{'weighted' if self.weighted else 'no weights'}>"
         )
 

@@ -84,11 +84,10 @@ class Records:
             str(name).lower(), [str(known).lower() for known in self.columns]
         )
         like = [known for known in self.columns if str(known).lower() in close]
-        raise KeyError(
-            f"no column {name!r}; "
-            + (f"did you mean {_listed(like)}?" if like else "")
-            + ("" if like else f"the columns are {_listed(list(self.columns))}")
-        )
+        hint = f"did you mean {_listed(like)}?"
+        if not like:
+            hint = f"the columns are {_listed(list(self.columns))}"
+        raise KeyError(f"no column {name!r}; {hint}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

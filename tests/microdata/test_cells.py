@@ -136,6 +136,7 @@ def test_seventy_keys():
         rows, axis=0, return_inverse=True, return_counts=True
     )
     assert (expected == np.array(cells.codes).T).all()
+    assert "x 7 and 62 more keys, 200 sample unique" in repr(cells)
     assert (cells.inverse == inverse.ravel()).all()
     assert (cells.sample_frequency == f).all()
 
