@@ -341,7 +341,7 @@ def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
     if isinstance(values, np.ma.MaskedArray):
         masked, values = np.ma.getmaskarray(values), values.data
     kind = values.dtype.kind
-    if kind in "OUST":
+    if kind in "OST":
         return _code_objects(values.tolist(), masked)
     if kind not in _CODERS:
         raise TypeError(f"values of type {values.dtype} cannot be ordered")
@@ -490,6 +490,26 @@ def _code_wide(values: Codes) -> Coded:
     return (high << np.uint64(32)) | low, cells.inverse
 
 
+def _code_text_array(values: Array) -> Coded:
+    """Code text of fixed width, eight Latin-1 characters or three others at a time."""
+    n, width = len(values), values.itemsize // 4
+    characters = values.view(np.uint32).reshape(n, width)
+    bits = 8 if characters.max(initial=0) < 256 else 21
+    step = 64 // bits
+    codes: Array = np.zeros(n, np.uint64)
+    for first in range(0, width, step):
+        word = np.zeros(n, np.uint64)
+        for column in characters[:, first : first + step].T:
+            word = word << np.uint64(bits) | column
+        _, ranks = _code_integers(word)
+        wide = ranks.astype(np.uint64)  # with signed ranks NumPy would go to floats
+        levels = wide.max(initial=0) + np.uint64(1)
+        _, codes = _code_integers(codes.astype(np.uint64) * levels + wide)
+    last = np.zeros(int(codes.max()) + 1 if n else 0, np.int64)
+    last[codes] = np.arange(n)
+    return values[last].astype(object), codes
+
+
 def _code_booleans(values: Array) -> Coded:
     labels, codes = _code_integers(values.view(np.uint8))
     return labels.astype(bool), codes
@@ -512,6 +532,7 @@ def _code_floats(values: Array) -> Coded:
 
 
 _CODERS: dict[str, Callable[[Array], Coded]] = {
+    "U": _code_text_array,
     "b": _code_booleans,
     "i": _code_integers,
     "u": _code_integers,

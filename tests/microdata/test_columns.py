@@ -389,3 +389,16 @@ def test_household_codes():
 def test_households_missing():
     with pytest.raises(ValueError, match="household 'hh': missing in 2 of 3 records"):
         household_codes(Records.of({"hh": [None, 4, None]}), "hh")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("ab1 é文Ω\U0001f600"), max_size=20), min_size=1)
+)
+def test_text_arrays_are_coded_as_sorted(texts):
+    texts = [text.rstrip("\0") for text in texts]
+    values = np.array(texts)
+    column = coded(values)
+    labels, codes = np.unique(values, return_inverse=True)
+    assert column.labels.tolist() == labels.tolist()
+    assert column.codes.tolist() == codes.tolist()
