@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from riskcore import forms
 from riskcore.microdata import files
 from riskcore.microdata.cells import Cells, tabulate
-from riskcore.microdata.columns import Records, household_codes
+from riskcore.microdata.columns import Records, household_codes, key_names
 from riskcore.risk import individual
+from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.household import Households, households
 from riskcore.risk.threshold import RiskDistribution
 
@@ -41,7 +42,7 @@ class PopulationBelowSample(UserWarning):
 
 def assess(
     data: Any,
-    keys: Sequence[Hashable],
+    keys: Iterable[Hashable],
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
@@ -58,7 +59,7 @@ def assess(
         pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
         Parquet or mu-Argus file (with its ``.rda`` beside it), of which only the
         columns named are read.
-    keys : sequence of column names
+    keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
         Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
@@ -91,9 +92,10 @@ def assess(
     TypeError
         If a column is not of a usable type: text weights, unordered keys, lazy data.
     ValueError
-        If the method is unknown, there are no records or no keys, key values,
-        weights or household ids are missing, or weights are not positive and finite.
-        The column and the number of records are named.
+        If the method is unknown, there are no records or no keys, a column is given
+        two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
+        weights or household ids are missing, or weights are not positive and finite
+        or their sum is not. The column and the number of records are named.
     OSError
         If the file cannot be read.
 
@@ -116,16 +118,21 @@ def assess(
     say = progress or _silent
     if method not in METHODS:
         raise ValueError(f"method={method!r}: use one of {', '.join(METHODS)}")
-    if isinstance(data, str | os.PathLike):
-        path = os.fspath(data)
-        weight = files.columns_of(path).weight if weight is None else weight
+    keys = key_names(keys)
+    path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+    if path is not None and weight is None:
+        weight = files.columns_of(path).weight
+    check_roles(keys, weight, household)
+    if path is not None:
         say(f"reading {path}")
         data = files.load(path, [*keys, weight, household], weight)
-    say("counting cells")
-    cells = tabulate(data, keys, weight, missing)
     groups = None
     if household is not None:
+        say("finding households")
         groups, _ = household_codes(Records.of(data), household)
+    say("counting cells")
+    cells = tabulate(data, keys, weight, missing)
+    _check_population(cells, weight)
     say(f"computing the risk of {len(cells)} cells")
     cell_risk = _cell_risk(cells, method)
     joint = None
@@ -135,8 +142,53 @@ def assess(
     return Assessment(data, cells, cell_risk, method, joint)
 
 
+def check_roles(
+    keys: Iterable[Hashable], weight: Hashable | None, household: Hashable | None
+) -> None:
+    """Refuse keys, weight and household that cannot go together, whatever the data.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string.
+    ValueError
+        If there are no keys, a column is named twice, or a key is called like one of
+        ``RECORD_COLUMNS``, ignoring case.
+    """
+    names = key_names(keys)
+    roles = {"the weight": weight, "the household": household}
+    for role, name in roles.items():
+        if name is not None and name in names:
+            raise ValueError(f"column {name!r} is both a key and {role}")
+    if weight is not None and weight == household:
+        raise ValueError(f"column {weight!r} is both the weight and the household")
+    refuse_taken(names, RECORD_COLUMNS)
+
+
+def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
+    """Refuse columns that are called like a result, ignoring case as SQL does.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    taken = [name for name in columns if str(name).lower() in results]
+    if taken:
+        raise ValueError(
+            f"column {taken[0]!r} is called like a result of riskcore: "
+            "rename or drop it"
+        )
+
+
 def _silent(_: str) -> None:
     pass
+
+
+def _check_population(cells: Cells, weight: Hashable | None) -> None:
+    with np.errstate(over="ignore"):
+        if not np.isfinite(cells.population_frequency.sum()):
+            raise ValueError(f"weight {weight!r}: the sum over the file overflows")
 
 
 def _cell_risk(cells: Cells, method: Method) -> Risks:
@@ -230,7 +282,7 @@ class Assessment:
         Raises
         ------
         TypeError
-            If not exactly one target is given.
+            If not exactly one target is given, or the number is not whole.
         ValueError
             If the rate is not in [0, 1], or the number not in 0..n.
 
@@ -243,11 +295,19 @@ class Assessment:
         if rate is not None:
             return self.distribution.threshold_for_rate(rate)
         assert unsafe is not None
+        if not 0 <= unsafe <= self.cells.n:
+            raise ValueError(f"unsafe={unsafe}: need 0 to {self.cells.n} records")
         return self.distribution.threshold_for_unsafe(unsafe)
 
     def unsafe(self, threshold: float) -> Mask:
-        """Return the mask of the records with individual risk >= threshold."""
-        return self.individual_risk >= threshold
+        """Return the mask of the records with individual risk >= threshold.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is nan or negative.
+        """
+        return self.individual_risk >= as_threshold(threshold)
 
     def unsafe_count(self, threshold: float) -> int:
         """Return the number of records with individual risk >= threshold."""
@@ -292,7 +352,8 @@ class Assessment:
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
-        ``household_risk`` is added if household ids were given.
+        ``household_risk`` is added if household ids were given. Of a path it is the
+        columns that were read; a narwhals frame gives its native frame.
 
         Raises
         ------
@@ -301,12 +362,12 @@ class Assessment:
         """
         results = self._record_columns()
         if isinstance(self.data, Mapping):
-            _refuse_taken(self.data, results)
+            refuse_taken(self.data, results)
             return {**self.data, **results}
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(self.data, eager_only=True, pass_through=False)
-        _refuse_taken(frame.columns, results)
+        refuse_taken(frame.columns, results)
         series = [
             nw.new_series(name, values, backend=frame.implementation)
             for name, values in results.items()
@@ -344,13 +405,4 @@ class Assessment:
             f"re-identification rate {self.reidentification_rate:.6%}, "
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}>"
-        )
-
-
-def _refuse_taken(columns: Any, results: Mapping[str, Any]) -> None:
-    taken = [name for name in columns if str(name).lower() in results]
-    if taken:
-        raise ValueError(
-            f"the data have a column {taken[0]!r}, which records would overwrite: "
-            "rename or drop it"
         )

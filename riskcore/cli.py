@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +20,12 @@ from riskcore import __version__
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
 
-FILE is CSV (.csv, .tsv, .txt, also .gz), Parquet, or a mu-Argus data file with its .rda
-metadata beside it. The key variables are those an intruder may know. Records with equal
-keys form a cell; f records in the sample stand for F, the sum of their weights, in the
-population; the individual risk of a record is E[1/F | f].
+FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet, or a
+mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
+those an intruder may know of a person, such as region, sex and age. Records with equal
+keys form a cell. The f records of a cell stand for F persons in the population, the sum
+of their weights as far as is known; the individual risk of a record, the chance to
+re-identify it, is E[1/F | f]. Risks and rates are fractions.
 """
 
 _ASSESS_EXAMPLES = """\
@@ -31,8 +36,11 @@ examples:
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight a mu-Argus file's own weight is used; a file without weights is taken
-to be the whole population (risk 1/f). --threshold and --rate speak of fractions; 0.1%
-is 0.001. The exit status is 0, or 2 if the input is refused.
+to be the whole population (risk 1/f). Cells whose weights add to less than their
+records (F < f) get the risk 1/f, with a warning. --output adds to each record, in the
+order of the file: sample_frequency (f), population_frequency (F), sampling_fraction
+(f/F), individual_risk and, with --household, household_risk. The exit status is 0, 2 if
+the input is refused, or 130 if interrupted.
 """
 
 _DEMO = """\
@@ -43,29 +51,46 @@ assess it: what riskcore does, on data that are nobody's.
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
 
 
+# What bad input, a full disk or too large a file raises; all else is a defect.
+_REFUSALS = (
+    ImportError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError,
+    TypeError, ValueError,
+)  # fmt: skip
+_CLEAR_LINE = "\r\x1b[K"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parsed = _parser().parse_args(arguments)
-    if parsed.run is None:
-        _parser().print_help()
-        return 2
-    _report_compilation(quiet=parsed.quiet)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
-            run: Callable[[argparse.Namespace], None] = parsed.run
-            run(parsed)
+        try:
+            return _run(arguments)
+        finally:
             sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone, as with `| head`; keep Python from saying so at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
+        _tell("interrupted")
         return 130
-    except (ImportError, KeyError, OSError, TypeError, ValueError) as error:
-        message = error.args[0] if isinstance(error, KeyError) else error
-        print(f"riskcore: error: {message}", file=sys.stderr)
+    except _REFUSALS as error:
+        _tell(f"error: {error.args[0] if isinstance(error, KeyError) else error}")
         return 2
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A label must not stop the summary where the terminal lacks its letters.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    parsed = _parser().parse_args(arguments)
+    if parsed.run is None:
+        _parser().print_help(sys.stderr)
+        return 2
+    _report_compilation(quiet=parsed.quiet)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _show_warning
+        parsed.run(parsed)
     return 0
 
 
@@ -84,13 +109,14 @@ def _parser() -> argparse.ArgumentParser:
 def _add_assess(commands: Any) -> None:
     assess = commands.add_parser(
         "assess",
+        usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",
         help="risk of the records of a file",
         description=_ASSESS,
         epilog=_ASSESS_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     assess.set_defaults(run=_assess)
-    assess.add_argument("file", metavar="FILE", type=Path)
+    assess.add_argument("file", metavar="FILE", type=Path, help="the survey")
     assess.add_argument(
         "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
     )
@@ -116,37 +142,48 @@ def _add_assess(commands: Any) -> None:
         type=_fraction,
         default=[],
         metavar="RISK",
-        help="count the records at or above these risks",
+        help="count the records at or above these risks (by default 0.1 to 0.001)",
     )
     assess.add_argument(
         "--rate",
         type=_fraction,
-        help="give the risk threshold for this re-identification rate",
+        help="give the risk threshold for this re-identification rate, the mean risk: "
+        "0.001 or 0.1%%",
     )
     assess.add_argument(
         "--unsafe",
-        type=int,
+        type=_count,
         metavar="RECORDS",
-        help="give the risk threshold for this number of unsafe records",
+        help="give the risk threshold that at most so many records reach",
     )
     assess.add_argument(
-        "--top", type=int, default=10, metavar="N", help="riskiest combinations listed"
+        "--top",
+        type=_count,
+        default=10,
+        metavar="N",
+        help="how many of the riskiest combinations to list (default 10)",
     )
     assess.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="write all columns with the risk of each record to .csv or .parquet",
+        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv "
+        "or .parquet file",
     )
     assess.add_argument(
         "--overwrite", action="store_true", help="let --output replace a file"
     )
     assess.add_argument("--json", action="store_true", help="print the summary as JSON")
     assess.add_argument(
-        "--metadata", type=Path, metavar="RDA", help="mu-Argus metadata of FILE"
+        "--metadata",
+        type=Path,
+        metavar="RDA",
+        help="mu-Argus metadata of FILE, if not the .rda beside it",
     )
-    assess.add_argument("--delimiter", metavar="C", help="of CSV; by default found out")
-    assess.add_argument("--encoding", default="utf-8", help="of CSV (default utf-8)")
+    assess.add_argument(
+        "--delimiter", metavar="C", help="of a CSV; by default found out"
+    )
+    assess.add_argument("--encoding", default="utf-8", help="of a CSV (default utf-8)")
     _add_quiet(assess)
 
 
@@ -177,22 +214,28 @@ def _fraction(text: str) -> float:
     """Read 0.00125 or 0.125%."""
     number = text.strip()
     try:
-        value = float(number[:-1]) / 100 if number.endswith("%") else float(number)
-    except ValueError:
+        exact = Decimal(number.removesuffix("%"))
+        value = float(exact.scaleb(-2) if number.endswith("%") else exact)
+    except (InvalidOperation, ValueError):
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not in [0, 1] (or 0% to 100%)")
     return value
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+    return int(text)
+
+
 def _assess(options: argparse.Namespace) -> None:
     from riskcore import report
-    from riskcore.assessment import RECORD_COLUMNS
+    from riskcore.assessment import RECORD_COLUMNS, check_roles, refuse_taken
     from riskcore.microdata import files
 
-    if options.top < 0:
-        raise ValueError(f"--top: need a number >= 0, got {options.top}")
     if options.output is not None:
+        _refuse_same_file(options)
         files.check_writable(options.output, overwrite=options.overwrite)
     source = {
         "metadata": options.metadata,
@@ -200,18 +243,18 @@ def _assess(options: argparse.Namespace) -> None:
         "delimiter": options.delimiter,
     }
     header = files.columns_of(options.file, **source)
-    weight = options.weight or header.weight
-    needed = [*options.keys, *filter(None, (weight, options.household))]
+    weight = header.weight if options.weight is None else options.weight
+    check_roles(options.keys, weight, options.household)
+    roles = (*options.keys, weight, options.household)
+    needed = [name for name in roles if name is not None]
     if options.output is not None:
-        taken = [name for name in header.names if name.lower() in RECORD_COLUMNS]
-        if taken:
-            raise ValueError(f"{options.file} already has a column {taken[0]!r}")
-        needed += [name for name in header.names if name not in needed]
+        refuse_taken(header.names, RECORD_COLUMNS)
+        needed = [*header.names, *needed]
     progress = _Progress(quiet=options.quiet)
     data = files.read(
         options.file,
         needed,
-        numeric=[weight] if weight else [],
+        numeric=[] if weight is None else [weight],
         progress=progress.share(f"reading {options.file}"),
         **source,
     )
@@ -250,11 +293,19 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
     from riskcore import report
 
     if options.json:
-        print(json.dumps({"file": str(options.file), **figures}, indent=2, default=str))
-    else:
-        print(report.text(figures, f"riskcore {__version__}: {options.file}"))
-        if options.output is not None:
-            print(f"\n  The risk of each record is in {options.output}")
+        figures = {"file": str(options.file), **figures}
+        print(json.dumps(figures, indent=2, allow_nan=False))
+        return
+    print(report.text(figures, f"riskcore {__version__}: {options.file}"))
+    if options.output is not None:
+        output = report.printable(str(options.output))
+        print(f"\n  The risk of each record is in {output}")
+
+
+def _refuse_same_file(options: argparse.Namespace) -> None:
+    both = options.output.exists() and options.file.exists()
+    if both and options.output.samefile(options.file):
+        raise ValueError(f"--output {options.output} is the input file itself")
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -289,7 +340,10 @@ class _Progress:
 
     def __call__(self, step: str) -> None:
         if self.on:
-            print(f"\r\x1b[Kriskcore: {step} ...", end="", file=sys.stderr, flush=True)
+            from riskcore.report import printable
+
+            line = printable(f"riskcore: {step}")[: shutil.get_terminal_size()[0] - 5]
+            print(f"{_CLEAR_LINE}{line} ...", end="", file=sys.stderr, flush=True)
 
     def share(self, step: str) -> Callable[[int, int], None]:
         """Return a callable of (done, total)."""
@@ -299,18 +353,26 @@ class _Progress:
     def done(self) -> None:
         """Clear the line."""
         if self.on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    print(f"riskcore: warning: {message}", file=sys.stderr)
+    _tell(f"warning: {message}")
+
+
+def _tell(message: str) -> None:
+    """Print a line on stderr, in place of the progress line if there is one."""
+    from riskcore.report import printable
+
+    clear = _CLEAR_LINE if sys.stderr.isatty() else ""
+    print(f"{clear}riskcore: {printable(message)}", file=sys.stderr)
 
 
 def _report_compilation(*, quiet: bool) -> None:
     """Say when a kernel is compiled, for that takes seconds, once per installation."""
     if not quiet and sys.stderr.isatty():
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("\r\x1b[Kriskcore: %(message)s"))
+        handler.setFormatter(logging.Formatter(f"{_CLEAR_LINE}riskcore: %(message)s"))
         logger = logging.getLogger("riskcore")
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)

@@ -39,7 +39,8 @@ def summary(
     Returns
     -------
     dict
-        A threshold that no record reaches is None.
+        Of text, finite numbers, None, dicts and lists. A threshold that no record
+        reaches is None; what is neither text nor a finite number becomes text.
     """
     cells = assessment.cells
     below = cells.below_sample
@@ -47,7 +48,7 @@ def summary(
         "records": cells.n,
         "cells": len(cells),
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
-        "keys": list(cells.keys),
+        "keys": [_plain(key) for key in cells.keys],
         "weighted": cells.weighted,
         "population": math.fsum(cells.population_frequency),
         "cells_below_sample": int(np.count_nonzero(below)),
@@ -70,10 +71,17 @@ def summary(
     if assessment.households is not None:
         figures["households"] = _households(assessment, thresholds or DECADES, rate)
     figures["riskiest"] = [
-        {str(name): value for name, value in row.items()}
+        {str(name): _plain(value) for name, value in row.items()}
         for row in assessment.riskiest(top)
     ]
     return figures
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold."""
+    plain = value is None or isinstance(value, str | int)
+    finite = isinstance(value, float) and math.isfinite(value)
+    return value if plain or finite else str(value)
 
 
 def _at(assessment: Assessment, threshold: float) -> dict[str, Any]:
@@ -96,7 +104,7 @@ def _households(
             {
                 "threshold": float(t),
                 "households": assessment.unsafe_household_count(t),
-                "records": int(np.count_nonzero(assessment.unsafe_households(t))),
+                "records": groups.distribution.unsafe_count(t),
             }
             for t in thresholds
         ],
@@ -114,15 +122,15 @@ def _households(
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `summary` as text of a few dozen lines."""
     population = (
-        f"{figures['population']:,.1f}, the sum of the weights"
+        f"{_amount(figures['population'])}, the sum of the weights"
         if figures["weighted"]
         else "no weights: the file is taken to be the whole population"
     )
     lines = [
-        title,
+        printable(title),
         *_pairs(
             ("records", f"{figures['records']:,}"),
-            ("keys", " x ".join(map(_printable, figures["keys"]))),
+            ("keys", " x ".join(map(_label, figures["keys"]))),
             (
                 "cells",
                 f"{figures['cells']:,}, of them {figures['sample_uniques']:,} "
@@ -130,10 +138,7 @@ def text(figures: dict[str, Any], title: str) -> str:
             ),
             ("population", population),
             ("individual risk", _METHOD[figures["method"]]),
-            (
-                "re-identification rate",
-                f"{100 * figures['reidentification_rate']:.8g} %",
-            ),
+            ("re-identification rate", _percent(figures["reidentification_rate"])),
             (
                 "expected re-identifications",
                 f"{figures['expected_reidentifications']:.8g}",
@@ -143,9 +148,9 @@ def text(figures: dict[str, Any], title: str) -> str:
     ]
     if figures["cells_below_sample"]:
         lines.append(
-            f"  In {figures['cells_below_sample']:,} cells "
-            f"({figures['records_below_sample']:,} records) the weights add to less "
-            "than the records: their risk is taken as 1/f."
+            "  The weights add to less than the records (F < f) in "
+            f"{figures['cells_below_sample']:,} cells with "
+            f"{figures['records_below_sample']:,} records: their risk is taken as 1/f."
         )
     lines += ["", "  Records at or above a risk", *_counts(figures["unsafe_records"])]
     for name, label in (("for_rate", "rate"), ("for_unsafe", "unsafe")):
@@ -154,7 +159,7 @@ def text(figures: dict[str, Any], title: str) -> str:
     if "households" in figures:
         lines += _household_lines(figures["households"])
     if figures["riskiest"]:
-        lines += ["", f"  The {len(figures['riskiest'])} riskiest combinations"]
+        lines += ["", "  Riskiest combinations"]
         lines += _table(figures["riskiest"])
     return "\n".join(lines)
 
@@ -168,6 +173,10 @@ _METHOD = {
 
 def _percent(fraction: float) -> str:
     return f"{100 * fraction:.8g} %"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.1f}" if 1 <= value < 1e15 else f"{value:.8g}"
 
 
 def _pairs(*pairs: tuple[str, str]) -> list[str]:
@@ -185,11 +194,13 @@ def _target(target: dict[str, Any], label: str, units: str) -> str:
         if label == "rate"
         else f"at most {target['unsafe']:,} unsafe records"
     )
+    if target["threshold"] is None and label == "rate":
+        return f"  For {goal}: no threshold is needed, the file's own rate is no higher"
     if target["threshold"] is None:
-        return f"  For {goal}: no threshold is needed, every record is safe."
+        return f"  For {goal}: only a risk threshold above the maximum risk"
     return (
-        f"  For {goal}: risk threshold {target['threshold']:.8g}, "
-        f"{target[units]:,} {units} at or above it"
+        f"  For {goal}: risk threshold {target['threshold']:.8g}; "
+        f"{units} at or above it: {target[units]:,}"
     )
 
 
@@ -213,7 +224,7 @@ def _household_lines(figures: dict[str, Any]) -> list[str]:
         ),
     ]
     if "for_rate" in figures:
-        lines += [_target(figures["for_rate"], "rate", "households")]
+        lines += ["", _target(figures["for_rate"], "rate", "households")]
     return lines
 
 
@@ -229,16 +240,25 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
     for name in rows[0]:
         values = [row[name] for row in rows]
         number = name in titles
-        cells = [f"{v:.6g}" if number else _printable(v) for v in values]
-        cells = [titles.get(name, _printable(name)), *cells]
+        cells = [_number(v) if number else _label(v) for v in values]
+        cells = [titles.get(name, _label(name)), *cells]
         width = max(map(len, cells))
         columns.append([c.rjust(width) if number else c.ljust(width) for c in cells])
     return ["    " + "  ".join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
-def _printable(value: Any) -> str:
-    """Return a label on one line, control characters escaped, long ones cut."""
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else f"{value:,}"
+
+
+def _label(value: Any) -> str:
+    """Return a key's name or value, cut if it is long."""
     if value is None:
         return "(missing)"
-    label = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    label = printable(str(value))
     return label if len(label) <= 40 else label[:39] + "…"
+
+
+def printable(text: str) -> str:
+    """Return text on one line; what could steer a terminal is escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -14,6 +14,7 @@ import io
 import itertools
 import os
 import secrets
+import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _TEXT = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
 _ARGUS = (".asc", ".dat")
 _DELIMITERS = ",;\t|"
+_BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
@@ -81,8 +83,6 @@ def read(
     delimiter : str, optional
         Of CSV files. By default the tab for ``.tsv``, else whichever of comma,
         semicolon, tab and bar stands most often in the first line outside quotes.
-    progress : callable, optional
-        Called with what is done and the total while a mu-Argus file is read.
     progress : callable, optional
         Called with what is done and the total while a mu-Argus file is read.
 
@@ -360,7 +360,10 @@ class _Parquet:
 
     def read(self, columns: list[str]) -> Any:
         with self.open() as file:
-            return file.read(columns=columns).select(columns)
+            try:
+                return file.read(columns=columns).select(columns)
+            except OSError as error:
+                raise ValueError(f"{self.path}: {error}") from None
 
 
 class _Csv:
@@ -380,8 +383,8 @@ class _Csv:
         try:
             with self.open_text() as file:
                 line = file.readline()
-        except (EOFError, gzip.BadGzipFile):
-            raise ValueError(f"{path}: not a gzip file, or cut off") from None
+        except _BAD_GZIP:
+            raise self.bad_gzip() from None
         if not line:
             raise ValueError(f"{path}: the file is empty")
         if not line.strip():
@@ -432,6 +435,8 @@ class _Csv:
                         quoted_strings_can_be_null=False,
                     ),
                 )
+        except _BAD_GZIP:
+            raise self.bad_gzip() from None
         except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
             self.refuse_encoding()
             self.refuse_rows(count)
@@ -439,6 +444,9 @@ class _Csv:
         if self.odd_quotes():
             self.refuse_rows(count)
         return table
+
+    def bad_gzip(self) -> ValueError:
+        return ValueError(f"{self.path}: not a gzip file, or cut off")
 
     def refuse_encoding(self) -> None:
         """Raise with the place of the first byte that cannot be decoded, if any."""
