@@ -109,9 +109,9 @@ def assess(
     >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
     >>> result = riskcore.assess(data, ["sex", "age"], weight="w")
     >>> result.individual_risk.round(4)
-    array([0.0706, 0.1577, 0.0706])
+    array([0.0679, 0.1577, 0.0679])
     >>> round(result.expected_reidentifications, 4)
-    0.2989
+    0.2934
     >>> result.risk_threshold(unsafe=1) <= result.max_risk
     True
     """
@@ -390,7 +390,14 @@ class Assessment:
         """Return the cells of largest risk: their key values, f, F, p and risk.
 
         Cells of equal risk come in the order of the cells.
+
+        Raises
+        ------
+        ValueError
+            If the count is negative.
         """
+        if count < 0:
+            raise ValueError(f"count: need a number >= 0, got {count}")
         order = np.argsort(-self.cell_risk, kind="stable")[:count]
         rows = []
         for k in order:

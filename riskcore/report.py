@@ -248,7 +248,7 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else f"{value:,}"
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):.6g}"
 
 
 def _label(value: Any) -> str:
