@@ -78,13 +78,13 @@ def _emit_integer_stack(builder: Any) -> Any:
     from llvmlite import ir
     from numba.core import cgutils
 
-    return cgutils.alloca_once(builder, ir.IntType(64), size=BLOCK)
+    return cgutils.alloca_once(builder, ir.IntType(64), size=BLOCK + 1)
 
 
 @primitive("CPointer(int64)()", _emit_integer_stack)
 def integer_stack() -> Any:
-    """Return room for ``BLOCK`` integers that lives as long as the caller."""
-    return [0] * BLOCK
+    """Return room for ``BLOCK + 1`` integers that lives as long as the caller."""
+    return [0] * (BLOCK + 1)
 
 
 @kernel

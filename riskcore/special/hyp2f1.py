@@ -37,17 +37,20 @@ Pair = tuple[float, float]
 
 # Regions, numbered as the blocks sort them.
 ONE = 0  # f = 1, p small: by the logarithm
-FORWARD = 1  # integer f from 2 to 15, p small: contiguity upwards from f = 1
-LEVELS_32 = 2  # continued fraction, p not small or f >= 16
-LEVELS_14 = 3  # the same, f >= 32
-LEVELS_4 = 4  # the same, f >= 1000
-REAL = 5  # any other f: below 1, or not an integer with p small
-OUTSIDE = 6  # not in the domain, or nan
-REGIONS = 7
+FORWARD_4 = 1  # f = 2, 3, 4, p small: contiguity upwards from f = 1
+FORWARD_15 = 2  # the same, integer f from 5 to 15
+LEVELS_32 = 3  # continued fraction, p not small or f >= 16
+LEVELS_14 = 4  # the same, p near 1 or f >= 32
+LEVELS_4 = 5  # the same, f >= 1000
+REAL = 6  # any other f: below 1, or not an integer with p small
+OUTSIDE = 7  # not in the domain, or nan
+REGIONS = 8
 
 # Below this p the contiguity relation runs upwards without loss (its error factor
 # per step stays below 1.2); above it the fraction needs 32 levels.
 P_FORWARD = 0.3
+# From this p on the fraction needs 14 levels.
+P_NEAR_ONE = 0.75
 # Below this p the expansion in p/q needs no more than 18 terms.
 P_EXPANSION = 0.1
 _SCALE = 2.0**1000
@@ -59,9 +62,9 @@ def region(f: float, p: float) -> int:
     # Nothing here branches, so that a loop of it vectorises.
     large = LEVELS_32 + (f >= 32.0) + (f >= 1000.0)
     integer = (f + 4503599627370496.0) - 4503599627370496.0 == f
-    forward = FORWARD if integer else REAL
+    forward = FORWARD_4 + (f > 4.0) if integer else REAL
     upward = ONE if f == 1.0 else forward
-    downward = LEVELS_32 if f >= 1.0 else REAL
+    downward = LEVELS_32 + (p >= P_NEAR_ONE) if f >= 1.0 else REAL
     small = downward if p >= P_FORWARD else upward
     where = large if f >= 16.0 else small
     inside = (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
@@ -83,8 +86,10 @@ def resolvent(f: float, p: float, where: int) -> Pair:
     """Return (D, C) at a point of the region ``where``; D times ``scale(f, p)``."""
     if where == ONE:
         return resolvent_one(p)
-    if where == FORWARD:
-        return resolvent_forward(f, p)
+    if where == FORWARD_4:
+        return resolvent_forward_4(f, p)
+    if where == FORWARD_15:
+        return resolvent_forward_15(f, p)
     if where == LEVELS_32:
         return resolvent_32(f, p)
     if where == LEVELS_14:
@@ -105,30 +110,57 @@ def resolvent_one(p: float) -> Pair:
     return q / L, (L - q) / (q * L)
 
 
-@kernel
-def _forward_step(f: float, g: float, p: float, q: float, a: float, b: float) -> Pair:
-    """Take E = a/b from g to g + 1, unless g has reached f."""
-    a_next = p * fma(-(g + 1.0), a, b)
-    b_next = q * fma(g - 1.0, b, a)
-    return (a_next, b_next) if g < f else (a, b)
+def _forward(first: int, last: int) -> Callable[..., Pair]:
+    """Make the kernel that takes E = a/b from f = first up to f, at most to last."""
+
+    @kernel
+    def forward(f: float, v: float, a: float, b: float) -> Pair:
+        for g in range(first, last):
+            a_next = v * fma(-(g + 1.0), a, b)
+            b_next = fma(g - 1.0, b, a)
+            a = a_next if g < f else a
+            b = b_next if g < f else b
+        return a, b
+
+    return forward
+
+
+_forward_4 = _forward(1, 4)
+_forward_8 = _forward(4, 8)
+_forward_15 = _forward(8, 15)  # the compiler unrolls only short loops
 
 
 @kernel
-def resolvent_forward(f: float, p: float) -> Pair:
-    """Return (D, C) for an integer f from 2 to 15 by contiguity from f = 1.
-
-    E = a/b is carried as numerator and denominator. All 14 steps are taken and those
-    past f are dropped: a loop without a branch is one that the compiler vectorises.
-    """
-    q = 1.0 - p
+def _e_one(p: float, q: float) -> Pair:
+    """Return E(1) = (q - p L)/(q L) as numerator and denominator, L = -log p."""
     high, low = log_parts(p)
     L = -(high + low)
-    a = fma(-p, L, q)
-    b = q * L
-    for g in range(1, 8):
-        a, b = _forward_step(f, g, p, q, a, b)
-    for g in range(8, 15):  # two loops, for the compiler unrolls only short ones
-        a, b = _forward_step(f, g, p, q, a, b)
+    return fma(-p, L, q), q * L
+
+
+@kernel
+def resolvent_forward_4(f: float, p: float) -> Pair:
+    """Return (D, C) for f = 2, 3, 4 by contiguity from f = 1.
+
+    All steps are taken and those past f dropped: a loop without a branch is one that
+    the compiler vectorises.
+    """
+    q = 1.0 - p
+    a, b = _e_one(p, q)
+    a, b = _forward_4(f, p / q, a, b)
+    E = a / b
+    return (f - 1.0 + p) + q * E, 1.0 - E
+
+
+@kernel
+def resolvent_forward_15(f: float, p: float) -> Pair:
+    """Return (D, C) for integer f from 5 to 15, as ``resolvent_forward_4``."""
+    q = 1.0 - p
+    v = p / q
+    a, b = _e_one(p, q)
+    a, b = _forward_4(f, v, a, b)
+    a, b = _forward_8(f, v, a, b)
+    a, b = _forward_15(f, v, a, b)
     E = a / b
     return (f - 1.0 + p) + q * E, 1.0 - E
 
@@ -157,7 +189,7 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
     The number of levels is a constant and the loop comes in two halves, so that the
     compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
     levels leave an error below 2^-56 of D for p >= 0.3 or f >= 16, 14 levels for
-    f >= 32, 4 for f >= 1000, and 64 for p >= 0.1.
+    f >= 32 or p >= 0.75, 4 for f >= 1000, and 64 for p >= 0.1.
     """
     pairs = levels // 2
     upper = _climb(pairs, pairs // 2 + 1)
@@ -333,65 +365,85 @@ def _resolvent_forward_real(f: float, p: float) -> Pair:
     return (f - 1.0 + p) + q * E, 1.0 - E
 
 
+# Cells that the compiler's loops take at once, at most; a divisor of BLOCK.
+_UNROLLED = 64
+
+
 @kernel
-def _fill(f: Any, p: Any, D: Any, C: Any, ends: Any) -> None:
-    """Evaluate cells that are sorted by region; ``ends`` holds each region's end.
+def _fill(w: int, f: Any, p: Any, D: Any, C: Any, n: int) -> None:
+    """Evaluate n cells by the method of region ``w``.
 
     One loop per region, so that each is free of branches and vectorises.
     """
-    for i in range(0, ends[ONE]):
-        D[i], C[i] = resolvent_one(p[i])
-    for i in range(ends[ONE], ends[FORWARD]):
-        D[i], C[i] = resolvent_forward(f[i], p[i])
-    for i in range(ends[FORWARD], ends[LEVELS_32]):
-        D[i], C[i] = resolvent_32(f[i], p[i])
-    for i in range(ends[LEVELS_32], ends[LEVELS_14]):
-        D[i], C[i] = resolvent_14(f[i], p[i])
-    for i in range(ends[LEVELS_14], ends[LEVELS_4]):
-        D[i], C[i] = resolvent_4(f[i], p[i])
-    for i in range(ends[LEVELS_4], ends[REAL]):
-        D[i], C[i] = resolvent_real(f[i], p[i])
-    for i in range(ends[REAL], ends[OUTSIDE]):
-        D[i], C[i] = math.nan, math.nan
+    if w == ONE:
+        for i in range(n):
+            D[i], C[i] = resolvent_one(p[i])
+    elif w == FORWARD_4:
+        for i in range(n):
+            D[i], C[i] = resolvent_forward_4(f[i], p[i])
+    elif w == FORWARD_15:
+        for i in range(n):
+            D[i], C[i] = resolvent_forward_15(f[i], p[i])
+    elif w == LEVELS_32:
+        for i in range(n):
+            D[i], C[i] = resolvent_32(f[i], p[i])
+    elif w == LEVELS_14:
+        for i in range(n):
+            D[i], C[i] = resolvent_14(f[i], p[i])
+    elif w == LEVELS_4:
+        for i in range(n):
+            D[i], C[i] = resolvent_4(f[i], p[i])
+    elif w == REAL:
+        for i in range(n):
+            D[i], C[i] = resolvent_real(f[i], p[i])
+    else:
+        for i in range(n):
+            D[i], C[i] = math.nan, math.nan
 
 
 @kernel
 def resolvent_block(f: Any, p: Any, D: Any, C: Any, n: int) -> None:
     """Fill D and C with the resolvents of n <= BLOCK cells.
 
-    The cells are sorted by region, evaluated and put back; each value is the one
+    The commonest region's method is run over all cells in place; then the cells of
+    each other region are picked out, evaluated and put back. Each value is the one
     that ``resolvent`` returns, bit for bit.
     """
     if n == 1:
         D[0], C[0] = resolvent(f[0], p[0], region(f[0], p[0]))
         return
-    where = integer_stack()
-    place = integer_stack()
-    ends = integer_stack()
-    f_sorted, p_sorted, D_sorted, C_sorted = stack(), stack(), stack(), stack()
+    where, count, picked = integer_stack(), integer_stack(), integer_stack()
+    f_picked, p_picked, D_picked, C_picked = stack(), stack(), stack(), stack()
     for i in range(n):
         where[i] = region(f[i], p[i])
+    commonest = 0
     for w in range(REGIONS):
-        count = 0
+        cells = 0
         for i in range(n):
-            count += where[i] == w
-        ends[w] = count
-    if ends[where[0]] == n:
-        for w in range(REGIONS):
-            ends[w] = n if w >= where[0] else 0
-        _fill(f, p, D, C, ends)
-        return
-    start = 0
+            cells += where[i] == w
+        count[w] = cells
+        # The method for REAL is slow and made for its own cells alone.
+        if cells > count[commonest] and w < REAL:
+            commonest = w
+    if count[commonest] > 0:
+        _fill(commonest, f, p, D, C, n)
     for w in range(REGIONS):
-        start += ends[w]
-        ends[w] = start - ends[w]
-    for i in range(n):
-        j = ends[where[i]]
-        ends[where[i]] = j + 1
-        place[i] = j
-        f_sorted[j] = f[i]
-        p_sorted[j] = p[i]
-    _fill(f_sorted, p_sorted, D_sorted, C_sorted, ends)
-    for i in range(n):
-        D[i] = D_sorted[place[i]]
-        C[i] = C_sorted[place[i]]
+        if w != commonest and count[w] > 0:
+            m = 0
+            for i in range(n):
+                picked[m] = i  # kept if the cell is of this region
+                m += where[i] == w
+            for j in range(m):
+                f_picked[j] = f[picked[j]]
+                p_picked[j] = p[picked[j]]
+            full = m
+            if w < REAL:
+                # Whole vectors: the rest of a loop would run cell by cell.
+                full = (m + _UNROLLED - 1) // _UNROLLED * _UNROLLED
+                for j in range(m, full):
+                    f_picked[j] = f_picked[0]
+                    p_picked[j] = p_picked[0]
+            _fill(w, f_picked, p_picked, D_picked, C_picked, full)
+            for j in range(m):
+                D[picked[j]] = D_picked[j]
+                C[picked[j]] = C_picked[j]
