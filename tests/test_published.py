@@ -1,0 +1,105 @@
+"""Published figures: mu-Argus's demonstration files, CASC (2004), section 7."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from riskcore import assess
+
+DEMO = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "demodata"
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+
+pytestmark = pytest.mark.skipif(
+    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
+)
+
+# Printed, and the digits that an independent computation adds to them.
+RATE = pytest.approx(0.019563754, abs=5e-10)
+RATE_OF_SERIES = pytest.approx(0.019563555, abs=5e-10)
+THRESHOLD = pytest.approx(0.0012519035, abs=5e-11)
+
+
+def command(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "riskcore", "assess", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])
+def test_from_python(name):
+    result = assess(DEMO / name, KEYS)
+    assert (result.cells.n, len(result.cells)) == (4000, 3450)
+    assert (result.cells.sample_frequency == 1).sum() == 3014
+    assert result.reidentification_rate == RATE
+    assert result.expected_reidentifications == pytest.approx(78.255, abs=5e-4)
+    assert result.max_risk == pytest.approx(0.042298383, abs=5e-10)
+    assert result.unsafe(0.00125).sum() == result.unsafe_count(0.00125) == 3968
+    assert result.risk_threshold(rate=0.00125) == THRESHOLD
+    # Any threshold in (0.0011942283, 0.0014064757] makes 3968 records unsafe.
+    assert result.risk_threshold(unsafe=3968) == pytest.approx(0.0014064757, abs=5e-11)
+    assert result.unsafe_count(result.risk_threshold(unsafe=3968)) == 3968
+
+
+def test_the_two_formats_give_the_same_bits():
+    fixed, free = (
+        assess(DEMO / f"{name}.asc", KEYS) for name in ("Demodata", "Demofree")
+    )
+    assert fixed.individual_risk.tobytes() == free.individual_risk.tobytes()
+
+
+def test_formula_of_mu_argus():
+    result = assess(DEMO / "Demodata.asc", KEYS, method="series7")
+    assert result.reidentification_rate == RATE_OF_SERIES
+    assert result.expected_reidentifications == pytest.approx(78.254, abs=5e-4)
+    assert result.unsafe_count(0.00125) == 3968
+    assert result.risk_threshold(rate=0.00125) == pytest.approx(0.00125192, abs=5e-9)
+
+
+def test_formula_of_sdcmicro_is_above():
+    exact = assess(DEMO / "Demodata.asc", KEYS)
+    upper = assess(DEMO / "Demodata.asc", KEYS, method="franconi")
+    assert 1e-6 < upper.reidentification_rate / exact.reidentification_rate - 1 < 0.01
+
+
+@pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])
+def test_from_the_command(name):
+    figures = json.loads(
+        command(
+            DEMO / name, "--keys", *KEYS, "--json",
+            "--threshold", "0.00125", "--rate", "0.125%", "--unsafe", "3968",
+        )
+    )  # fmt: skip
+    assert (figures["records"], figures["cells"]) == (4000, 3450)
+    assert figures["reidentification_rate"] == RATE
+    assert figures["expected_reidentifications"] == pytest.approx(78.255, abs=5e-4)
+    assert figures["max_risk"] == pytest.approx(0.042298383, abs=5e-10)
+    assert figures["unsafe_records"] == [{"threshold": 0.00125, "records": 3968}]
+    assert figures["for_rate"]["threshold"] == THRESHOLD
+    assert figures["for_unsafe"]["records"] == 3968
+    assert figures["population"] == pytest.approx(1010466.10, abs=5e-3)
+
+
+def test_summary_of_the_command():
+    summary = command(
+        DEMO / "Demodata.asc", "--keys", *KEYS, "--threshold", "0.00125", "--rate",
+        "0.125%",
+    )  # fmt: skip
+    for figure in (
+        "4,000", "3,450", "1,010,466.1", "1.9563754 %", "78.255", "0.042298383",
+        "3,968", "0.0012519035",
+    ):  # fmt: skip
+        assert figure in summary
+
+
+def test_formula_of_mu_argus_from_the_command():
+    summary = command(DEMO / "Demodata.asc", "--keys", *KEYS, "--method", "series7")
+    assert "1.9563555 %" in summary
+    assert "mu-Argus" in summary
