@@ -6,14 +6,15 @@ Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
     r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
 
-Each quantity has one kernel of (f, p, D, C); a scalar function that compiled user
-code calls, and a loop over blocks that NumPy calls, both end in it and give the same
-bits. The four ufuncs are made when first asked for.
+Each quantity has one kernel of (f, p, D, C); a scalar kernel, which compiled user code
+calls, and a loop over blocks, which NumPy calls, both end in it and give the same bits.
+The four ufuncs are made when first asked for.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from riskcore._jit import kernel
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
+Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
+
 _RARE = 2.0**-960  # below it f/F loses bits to gradual underflow
 _LARGE = 2.0**60
 
@@ -53,41 +56,13 @@ def _load(source: Any, first: int, step: int, target: Any, n: int) -> None:
 
 
 @kernel
-def _resolve(args: Any, steps: Any, first: int, f: Any, p: Any, D: Any, C: Any,
-             n: int) -> None:  # fmt: skip
-    """Load n cells (f, p) of a ufunc's arguments and evaluate their resolvents."""
-    _load(args[0], first, steps[0] >> 3, f, n)
-    _load(args[1], first, steps[1] >> 3, p, n)
-    resolvent_block(f, p, D, C, n)
-
-
-# --- r ---------------------------------------------------------------------------
-
-
-@kernel
 def _risk(f: float, p: float, D: float, C: float) -> float:
     return (p * scale(f, p)) / D
 
 
 @kernel
-def _risk_scalar(f: float, p: float) -> float:
-    D, C = resolvent(f, p, region(f, p))
-    return _risk(f, p, D, C)
-
-
-@kernel
-def _risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, p, D, C = stack(), stack(), stack(), stack()
-    out, step = args[2], steps[2] >> 3
-    for first in range(0, sizes[0], BLOCK):
-        n = min(BLOCK, sizes[0] - first)
-        _resolve(args, steps, first, f, p, D, C, n)
-        for i in range(n):
-            out[(first + i) * step] = _risk(f[i], p[i], D[i], C[i])
-    clear_flags()
-
-
-# --- log r -----------------------------------------------------------------------
+def _gradient(f: float, p: float, D: float, C: float) -> float:
+    return (C * scale(f, p)) / D
 
 
 @kernel
@@ -102,51 +77,27 @@ def _log_risk(f: float, p: float, D: float, C: float) -> float:
     return D if math.isnan(D) else value
 
 
-@kernel
-def _log_risk_scalar(f: float, p: float) -> float:
-    D, C = resolvent(f, p, region(f, p))
-    return _log_risk(f, p, D, C)
+def _of_resolvent(finish: Callable[[float, float, float, float], float]) -> Evaluation:
+    """Make the scalar kernel and the ufunc loop of a quantity of (f, p, D, C)."""
 
+    @kernel
+    def scalar(f: float, p: float) -> float:
+        D, C = resolvent(f, p, region(f, p))
+        return finish(f, p, D, C)
 
-@kernel
-def _log_risk_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, p, D, C = stack(), stack(), stack(), stack()
-    out, step = args[2], steps[2] >> 3
-    for first in range(0, sizes[0], BLOCK):
-        n = min(BLOCK, sizes[0] - first)
-        _resolve(args, steps, first, f, p, D, C, n)
-        for i in range(n):
-            out[(first + i) * step] = _log_risk(f[i], p[i], D[i], C[i])
-    clear_flags()
+    def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        f, p, D, C = stack(), stack(), stack(), stack()
+        out, step = args[2], steps[2] >> 3
+        for first in range(0, sizes[0], BLOCK):
+            n = min(BLOCK, sizes[0] - first)
+            _load(args[0], first, steps[0] >> 3, f, n)
+            _load(args[1], first, steps[1] >> 3, p, n)
+            resolvent_block(f, p, D, C, n)
+            for i in range(n):
+                out[(first + i) * step] = finish(f[i], p[i], D[i], C[i])
+        clear_flags()
 
-
-# --- dr/dp -----------------------------------------------------------------------
-
-
-@kernel
-def _gradient(f: float, p: float, D: float, C: float) -> float:
-    return (C * scale(f, p)) / D
-
-
-@kernel
-def _gradient_scalar(f: float, p: float) -> float:
-    D, C = resolvent(f, p, region(f, p))
-    return _gradient(f, p, D, C)
-
-
-@kernel
-def _gradient_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, p, D, C = stack(), stack(), stack(), stack()
-    out, step = args[2], steps[2] >> 3
-    for first in range(0, sizes[0], BLOCK):
-        n = min(BLOCK, sizes[0] - first)
-        _resolve(args, steps, first, f, p, D, C, n)
-        for i in range(n):
-            out[(first + i) * step] = _gradient(f[i], p[i], D[i], C[i])
-    clear_flags()
-
-
-# --- r at p = f/F ----------------------------------------------------------------
+    return loop, scalar
 
 
 @kernel
@@ -183,7 +134,6 @@ def _from_frequencies_scalar(f: float, F: float) -> float:
     return _risk_at_quotient(f, F, p, D, C)
 
 
-@kernel
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     f, F, p, D, C = stack(), stack(), stack(), stack(), stack()
     out, step = args[2], steps[2] >> 3
@@ -207,8 +157,7 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 _SOURCES = {
     "individual_risk": UfuncSource(
-        _risk_loop,
-        _risk_scalar,
+        *_of_resolvent(_risk),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
@@ -250,8 +199,7 @@ array([0.046517, 0.009631, 0.00495 ])
 """,
     ),
     "log_individual_risk": UfuncSource(
-        _log_risk_loop,
-        _log_risk_scalar,
+        *_of_resolvent(_log_risk),
         """
 Natural logarithm of the individual risk, log r(f, p).
 
@@ -284,8 +232,7 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        _gradient_loop,
-        _gradient_scalar,
+        *_of_resolvent(_gradient),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
 
