@@ -1,0 +1,57 @@
+"""What the benches share: interleaved timing, tables, generated pages."""
+
+import os
+import platform
+import re
+import statistics
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def interleaved(cases, rounds, repeat=1):
+    """Return the median seconds of each callable; every round runs all of them."""
+    times = {name: [] for name in cases}
+    for _ in range(rounds + 1):  # the first round warms up
+        for name, work in cases.items():
+            start = time.perf_counter()
+            for _ in range(repeat):
+                work()
+            times[name].append((time.perf_counter() - start) / repeat)
+    return {name: statistics.median(taken[1:]) for name, taken in times.items()}
+
+
+def machine(*packages):
+    """Return a line that names the processor and the versions."""
+    with open("/proc/cpuinfo") as lines:
+        found = re.search(r"model name\s*: (.*)", lines.read())
+    parts = [found.group(1) if found else platform.machine(), f"{os.cpu_count()} CPUs"]
+    parts.append(f"Python {platform.python_version()}")
+    parts += [f"{package} {version(package)}" for package in packages]
+    return ", ".join(parts)
+
+
+def command():
+    """Return the command line that runs this script."""
+    module = f"bench.{Path(sys.argv[0]).stem}"
+    return " ".join(["python -m", module, *sys.argv[1:]])
+
+
+def table(header, rows):
+    """Return a markdown table; the first column is text, the others are numbers."""
+    rule = ["---"] + ["---:"] * (len(header) - 1)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
+
+
+def publish(name, text):
+    """Print a text and put it in README.md between the markers of that name."""
+    print(text)
+    page = HERE / "README.md"
+    before, begin, rest = page.read_text().partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(f"<!-- /{name} -->")
+    if not (begin and end):
+        raise ValueError(f"{page} has no markers of {name!r}")
+    page.write_text(f"{before}{begin}{text}\n{end}{after}")

@@ -1,0 +1,216 @@
+"""Time the kernels beside numpy.log and scipy.special.hyp2f1.
+
+    python -m bench.bench_kernel [cells] [rounds]
+    python -m pytest bench --benchmark-only
+
+Rounds interleave all of them in one process; the figures are medians. SciPy computes
+p/f 2F1(1, 1; f+1; 1-p) for the first tenth of the cells.
+"""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.special import hyp2f1
+
+import riskcore
+from bench._common import command, interleaved, machine, publish, table
+
+CELLS = 1_000_000
+SCIPY_SHARE = 10  # SciPy gets one cell in ten
+SCALAR_CALLS = 2000
+FUNCTIONS = [
+    riskcore.individual_risk,
+    riskcore.individual_risk_from_frequencies,
+    riskcore.log_individual_risk,
+    riskcore.individual_risk_gradient,
+]
+
+
+# --- cells -------------------------------------------------------------------------
+
+
+def log_uniform(rng, low, high, n):
+    return np.exp(rng.uniform(np.log(low), np.log(high), n))
+
+
+def geometric(rng, n):
+    """Return sample frequencies of which half are sample uniques."""
+    return rng.geometric(0.5, n).astype(float)
+
+
+CASES = {
+    "mixed: geometric f, p in [1e-4, 1)": lambda rng, n: (
+        geometric(rng, n),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "f = 1, p in [1e-4, 1)": lambda rng, n: (
+        np.ones(n),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "integer f in 2 to 15, p in [1e-4, 1)": lambda rng, n: (
+        rng.integers(2, 16, n).astype(float),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "Zipf f, p in [1e-4, 1)": lambda rng, n: (
+        rng.zipf(1.7, n).clip(1, 10**9).astype(float),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "f in [32, 1e5), p in [1e-4, 1)": lambda rng, n: (
+        np.floor(log_uniform(rng, 32, 1e5, n)),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "geometric f, 1 - p in [1e-12, 0.1)": lambda rng, n: (
+        geometric(rng, n),
+        1 - log_uniform(rng, 1e-12, 0.1, n),
+    ),
+    "real f in [0.1, 16), p in [1e-4, 1)": lambda rng, n: (
+        rng.uniform(0.1, 16, n),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+}
+MIXED = next(iter(CASES))
+
+
+def cells(case, n=CELLS):
+    return CASES[case](np.random.default_rng(1), n)
+
+
+# --- rivals ------------------------------------------------------------------------
+
+
+def by_scipy(f, p):
+    return p / f * hyp2f1(1, 1, f + 1, 1 - p)
+
+
+def by_two_threads(pool, f, p, out):
+    middle = len(f) // 2
+    halves = [slice(None, middle), slice(middle, None)]
+    jobs = [
+        pool.submit(riskcore.individual_risk, f[half], p[half], out=out[half])
+        for half in halves
+    ]
+    for job in jobs:
+        job.result()
+
+
+# --- benches for pytest ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def bench_individual_risk(benchmark, case):
+    f, p = cells(case)
+    benchmark(riskcore.individual_risk, f, p, out=np.empty_like(p))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def bench_function(benchmark, function):
+    f, p = cells(MIXED)
+    second = f / p if function.__name__.endswith("frequencies") else p
+    benchmark(function, f, second, out=np.empty_like(p))
+
+
+def bench_two_threads(benchmark):
+    f, p = cells(MIXED)
+    with ThreadPoolExecutor(2) as pool:
+        benchmark(by_two_threads, pool, f, p, np.empty_like(p))
+
+
+def bench_numpy_log(benchmark):
+    _, p = cells(MIXED)
+    benchmark(np.log, p, out=np.empty_like(p))
+
+
+def bench_scipy(benchmark):
+    f, p = cells(MIXED, CELLS // SCIPY_SHARE)
+    benchmark(by_scipy, f, p)
+
+
+def bench_scalar(benchmark):
+    benchmark(riskcore.individual_risk, 2.0, 0.01)
+
+
+# --- tables ------------------------------------------------------------------------
+
+
+def speed_row(case, n, rounds, pool):
+    """Return one case: our time, that of the rivals, and what SciPy gets wrong."""
+    f, p = cells(case, n)
+    few = n // SCIPY_SHARE
+    ours, logarithm = np.empty(n), np.empty(n)
+    medians = interleaved(
+        {
+            "ours": lambda: riskcore.individual_risk(f, p, out=ours),
+            "threads": lambda: by_two_threads(pool, f, p, ours),
+            "log": lambda: np.log(p, out=logarithm),
+            "scipy": lambda: by_scipy(f[:few], p[:few]),
+        },
+        rounds,
+    )
+    ns = {name: 1e9 * seconds / n for name, seconds in medians.items()}
+    ns["scipy"] *= n / few
+    scipy = by_scipy(f[:few], p[:few])
+    finite = np.isfinite(scipy)
+    off = np.abs(scipy[finite] / ours[:few][finite] - 1) > 1e-10
+    return [
+        case,
+        f"{ns['ours']:.2f}",
+        f"{ns['threads']:.2f}",
+        f"{ns['log']:.2f}",
+        f"{ns['ours'] / ns['log']:.1f}",
+        f"{ns['scipy']:.0f}",
+        f"{ns['scipy'] / ns['ours']:.0f}",
+        f"{100 * (~finite).mean():.1f} %",
+        f"{100 * off.sum() / few:.1f} %",
+    ]
+
+
+def function_rows(n, rounds):
+    """Return each function's ns per mixed cell."""
+    f, p = cells(MIXED, n)
+    F = f / p
+    out = np.empty(n)
+    work = {
+        function.__name__: lambda function=function, second=second: function(
+            f, second, out=out
+        )
+        for function, second in zip(FUNCTIONS, [p, F, p, p], strict=True)
+    }
+    medians = interleaved(work, rounds)
+    return [[name, f"{1e9 * taken / n:.2f}"] for name, taken in medians.items()]
+
+
+def scalar_rows(rounds):
+    """Return the ns of one call with two Python numbers."""
+    work = {
+        "riskcore.individual_risk": lambda: riskcore.individual_risk(2.0, 0.01),
+        "numpy.log": lambda: np.log(0.01),
+        "scipy.special.hyp2f1": lambda: hyp2f1(1.0, 1.0, 3.0, 0.99),
+    }
+    medians = interleaved(work, rounds, SCALAR_CALLS)
+    return [[name, f"{1e9 * taken:.0f}"] for name, taken in medians.items()]
+
+
+def main():
+    n = int(float(sys.argv[1])) if len(sys.argv) > 1 else CELLS
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    with ThreadPoolExecutor(2) as pool:
+        speed = [speed_row(case, n, rounds, pool) for case in CASES]
+    header = ["individual_risk, ns per cell", "riskcore", "two threads", "numpy.log"]
+    header += ["ratio to log", "SciPy", "SciPy / riskcore"]
+    header += ["SciPy not finite", "SciPy off by > 1e-10"]
+    about = (
+        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}; {n:.0e} cells "
+        f"({n // SCIPY_SHARE:.0e} for SciPy), medians of {rounds} interleaved rounds."
+    )
+    tables = [
+        table(header, speed),
+        table(["mixed cells", "ns per cell"], function_rows(n, rounds)),
+        table(["call with two numbers", "ns"], scalar_rows(rounds)),
+    ]
+    publish("kernel", "\n\n".join([about, *tables]))
+
+
+if __name__ == "__main__":
+    main()
