@@ -243,25 +243,36 @@ def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
 
     target, engine, _ = _machine()
     path = _cache_directory() / f"{identity}.o"
-    try:
-        symbol, _, code = path.read_bytes().partition(b"\n")
-    except OSError:
+    content = _read_whole(path)
+    if content is None:
         _log.info("compiling %s, once for this installation", identity)
         name, assembly = compiled()
-        symbol, code = name.encode(), target.emit_object(llvm.parse_assembly(assembly))
-        _write_whole(path, symbol + b"\n" + code)
+        code = target.emit_object(llvm.parse_assembly(assembly))
+        content = name.encode() + b"\n" + code
+        _write_whole(path, content)
+    symbol, _, code = content.partition(b"\n")
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     address: int = engine.get_function_address(symbol.decode())
     return address
 
 
+def _read_whole(path: Path) -> bytes | None:
+    """Return what ``_write_whole`` wrote; None if it is absent or damaged."""
+    try:
+        file = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = file[:32], file[32:]
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write a cache file so that no process ever reads half of one."""
+    """Write a cache file, its digest first; no process ever reads half of one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-            part.write(content)
+            part.write(hashlib.sha256(content).digest() + content)
         os.replace(part.name, path)
     except OSError:
         return  # a read-only home: compile again next time
