@@ -30,6 +30,7 @@ from riskcore.special.floats import (
     fma,
     integer_stack,
     stack,
+    two_product,
     two_sum,
 )
 
@@ -51,8 +52,10 @@ REGIONS = 8
 P_FORWARD = 0.3
 # From this p on the fraction needs 14 levels.
 P_NEAR_ONE = 0.75
-# Below this p the expansion in p/q needs no more than 18 terms.
+# Below these p the expansion in p/q takes over from the fraction: for f <= 1.5, where
+# it needs 18 terms, and for larger f, where above it E would lose digits on the way up.
 P_EXPANSION = 0.1
+P_EXPANSION_FORWARD = 0.03
 _SCALE = 2.0**1000
 
 
@@ -125,29 +128,36 @@ def _forward(first: int, last: int) -> Callable[..., Pair]:
     return forward
 
 
-_forward_4 = _forward(1, 4)
+_forward_4 = _forward(2, 4)
 _forward_8 = _forward(4, 8)
 _forward_15 = _forward(8, 15)  # the compiler unrolls only short loops
 
 
 @kernel
-def _e_one(p: float, q: float) -> Pair:
-    """Return E(1) = (q - p L)/(q L) as numerator and denominator, L = -log p."""
+def _e_two(p: float, q: float, v: float) -> Pair:
+    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as numerator and denominator.
+
+    L = -log p. For p near 0.3 both differences cancel to a tenth: so L has two words,
+    and what q = 1 - p lost in rounding is put back.
+    """
     high, low = log_parts(p)
-    L = -(high + low)
-    return fma(-p, L, q), q * L
+    q_low = (1.0 - q) - p
+    above = fma(-p, high, -high - 2.0 * q) - fma(p, low, low + 2.0 * q_low)
+    below = fma(p, high, q) + fma(p, low, q_low)
+    return v * above, below
 
 
 @kernel
 def resolvent_forward_4(f: float, p: float) -> Pair:
-    """Return (D, C) for f = 2, 3, 4 by contiguity from f = 1.
+    """Return (D, C) for f = 2, 3, 4 by contiguity from f = 2.
 
     All steps are taken and those past f dropped: a loop without a branch is one that
     the compiler vectorises.
     """
     q = 1.0 - p
-    a, b = _e_one(p, q)
-    a, b = _forward_4(f, p / q, a, b)
+    v = p / q
+    a, b = _e_two(p, q, v)
+    a, b = _forward_4(f, v, a, b)
     E = a / b
     return (f - 1.0 + p) + q * E, 1.0 - E
 
@@ -157,7 +167,7 @@ def resolvent_forward_15(f: float, p: float) -> Pair:
     """Return (D, C) for integer f from 5 to 15, as ``resolvent_forward_4``."""
     q = 1.0 - p
     v = p / q
-    a, b = _e_one(p, q)
+    a, b = _e_two(p, q, v)
     a, b = _forward_4(f, v, a, b)
     a, b = _forward_8(f, v, a, b)
     a, b = _forward_15(f, v, a, b)
@@ -189,7 +199,8 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
     The number of levels is a constant and the loop comes in two halves, so that the
     compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
     levels leave an error below 2^-56 of D for p >= 0.3 or f >= 16, 14 levels for
-    f >= 32 or p >= 0.75, 4 for f >= 1000, and 64 for p >= 0.1.
+    f >= 32 or p >= 0.75, 4 for f >= 1000, 64 for p >= 0.1 and
+    112 for p >= 0.03.
     """
     pairs = levels // 2
     upper = _climb(pairs, pairs // 2 + 1)
@@ -222,20 +233,16 @@ def _by_levels(levels: int) -> Callable[[float, float], Pair]:
 resolvent_32 = _by_levels(32)
 resolvent_14 = _by_levels(14)
 resolvent_4 = _by_levels(4)
-_resolvent_64 = _by_levels(64)
+_resolvent_112 = _by_levels(112)
 _levels_64 = _levels(64)
 
 
 @kernel
 def resolvent_real(f: float, p: float) -> Pair:
     """Return (D, C) for any real f in (0, 16), by a ladder of methods."""
-    if p >= P_EXPANSION:
-        if f >= 1.0:
-            return _resolvent_64(f, p)
-        return _resolvent_below_one(f, p)
-    if f <= 0.5:
-        return _resolvent_expansion(f, p)
-    return _resolvent_forward_real(f, p)
+    if p >= (P_EXPANSION if f <= 1.5 else P_EXPANSION_FORWARD):
+        return _resolvent_112(f, p) if f >= 1.0 else _resolvent_below_one(f, p)
+    return _resolvent_expansion(f, p) if f <= 0.5 else _resolvent_forward_real(f, p)
 
 
 @kernel
@@ -301,10 +308,11 @@ def rare_limit(f: float, high: float, low: float) -> float:
     rest += low
     exponent = -e * W
     exponent_low = fma(-e, W, -exponent) - e * rest
+    value, correction = exp_parts(exponent, exponent_low)
     if f <= 0.5:
-        return exp_parts(exponent, exponent_low)
+        return value + correction
     if abs(exponent) > 0.5:
-        return (1.0 - exp_parts(exponent, exponent_low)) / e
+        return (1.0 - value - correction) / e
     return W * exprel(-exponent)
 
 
@@ -328,40 +336,53 @@ def _resolvent_expansion(f: float, p: float) -> Pair:
     v = p / q
     high, low = _odds_logarithm(p, _reflection(f))
     exponent = -f * high
-    lead = exp_parts(exponent, fma(-f, high, -exponent) - f * low)
+    lead, lead_low = exp_parts(exponent, fma(-f, high, -exponent) - f * low)
+    r = (lead + (lead_low - f * _odds_series(v, f))) / f
     s = scale(f, p)
-    D = (p * s) * (f / (lead - f * _odds_series(v, f)))
+    D = p * s / r
     return D, (f - D / s) / q
 
 
 @kernel
-def _resolvent_forward_real(f: float, p: float) -> Pair:
-    """Return (D, C) for real f > 1/2, p < 0.1, by contiguity from f0 = 1 + e.
+def _quotient(a: float, a_low: float, b: float, b_low: float) -> float:
+    """Return (a + a_low)/(b + b_low), rounded little more than once."""
+    r = a / b
+    return r + (fma(-r, b, a) + (a_low - r * b_low)) / b
 
-    D(f0) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
+
+@kernel
+def _resolvent_forward_real(f: float, p: float) -> Pair:
+    """Return (D, C) for f > 1/2, p < 0.1 (0.03 from f = 1.5), from f = 1 + e.
+
+    D(1+e) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
     S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
     """
     q = 1.0 - p
     v = p / q
     steps = int(f + 0.5) - 1
-    f0 = f - steps
-    e = f0 - 1.0
+    e = f - steps - 1.0
     high, low = _odds_logarithm(p, _reflection(e))
-    tail = _odds_series(v, e)
     exponent = -e * high
-    decay = exp_parts(exponent, fma(-e, high, -exponent) - e * low)
-    if abs(exponent) > 0.5:
-        T = (1.0 - decay) / e + tail
+    decay, decay_low = exp_parts(exponent, fma(-e, high, -exponent) - e * low)
+    if abs(exponent) > 0.1:
+        part, part_low = two_sum(1.0, -decay)
+        t = part / e
+        t_low = (fma(-t, e, part) + (part_low - decay_low)) / e
     else:
-        T = fma(high, exprel(-exponent), low) + tail
-    D = q / T
-    E = (decay - p - e * tail - p * T) / (q * T)
+        shrink = exprel(-exponent)
+        t, t_low = two_product(high, shrink)
+        t_low += low * shrink
+    S = _odds_series(v, e)
+    T, T_low = two_sum(t, S)
+    T_low += t_low
     if steps == 0:
+        D = _quotient(q, (1.0 - q) - p, T, T_low)
         return D * scale(f, p), (f - D) / q
-    g_less_one = D - p * (1.0 - E)  # = e + E, which cancels for e < 0
-    for step in range(steps):
-        E = v * (1.0 - (f0 + step + 1.0) * E) / g_less_one
-        g_less_one = f0 + step + E
+    E = (decay - p - e * S - p * T) / (q * T)
+    g_less_one = q / T - p * (1.0 - E)  # = e + E, which would cancel for e < 0
+    for step in range(1, steps + 1):
+        E = v * (1.0 - (e + step + 1.0) * E) / g_less_one
+        g_less_one = e + step + E
     return (f - 1.0 + p) + q * E, 1.0 - E
 
 
