@@ -1,0 +1,241 @@
+"""Sample points, exact values and the measure of error that the tests share."""
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import settings
+
+from riskcore import reference
+
+settings.register_profile("numerical", deadline=None)
+settings.load_profile("numerical")
+
+
+def mixed_p(rng, smallest, top, n):
+    """Draw p below ``top``: most near it, some down to 2**smallest."""
+    kind = rng.random(n)
+    near, middle = rng.uniform(0, 4, n), rng.uniform(0, 45, n)
+    far = rng.uniform(0, -smallest, n)
+    return top * 2.0 ** -np.where(kind < 0.6, near, np.where(kind < 0.9, middle, far))
+
+
+def half_integers(rng, low, high, n):
+    """Draw f from low to high, half of them integers."""
+    f = rng.uniform(low, high, n)
+    return np.where(rng.random(n) < 0.5, f, np.floor(f))
+
+
+def next_to_integers(rng, n):
+    """Draw f within 2**-2 to 2**-52 of an integer."""
+    sign = rng.choice([-1.0, 1.0], n)
+    return rng.integers(1, 16, n) + sign * 2.0 ** -rng.uniform(2, 52, n)
+
+
+def below(rng, top, n):
+    """Draw f < top: half near it, half over many orders of magnitude."""
+    kind = rng.random(n) < 0.5
+    return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
+
+
+# The regions of hyp2f1.py, the one of real f by its ladder of methods.
+METHODS = {
+    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -1070, 0.3, n)),
+    "forward": lambda rng, n: (rng.integers(2, 16, n), mixed_p(rng, -1050, 0.3, n)),
+    "levels_32, p": lambda rng, n: (
+        half_integers(rng, 1, 16, n),
+        rng.uniform(0.3, 1, n),
+    ),
+    "levels_32, f": lambda rng, n: (
+        half_integers(rng, 16, 32, n),
+        mixed_p(rng, -1050, 1, n),
+    ),
+    "levels_14": lambda rng, n: (
+        half_integers(rng, 32, 1000, n),
+        mixed_p(rng, -1000, 1, n),
+    ),
+    "levels_4": lambda rng, n: (
+        10.0 ** rng.uniform(3, 15, n),
+        mixed_p(rng, -60, 1, n),
+    ),
+    "levels_64": lambda rng, n: (
+        np.where(
+            rng.random(n) < 0.5, rng.uniform(1, 16, n), 1 + 2.0 ** -rng.uniform(0, 50)
+        ),
+        rng.uniform(0.1, 0.3, n),
+    ),
+    "below one": lambda rng, n: (below(rng, 1.0, n), rng.uniform(0.1, 1, n)),
+    "expansion": lambda rng, n: (below(rng, 0.5, n), mixed_p(rng, -1060, 0.1, n)),
+    "forward, real": lambda rng, n: (
+        np.where(
+            rng.random(n) < 0.5, rng.uniform(0.5, 16, n), next_to_integers(rng, n)
+        ),
+        mixed_p(rng, -1060, 0.1, n),
+    ),
+}
+
+
+@pytest.fixture(scope="session", params=METHODS)
+def method(request):
+    """Name of a method of hyp2f1.py; the test runs once for each."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def cells():
+    """Return (f, p) of n cells of one method, or of all."""
+
+    def draw(n, method=None, seed=1):
+        rng = np.random.default_rng([seed, *(method or "all").encode()])
+        if method:
+            f, p = METHODS[method](rng, n)
+        else:
+            parts = [draw(n // len(METHODS) + 1, name, seed) for name in METHODS]
+            mixed = rng.permutation(np.hstack(parts).T)
+            f, p = mixed[:n].T.copy()
+        return np.asarray(f, float), np.minimum(p, 1.0)
+
+    return draw
+
+
+def neighbours(*numbers):
+    """Return each number with the doubles below and above it."""
+    return [
+        float(y)
+        for x in numbers
+        for y in (np.nextafter(x, 0), x, np.nextafter(x, np.inf))
+    ]
+
+
+@pytest.fixture(scope="session")
+def borders():
+    """Return (f, p) on the borders between methods and one ulp to either side."""
+    f = [0.5, 1.0, 1.5, 2.0, 3.0, 15.0, 16.0, 32.0, 1000.0]
+    p = [0.5, 0.3, 0.1, 2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022]
+    at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
+    at_p = [(x, y) for x in [*f, 0.25, 2.5] for y in neighbours(*p)]
+    pairs = sorted({*at_f, *at_p})
+    return tuple(np.array(pairs).T)
+
+
+def arb_value(name, f, second):
+    """Return the enclosure of a function by Arb, an implementation of its own."""
+    p = f / second if name.endswith("frequencies") else second
+    ctx.prec = 300 - 2 * min(0, math.frexp(p)[1]) - 2 * min(0, math.frexp(f)[1])
+    f, second = arb(f), arb(second)
+    p = f / second if name.endswith("frequencies") else second
+    q = 1 - p
+    G = q.hypgeom_2f1(1, 1, f + 1)
+    if name.endswith("gradient"):
+        return (G - 1) / q if q != 0 else 1 / (f + 1)
+    r = G * p / f
+    return r.log() if name.startswith("log") else r
+
+
+@pytest.fixture(scope="session")
+def enclosed():
+    """Return Arb's value as an mpmath number; it is refused below 100 bits."""
+
+    def evaluate(name, f, second):
+        ball = arb_value(name, float(f), float(second))
+        assert ball.is_finite()
+        assert ball.rel_accuracy_bits() > 100
+        mantissa, exponent = ball.mid().man_exp()
+        with mpmath.workprec(ctx.prec):
+            return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+
+    return evaluate
+
+
+def series_value(name, f, second):
+    """Return the value by Gauss's series, for f >= 1000 (at most some 20 terms)."""
+    with mpmath.workprec(400):
+        f, second = mpmath.mpf(f), mpmath.mpf(second)
+        p = f / second if name.endswith("frequencies") else second
+        q = 1 - p
+        term, H, j = 1 / (f + 1), mpmath.mpf(0), 1  # H = (G - 1)/q
+        while term > mpmath.ldexp(H, -200):
+            H += term
+            j += 1
+            term *= j * q / (f + j)
+        if name.endswith("gradient"):
+            return H
+        r = p / f * (1 + q * H)
+        return mpmath.log(r) if name.startswith("log") else r
+
+
+@pytest.fixture(scope="session")
+def series():
+    """Return the value by Gauss's series, for f >= 1000."""
+    return series_value
+
+
+@pytest.fixture(scope="session")
+def exact(enclosed):
+    """Return the reference's value at two doubles.
+
+    For integer f mpmath takes seconds when p is tiny or f large; there the value is
+    Arb's or the series'. That they agree is tested in test_reference.py.
+    """
+
+    def evaluate(name, f, second):
+        f, second = float(f), float(second)
+        p = f / second if name.endswith("frequencies") else second
+        if f >= 1000:
+            return series_value(name, f, second)
+        if f.is_integer() and p < 2.0**-60:
+            return enclosed(name, f, second)
+        return getattr(reference, name)(f, second)
+
+    return evaluate
+
+
+@pytest.fixture(scope="session")
+def ulps():
+    """Return |got - exact| in units of the last place of got, a double.
+
+    The spacing of subnormal numbers counts as it is. An infinity is right where the
+    exact value rounds to it; nan never is.
+    """
+
+    def measure(got, exact):
+        got = float(got)
+        if math.isinf(got) and got > 0 and exact >= mpmath.ldexp(2 - 2.0**-53, 1023):
+            return 0.0
+        if not math.isfinite(got):
+            return math.inf
+        return float(abs(mpmath.mpf(got) - exact) / float(np.spacing(abs(got))))
+
+    return measure
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Return a runner of code in a new process, with a cache of its own if asked."""
+    root = Path(__file__).resolve().parents[1]
+
+    def run(code, *, path=root, cache=None, wait=True, **variables):
+        environment = dict(os.environ, PYTHONPATH=str(path), **variables)
+        if cache is not None:
+            environment["RISKCORE_CACHE_DIR"] = str(cache)
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", code],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if not wait:
+            return process
+        output, error = process.communicate(timeout=120)
+        assert process.returncode == 0, error
+        return output.strip()
+
+    return run

@@ -1,0 +1,84 @@
+"""The reference itself, against the integral, the closed forms and Arb."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from riskcore import reference
+
+NAMES = [
+    "individual_risk",
+    "individual_risk_from_frequencies",
+    "log_individual_risk",
+    "individual_risk_gradient",
+]
+
+
+def relative(a, b):
+    with mpmath.workprec(400):
+        return abs(mpmath.mpf(a) / b - 1)
+
+
+@pytest.mark.parametrize(
+    ("f", "p"),
+    [(1, 0.5), (2, 0.01), (3.5, 0.9), (0.5, 0.25), (0.75, 0.03), (12, 0.3), (40, 0.6)],
+)
+def test_series_is_the_integral(f, p):
+    series = reference.individual_risk(f, p)
+    assert relative(reference.individual_risk_by_integral(f, p), series) < 1e-25
+
+
+@pytest.mark.parametrize("p", [0.999, 0.5, 0.3, 1e-3, 1e-12, 2.0**-200])
+def test_closed_forms(p):
+    with mpmath.workprec(2000):
+        p = mpmath.mpf(p)
+        q = 1 - p
+        closed = {
+            1: -p * mpmath.log(p) / q,
+            2: p * (p * mpmath.log(p) + q) / q**2,
+            3: p * (q * (3 * q - 2) - 2 * p**2 * mpmath.log(p)) / (2 * q**3),
+        }
+    for f, value in closed.items():
+        assert relative(reference.individual_risk(f, p), value) < 2.0**-110
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arb_agrees(name, method, cells, enclosed):
+    f, p = cells(12, method)
+    with np.errstate(over="ignore"):
+        second = f / p if name.endswith("frequencies") else p
+    # Arb takes long for large f; mpmath seconds for an integer f and tiny p.
+    chosen = np.isfinite(second) & (f < 1000) & ((p > 1e-60) | (f % 1 != 0))
+    assert chosen.sum() >= 5 or method == "levels_4"
+    for a, b in zip(f[chosen], second[chosen], strict=True):
+        value = getattr(reference, name)(a, b)
+        assert relative(value, enclosed(name, a, b)) < 2.0**-80, (a, b)
+
+
+def test_arb_agrees_for_integer_frequencies_and_tiny_fractions(enclosed):
+    for f, p in [(1.0, 2.0**-250), (3.0, 2.0**-200), (200.0, 2.0**-200)]:
+        value = reference.individual_risk(f, p)
+        assert relative(value, enclosed("individual_risk", f, p)) < 2.0**-100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_series_agrees_for_large_frequencies(name, series):
+    for f, p in [(1000.5, 1e-3), (5e4, 0.7), (1e9 + 0.5, 1e-9), (1e300, 0.25)]:
+        second = f / p if name.endswith("frequencies") else p
+        value = getattr(reference, name)(f, second)
+        assert relative(value, series(name, f, second)) < 2.0**-80, (f, p)
+
+
+def test_quotient_is_not_rounded():
+    f, F = 3.0, 1063.1
+    value = reference.individual_risk_from_frequencies(f, F)
+    rounded = reference.individual_risk(f, f / F)
+    assert 2.0**-56 < relative(rounded, value) < 2.0**-52
+
+
+def test_derivative_is_the_slope():
+    with mpmath.workprec(400):
+        p, h = mpmath.mpf(0.3), mpmath.mpf(2) ** -60
+        rise = reference.individual_risk(5, p + h) - reference.individual_risk(5, p - h)
+    slope = reference.individual_risk_gradient(5, p)
+    assert relative(rise / (2 * h), slope) < 1e-15
