@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import io
 import json
 import logging
@@ -183,7 +184,9 @@ def _add_assess(commands: Any) -> None:
     assess.add_argument(
         "--delimiter", metavar="C", help="of a CSV; by default found out"
     )
-    assess.add_argument("--encoding", default="utf-8", help="of a CSV (default utf-8)")
+    assess.add_argument(
+        "--encoding", type=_encoding, default="utf-8", help="of a CSV (default utf-8)"
+    )
     _add_quiet(assess)
 
 
@@ -227,6 +230,14 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
     return int(text)
+
+
+def _encoding(text: str) -> str:
+    try:
+        codecs.lookup(text)
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _assess(options: argparse.Namespace) -> None:

@@ -456,7 +456,8 @@ def _choose(
     known = {variable.name: variable for variable in metadata.variables}
     numeric = set(numeric)
     wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
-    lacking = [name for name in [*wanted, *sorted(numeric)] if name not in known]
+    asked = dict.fromkeys([*wanted, *sorted(numeric)])
+    lacking = [name for name in asked if name not in known]
     if lacking:
         raise no_such_column(metadata.path, lacking, metadata.names)
     variables = []

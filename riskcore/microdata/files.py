@@ -129,7 +129,8 @@ def read(
     names = source.names()
     columns = list(names if columns is None else dict.fromkeys(columns))
     numeric = set(numeric)
-    lacking = [name for name in (*columns, *sorted(numeric)) if name not in names]
+    wanted = dict.fromkeys([*columns, *sorted(numeric)])
+    lacking = [name for name in wanted if name not in names]
     if lacking:
         raise argus.no_such_column(path, lacking, names)
     table = source.read(columns)

@@ -1,0 +1,600 @@
+"""The command: what it prints, writes and refuses, and how it ends."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from riskcore import assess, cli, simulate
+from riskcore.assessment import RECORD_COLUMNS
+from riskcore.microdata import files
+
+SURVEY = b"""\
+region,age,weight,household,note
+02,30,10,x,"a,b"
+01,30,20.5,y,
+02,30,15.25,x,"\xc3\xa9"
+01,40,40,z,-
+"""
+ROLES = ["--keys", "region", "age", "--weight", "weight", "--household", "household"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder that holds one survey."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "survey.csv").write_bytes(SURVEY)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process; return its status, output and errors."""
+
+    def command(*arguments):
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def figures(run):
+    """Run ``riskcore assess --json`` and return what a strict reader gets."""
+
+    def command(*arguments):
+        status, out, _ = run("assess", *arguments, "--json")
+        assert status == 0
+        return json.loads(out, parse_constant=lambda name: pytest.fail(name))
+
+    return command
+
+
+def start(*arguments, environment=(), **options):
+    """Start the command in a process of its own."""
+    source = str(Path(cli.__file__).parents[1])
+    return subprocess.Popen(
+        [sys.executable, "-m", "riskcore", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": source, **dict(environment)},
+        **options,
+    )
+
+
+def assert_refused(outcome, *parts):
+    status, out, err = outcome
+    assert (status, out) == (2, "")
+    last = err.splitlines()[-1]
+    assert last.startswith(("riskcore: error: ", "riskcore assess: error: "))
+    for part in parts:
+        assert part in last
+
+
+# What it prints
+
+
+def test_summary(run):
+    status, out, err = run("assess", "survey.csv", *ROLES, "--rate", "1%")
+    assert (status, err) == (0, "")
+    assert out.startswith("riskcore 0.1.0: survey.csv\n  records ")
+    result = assess("survey.csv", ["region", "age"], "weight", "household")
+    assert f"{100 * result.reidentification_rate:.8g} %" in out
+    assert f"{100 * result.household_reidentification_rate:.8g} %" in out
+    assert f"{result.risk_threshold(rate=0.01):.8g}" in out
+
+
+def test_json_has_every_bit(figures):
+    result = assess("survey.csv", ["region", "age"], "weight", "household")
+    found = figures(
+        "survey.csv",
+        *ROLES,
+        "--rate",
+        "0.7%",
+        "--unsafe",
+        1,
+        "--threshold",
+        0,
+        "10%",
+        1,
+    )
+    assert found["file"] == "survey.csv"
+    assert found["max_risk"] == result.max_risk
+    assert found["reidentification_rate"] == result.reidentification_rate
+    assert found["expected_reidentifications"] == result.expected_reidentifications
+    assert found["for_rate"]["rate"] == 0.007
+    assert found["for_rate"]["threshold"] == result.risk_threshold(rate=0.007)
+    assert found["for_unsafe"]["threshold"] == result.risk_threshold(unsafe=1)
+    assert [row["threshold"] for row in found["unsafe_records"]] == [0.0, 0.1, 1.0]
+    assert [row["records"] for row in found["unsafe_records"]] == [4, 1, 0]
+    households = found["households"]
+    assert households["reidentification_rate"] == result.household_reidentification_rate
+    assert [row["region"] for row in found["riskiest"]] == ["01", "01", "02"]
+
+
+@pytest.mark.parametrize("method", ["exact", "series7", "franconi"])
+def test_method(figures, method):
+    result = assess("survey.csv", ["region"], "weight", method=method)
+    found = figures(
+        "survey.csv", "--keys", "region", "--weight", "weight", "--method", method
+    )
+    assert (found["method"], found["max_risk"]) == (method, result.max_risk)
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "threshold", "records"),
+    [
+        (["--rate", "0"], "for_rate", 0.0, 4),
+        (["--rate", "100%"], "for_rate", None, 0),
+        (["--rate", "99%"], "for_rate", None, 0),
+        (["--unsafe", "0"], "for_unsafe", None, 0),
+        (["--unsafe", "4"], "for_unsafe", "min", 4),
+    ],
+)
+def test_ends_of_the_thresholds(figures, options, key, threshold, records):
+    found = figures("survey.csv", *ROLES, *options)
+    if threshold == "min":
+        result = assess("survey.csv", ["region", "age"], "weight")
+        threshold = result.individual_risk.min()
+    assert (found[key]["threshold"], found[key]["records"]) == (threshold, records)
+
+
+def test_top(run, figures):
+    assert len(figures("survey.csv", *ROLES, "--top", 2)["riskiest"]) == 2
+    assert "Riskiest" not in run("assess", "survey.csv", *ROLES, "--top", 0)[1]
+
+
+def test_population_below_sample_is_never_silent(run, folder):
+    (folder / "low.csv").write_text("k,w\n1,0.25\n1,0.5\n2,7\n")
+    told = "in 1 of 2 cells (2 of 3 records) the weights add to less than the records"
+    for options in ([], ["--json"], ["--quiet"]):
+        status, out, err = run(
+            "assess", "low.csv", "--keys", "k", "--weight", "w", *options
+        )
+        assert status == 0
+        assert err.startswith("riskcore: warning: ")
+        assert told in err
+        assert len(err.splitlines()) == 1
+        if options == ["--json"]:
+            assert json.loads(out)["cells_below_sample"] == 1
+            assert json.loads(out)["records_below_sample"] == 2
+            assert json.loads(out)["max_risk"] == 0.5
+        else:
+            assert (
+                "(F < f) in 1 cells with 2 records: their risk is taken as 1/f" in out
+            )
+
+
+def test_labels_and_names_cannot_steer_the_terminal(run, folder):
+    name = "evil\x1b[31m.csv"
+    (folder / name).write_bytes(b"k\x1b[1m,w\n\x1b[2J,2\n\xe2\x80\xaex,3\n")
+    status, out, err = run("assess", name, "--keys", "k\x1b[1m", "--weight", "w")
+    assert (status, err) == (0, "")
+    assert "evil\\x1b[31m.csv" in out
+    assert "\\x1b[2J" in out
+    assert all(c.isprintable() for c in out.replace("\n", ""))
+    for wrong in (["--keys", "k"], ["--keys", "\x1b[7m"]):
+        _, out, err = run("assess", name, *wrong)
+        assert err.endswith("\n")
+        assert err.rstrip("\n").isprintable()
+
+
+def test_json_keeps_labels_as_they_are(figures, folder):
+    (folder / "s.csv").write_bytes("k\n\x1b[2J\né\n".encode())
+    assert {row["k"] for row in figures("s.csv", "--keys", "k")["riskiest"]} == {
+        "\x1b[2J", "é",
+    }  # fmt: skip
+
+
+# What it reads
+
+
+def test_semicolons_byte_order_mark_and_gzip(figures, folder):
+    (folder / "bom.csv").write_bytes(b"\xef\xbb\xbfsex;w\r\n1;2,5\r\n2;3\r\n")
+    assert figures("bom.csv", "--keys", "sex")["cells"] == 2
+    (folder / "s.csv.gz").write_bytes(gzip.compress(SURVEY))
+    expected = figures("survey.csv", *ROLES)
+    assert figures("s.csv.gz", *ROLES) == {**expected, "file": "s.csv.gz"}
+
+
+def test_encoding_and_delimiter(figures, folder):
+    (folder / "old.csv").write_bytes(b"Stra\xdfe/w\nB\xf6/2\nC/3\n")
+    found = figures(
+        "old.csv", "--keys", "Straße", "--weight", "w", "--encoding", "cp1252",
+        "--delimiter", "/",
+    )  # fmt: skip
+    assert {row["Straße"] for row in found["riskiest"]} == {"Bö", "C"}
+
+
+def test_parquet_keys_of_every_type(figures, folder):
+    table = pa.table(
+        {
+            "date": pa.array([0, 1, 0], pa.date32()),
+            "time": pa.array([0, 1, 0], pa.timestamp("ns")),
+            "flag": [True, False, True],
+            "real": [0.5, float("inf"), 0.5],
+            "code": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "weight": [2, 3, 4],
+        }
+    )
+    pq.write_table(table, "t.parquet")
+    keys = table.column_names[:-1]
+    found = figures("t.parquet", "--keys", *keys, "--weight", "weight")
+    assert found["cells"] == 2
+    assert found["population"] == 9.0
+    assert found["riskiest"][0]["date"] == "1970-01-02"
+    assert found["riskiest"][0]["real"] == "inf"
+
+
+def test_column_of_no_name(figures, folder):
+    (folder / "r.csv").write_text('"",k\n2,a\n3,b\n')
+    found = figures("r.csv", "--keys", "k", "--weight", "")
+    assert found["population"] == 5.0
+
+
+def test_missing_keys(run, figures, folder):
+    (folder / "m.csv").write_text("a,b\n,1\n2,1\n,1\n")
+    assert_refused(run("assess", "m.csv", "--keys", "a", "b"), "'a' in 2 of 3 records")
+    found = figures("m.csv", "--keys", "a", "b", "--missing", "category")
+    assert found["cells"] == 2
+    status, out, _ = run("assess", "m.csv", "--keys", "a", "--missing", "category")
+    assert status == 0
+    assert "(missing)" in out
+
+
+# What it writes
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"])
+def test_output_has_all_columns_in_record_order(run, name):
+    status, out, _ = run("assess", "survey.csv", *ROLES, "--output", name)
+    assert status == 0
+    assert f"The risk of each record is in {name}" in out
+    assert files.columns_of(name).names == (
+        "region", "age", "weight", "household", "note", *RECORD_COLUMNS,
+    )  # fmt: skip
+    written = files.read(name, numeric=RECORD_COLUMNS)
+    assert written["region"].to_pylist() == ["02", "01", "02", "01"]
+    assert written["note"].to_pylist() == ["a,b", None, "é", "-"]
+    result = assess("survey.csv", ["region", "age"], "weight", "household")
+    for column in RECORD_COLUMNS:
+        expected = np.asarray(result.records[column]).tolist()
+        assert written[column].to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_output_of_a_mu_argus_file(run, folder, name):
+    (folder / "s.rda").write_text(
+        "SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\nHH 7 2\n <HOUSE_ID>\n"
+        "INCOME 9 4 9999\n <NUMERIC>\n"
+    )
+    (folder / "s.asc").write_text("112.50 7 100\n2 8.0012   5\n1 7.50 79999\n")
+    outcome = run(
+        "assess", "s.asc", "--keys", "SEX", "--household", "HH", "--output", name
+    )
+    assert outcome[0] == 0
+    written = files.read(name, numeric=["W", "INCOME", *RECORD_COLUMNS])
+    assert written.column_names == ["SEX", "W", "HH", "INCOME", *RECORD_COLUMNS]
+    assert written["SEX"].to_pylist() == ["1", "2", "1"]
+    assert written["population_frequency"].to_pylist() == [20.0, 8.0, 20.0]
+    result = assess("s.asc", ["SEX"], household="HH")
+    assert written["individual_risk"].to_pylist() == result.individual_risk.tolist()
+    assert written["household_risk"].to_pylist() == result.household_risk.tolist()
+
+
+def test_output_replaces_only_if_told(run, folder):
+    (folder / "out.csv").write_text("mine")
+    refused = run("assess", "survey.csv", *ROLES, "--output", "out.csv")
+    assert_refused(refused, "out.csv: exists")
+    assert (folder / "out.csv").read_text() == "mine"
+    done = run("assess", "survey.csv", *ROLES, "--output", "out.csv", "--overwrite")
+    assert done[0] == 0
+    assert (folder / "out.csv").read_text() != "mine"
+    assert sorted(os.listdir()) == ["out.csv", "survey.csv"]
+
+
+@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+def test_output_is_never_the_input(run, folder, link):
+    target = "survey.csv"
+    if link:
+        link("survey.csv", "link.csv")
+        target = "link.csv"
+    for options in ([], ["--overwrite"]):
+        outcome = run("assess", "survey.csv", *ROLES, "--output", target, *options)
+        assert_refused(outcome, target, "is the input file itself")
+    assert (folder / "survey.csv").read_bytes() == SURVEY
+
+
+def test_nothing_is_written_if_refused(run):
+    for options in (["--unsafe", "5"], ["--missing", "x"], ["--keys", "region", "zip"]):
+        assert_refused(
+            run("assess", "survey.csv", *ROLES, "--output", "o.csv", *options)
+        )
+    assert os.listdir() == ["survey.csv"]
+
+
+@pytest.mark.parametrize(
+    ("output", "part"),
+    [
+        ("out.xlsx", "can write .csv"),
+        ("out", "can write .csv"),
+        ("no/out.csv", "no: no such directory"),
+        ("folder.csv", "a directory"),
+    ],
+)
+def test_output_refused_before_work(run, folder, output, part):
+    (folder / "folder.csv").mkdir()
+    assert_refused(run("assess", "absent.csv", "--keys", "k", "--output", output), part)
+
+
+@pytest.mark.parametrize("name", ["individual_risk", "Individual_Risk"])
+def test_a_column_called_like_a_result(run, folder, name):
+    (folder / "s.csv").write_text(f"k,{name}\n1,0.5\n2,0.5\n")
+    assert run("assess", "s.csv", "--keys", "k")[0] == 0
+    assert_refused(
+        run("assess", "s.csv", "--keys", "k", "--output", "o.csv"), repr(name)
+    )
+    assert_refused(run("assess", "s.csv", "--keys", name), repr(name))
+
+
+# What it refuses
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("s.csv", b"", "s.csv: the file is empty"),
+        ("s.csv", b"k,w\n", "no records"),
+        ("s.csv", b"k,w", "s.csv: no records"),
+        ("s.csv", b"k,W\n1,2\n", "s.csv: no column 'w'"),
+        ("s.csv", b"k,k,w\n1,1,2\n", "given twice: k"),
+        ("s.csv", b"k,w\n1,many\n1,2\n", "w is not a number in 1 records"),
+        ("s.csv", b"k,w\n1,nan\n1,2\n", "w is not a number in 1 records"),
+        ("s.csv", b"k,w\n1,inf\n1,2\n", "w is not a number in 1 records"),
+        ("s.csv", b"k,w\n1,-1\n1,2\n", "weight 'w': 1 zero or negative in 2 records"),
+        ("s.csv", b"k,w\n1,0\n1,0\n", "weight 'w': 2 zero or negative in 2 records"),
+        ("s.csv", b"k,w\n1,\n1,2\n", "weight 'w': 1 missing in 2 records"),
+        (
+            "s.csv",
+            b"k,w\n1,1e308\n1,1e308\n",
+            "weight 'w': the sum over a cell overflows",
+        ),
+        ("s.csv", b"k,w\n,1\n,2\n", "'k' in 2 of 2 records"),
+        ("s.csv", b"k,w\n1,1\n2\n", "s.csv: 1 rows do not have 2 fields"),
+        ("s.csv", b'k,w\n"1,1\n', "s.csv: the quote opened in line 2 is not closed"),
+        ("s.csv", b"k,w\n\xe9,1\n", "not utf-8 at byte offset 4"),
+        ("s.csv", bytes(range(256)), "s.csv: "),
+        (
+            "s.csv.gz",
+            gzip.compress(b"k,w\n1,1\n" * 9)[:-9],
+            "s.csv.gz: not a gzip file, or cut off",
+        ),
+        ("s.csv.gz", SURVEY, "s.csv.gz: not a gzip file, or cut off"),
+        ("s.parquet", b"", "s.parquet: "),
+        ("s.parquet", b"PAR1 of no use", "s.parquet: "),
+        ("s.sav", b"$FL2", "s.sav: unknown kind of file"),
+        ("s.asc", b"1 2\n", "s.asc: no metadata s.rda"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "",
+)
+def test_bad_files(run, folder, name, content, part):
+    (folder / name).write_bytes(content)
+    assert_refused(run("assess", name, "--keys", "k", "--weight", "w"), part)
+
+
+def test_damaged_gzip(run, folder):
+    lines = np.random.default_rng(1).integers(0, 10**9, 50_000).astype(str)
+    whole = gzip.compress("\n".join(["k", *lines]).encode())
+    (folder / "s.csv.gz").write_bytes(whole[: len(whole) // 2])
+    assert_refused(run("assess", "s.csv.gz", "--keys", "k"), "s.csv.gz: ", "cut off")
+    (folder / "s.csv.gz").write_bytes(whole[:90_000] + b"\xff" * 500 + whole[90_500:])
+    assert_refused(run("assess", "s.csv.gz", "--keys", "k"), "s.csv.gz: ", "cut off")
+
+
+def test_damaged_parquet(run, folder):
+    pq.write_table(pa.table({"k": np.arange(100_000)}), "s.parquet")
+    whole = (folder / "s.parquet").read_bytes()
+    (folder / "s.parquet").write_bytes(whole[: len(whole) // 2])
+    assert_refused(run("assess", "s.parquet", "--keys", "k"), "s.parquet: ")
+    (folder / "s.parquet").write_bytes(whole[:200] + bytes(50_000) + whole[50_200:])
+    assert_refused(run("assess", "s.parquet", "--keys", "k"), "s.parquet: ")
+    assert_refused(run("assess", ".", "--keys", "k"), "a directory, not a file")
+    assert_refused(
+        run("assess", "absent.csv", "--keys", "k"), "absent.csv: no such file"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--keys", "regoin"], ["no column 'regoin'", "close: region"]),
+        (["--keys", "region", "region"], ["more than once: 'region'"]),
+        (["--keys", "weight", "--weight", "weight"], ["both a key and the weight"]),
+        (["--keys", "age", "--household", "age"], ["both a key and the household"]),
+        (["--keys", "age", "--household", "id"], ["no column 'id'"]),
+        (["--keys", "age", "--weight", "note"], ["note is not a number in 3 records"]),
+        (["--keys", "age", "--household", "note"], ["'note': missing in 1 of 4"]),
+        (["--keys", "age", "--unsafe", "5"], ["unsafe=5: need 0 to 4 records"]),
+        (["--keys", "age", "--unsafe", "-1"], ["--unsafe: '-1' is no whole number"]),
+        (["--keys", "age", "--unsafe", "1.5"], ["--unsafe: '1.5' is no whole number"]),
+        (["--keys", "age", "--top", "-1"], ["--top: '-1' is no whole number"]),
+        (["--keys", "age", "--rate", "101%"], ["--rate: 101% is not in [0, 1]"]),
+        (["--keys", "age", "--rate", "-0.1"], ["--rate: -0.1 is not in [0, 1]"]),
+        (["--keys", "age", "--rate", "nan"], ["--rate: ", "nan"]),
+        (["--keys", "age", "--rate", "sNaN"], ["--rate: 'sNaN' is no number"]),
+        (["--keys", "age", "--rate", "1e999999"], ["--rate: 1e999999 is not in"]),
+        (["--keys", "age", "--rate", "%"], ["--rate: '%' is no number"]),
+        (["--keys", "age", "--threshold", "2"], ["--threshold: 2 is not in [0, 1]"]),
+        (["--keys", "age", "--encoding", "utf-99"], ["utf-99"]),
+        (["--keys", "age", "--delimiter", "::"], ["delimiter"]),
+        (["--keys", "age", "--metadata", "none.rda"], ["none.rda"]),
+        ([], ["required: --keys"]),
+    ],
+)
+def test_bad_options(run, options, parts):
+    assert_refused(run("assess", "survey.csv", *options), *parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0", 0.0), ("1", 1.0), ("0.125%", 0.00125), ("0.7%", 0.007), ("100 %", 1.0),
+     (" 1e-3 ", 0.001), ("1e-400", 0.0), (".5", 0.5)],
+)  # fmt: skip
+def test_fractions(figures, text, value):
+    found = figures("survey.csv", "--keys", "age", "--threshold", text)
+    assert found["unsafe_records"][0]["threshold"] == value
+
+
+# Help, demo and how it ends
+
+
+def test_help_teaches(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    assert "assess" in out
+    assert "demo" in out
+    status, out, _ = run("assess", "--help")
+    assert status == 0
+    assert out.startswith("usage: riskcore assess FILE --keys COLUMN")
+    for word in (
+        "riskcore assess survey.csv",
+        "E[1/F | f]",
+        "0.1%",
+        "exit status",
+        *RECORD_COLUMNS,
+    ):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 88
+
+
+def test_usage_without_a_command(run):
+    status, out, err = run()
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: riskcore")
+
+
+def test_demo(run, folder):
+    status, out, err = run("demo", "--records", 500, "--seed", 3)
+    assert (status, err) == (0, "")
+    first, rest = out.split("\n\n", 1)
+    assert first.startswith("$ riskcore assess riskcore-demo.csv --keys REGION")
+    survey = simulate.microdata(500, np.random.default_rng(3))
+    written = pyarrow.csv.read_csv("riskcore-demo.csv")
+    assert written["WEIGHT"].to_pylist() == survey["WEIGHT"].tolist()
+    # The command shown is the command run.
+    assert run(*first.split()[2:])[1] == rest
+    assert run("demo", "--records", 500, "--seed", 3)[1] == out
+
+
+def test_demo_refused(run, folder):
+    refused = run("demo", "--file", "survey.csv")
+    assert_refused(refused, "survey.csv: exists")
+    assert_refused(run("demo", "--records", 0), "need at least 1 record")
+    assert (folder / "survey.csv").read_bytes() == SURVEY
+
+
+def test_as_a_command_of_its_own():
+    done = start(
+        "assess", "survey.csv", *ROLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    out, err = done.communicate()
+    assert (done.returncode, err) == (0, b"")
+    assert b"re-identification rate" in out
+    done = start("assess", "absent.csv", "--keys", "k", stderr=subprocess.PIPE)
+    assert done.communicate()[1] == b"riskcore: error: absent.csv: no such file\n"
+    assert done.returncode == 2
+
+
+def test_letters_the_terminal_lacks(folder):
+    (folder / "s.csv").write_text("k\né\n", encoding="utf-8")
+    done = start(
+        "assess", "s.csv", "--keys", "k",
+        environment={"PYTHONIOENCODING": "ascii"}, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert b"\\xe9" in done.communicate()[0]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [("assess", "survey.csv", *ROLES), ("--help",)])
+def test_a_reader_that_leaves(arguments):
+    done = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done.stdout.close()
+    assert done.stderr.read() == b""
+    assert done.wait() == 0
+    done.stderr.close()
+
+
+def test_a_full_disk():
+    with open("/dev/full", "wb") as full:
+        done = start(
+            "assess", "survey.csv", *ROLES, stdout=full, stderr=subprocess.PIPE
+        )
+        assert b"No space left" in done.communicate()[1]
+    assert done.returncode == 2
+
+
+def test_interrupt(folder):
+    os.mkfifo("pipe.csv")
+    done = start("assess", "pipe.csv", *ROLES, stderr=subprocess.PIPE)
+    while done.poll() is None:
+        try:  # a pipe can be opened for writing once the command reads it
+            pipe = os.open("pipe.csv", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.01)
+            continue
+        done.send_signal(signal.SIGINT)
+        break
+    assert done.communicate()[1] == b"riskcore: interrupted\n"
+    os.close(pipe)
+    assert done.returncode == 130
+
+
+def on_a_terminal(*arguments):
+    """Return the status and what a terminal at stderr is sent."""
+    ours, theirs = os.openpty()
+    done = start(*arguments, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    sent = b""
+    try:
+        while part := os.read(ours, 4096):
+            sent += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    return done.wait(), sent.decode()
+
+
+def test_progress_on_a_terminal():
+    status, sent = on_a_terminal("assess", "survey.csv", *ROLES, "--output", "o.csv")
+    assert status == 0
+    for step in (
+        "reading survey.csv",
+        "counting cells",
+        "computing the risk",
+        "writing o",
+    ):
+        assert f"\r\x1b[Kriskcore: {step}" in sent
+    assert sent.endswith("\r\x1b[K")
+    assert "\n" not in sent.split("reading")[1]
+
+
+def test_progress_makes_way_for_an_error():
+    status, sent = on_a_terminal("assess", "survey.csv", *ROLES, "--unsafe", "5")
+    assert status == 2
+    assert sent.endswith("\r\x1b[Kriskcore: error: unsafe=5: need 0 to 4 records\r\n")
+
+
+def test_no_progress_if_quiet():
+    assert on_a_terminal("assess", "survey.csv", *ROLES, "--quiet") == (0, "")
