@@ -332,8 +332,9 @@ def header(of, second):
 
 def page(results, count, seed):
     """Return the summary and the page of all regions."""
-    packages = ["riskcore", "python-flint", "numpy", "mpmath"]
-    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    packages = ["python-flint", "numpy", "mpmath"]
+    versions = [f"riskcore {riskcore.__version__}"]
+    versions += [f"{package} {version(package)}" for package in packages]
     summary, sections = [], []
     for index, name in enumerate(FUNCTIONS):
         by_region = {region: found[index] for region, found in results.items()}
@@ -343,10 +344,10 @@ def page(results, count, seed):
         second = "at F" if name.endswith("frequencies") else "at p"
         sections.append(f"## {name}\n\n{table(header('region', second), rows)}")
     intro = (
-        f"`{command()}`: {versions}, seed {seed}.\n"
+        f"`{command()}`: {', '.join(versions)}, seed {seed}.\n"
         f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan, and\n"
-        "inf only where the exact value is beyond the largest double. For f < 1, where\n"
-        "log r has a zero, the error of log r below 1/2 is counted in ulp of 1/2."
+        "inf only where the exact value is beyond the largest double. log r has a\n"
+        "zero where f < 1: there an error at |log r| < 1/2 is counted in ulp of 1/2."
     )
     short = f"{intro}\n\n{table(header('function', 'at p, or F'), summary)}"
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "

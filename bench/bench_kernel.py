@@ -1,10 +1,10 @@
 """Time the kernels beside numpy.log and scipy.special.hyp2f1.
 
     python -m bench.bench_kernel [cells] [rounds]
-    python -m pytest bench --benchmark-only
+    python -m pytest bench --benchmark-enable --benchmark-only
 
 Rounds interleave all of them in one process; the figures are medians. SciPy computes
-p/f 2F1(1, 1; f+1; 1-p) for the first tenth of the cells.
+p/f 2F1(1, 1; f+1; 1-p) for one cell in a hundred.
 """
 
 import sys
@@ -18,7 +18,7 @@ import riskcore
 from bench._common import command, interleaved, machine, publish, table
 
 CELLS = 1_000_000
-SCIPY_SHARE = 10  # SciPy gets one cell in ten
+SCIPY_SHARE = 100  # SciPy gets one cell in a hundred
 SCALAR_CALLS = 2000
 FUNCTIONS = [
     riskcore.individual_risk,
@@ -135,7 +135,7 @@ def bench_scalar(benchmark):
 
 
 def speed_row(case, n, rounds, pool):
-    """Return one case: our time, that of the rivals, and what SciPy gets wrong."""
+    """Return one case: our time, that of the rivals, SciPy's nan and inf."""
     f, p = cells(case, n)
     few = n // SCIPY_SHARE
     ours, logarithm = np.empty(n), np.empty(n)
@@ -150,9 +150,7 @@ def speed_row(case, n, rounds, pool):
     )
     ns = {name: 1e9 * seconds / n for name, seconds in medians.items()}
     ns["scipy"] *= n / few
-    scipy = by_scipy(f[:few], p[:few])
-    finite = np.isfinite(scipy)
-    off = np.abs(scipy[finite] / ours[:few][finite] - 1) > 1e-10
+    not_finite = ~np.isfinite(by_scipy(f[:few], p[:few]))
     return [
         case,
         f"{ns['ours']:.2f}",
@@ -161,8 +159,7 @@ def speed_row(case, n, rounds, pool):
         f"{ns['ours'] / ns['log']:.1f}",
         f"{ns['scipy']:.0f}",
         f"{ns['scipy'] / ns['ours']:.0f}",
-        f"{100 * (~finite).mean():.1f} %",
-        f"{100 * off.sum() / few:.1f} %",
+        f"{not_finite.sum()} of {few}",
     ]
 
 
@@ -199,7 +196,7 @@ def main():
         speed = [speed_row(case, n, rounds, pool) for case in CASES]
     header = ["individual_risk, ns per cell", "riskcore", "two threads", "numpy.log"]
     header += ["ratio to log", "SciPy", "SciPy / riskcore"]
-    header += ["SciPy not finite", "SciPy off by > 1e-10"]
+    header += ["SciPy not finite"]
     about = (
         f"`{command()}`: {machine('numpy', 'scipy', 'numba')}; {n:.0e} cells "
         f"({n // SCIPY_SHARE:.0e} for SciPy), medians of {rounds} interleaved rounds."
