@@ -61,6 +61,8 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
         f"{source.scalar.__module__}.{name}",
     )
     made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
+    if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
+        made.__module__ = source.scalar.__module__
     overload(made, source.scalar)
     return made
 

@@ -1,0 +1,55 @@
+"""What importing costs, and that every public name is there."""
+
+import pytest
+
+import riskcore
+from riskcore import forms
+
+HEAVY = ["numba", "llvmlite", "pandas", "polars", "pyarrow", "narwhals", "numpy"]
+
+
+def test_import_is_light(python):
+    code = "import sys, riskcore; print(*sys.modules)"
+    loaded = set(python(code).split())
+    assert "riskcore" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_names_are_listed_before_they_are_loaded(python):
+    code = (
+        "import sys, riskcore; print(*dir(riskcore)); assert 'numpy' not in sys.modules"
+    )
+    listed = python(code).split()
+    assert set(riskcore.__all__) <= set(listed)
+    assert {"individual_risk", "tabulate", "assess", "forms"} <= set(listed)
+
+
+@pytest.mark.parametrize("module", [riskcore, forms])
+def test_every_public_name_resolves(module):
+    for name in module.__all__:
+        value = getattr(module, name)
+        assert getattr(value, "__doc__", None), name
+        assert getattr(module, name) is value
+
+
+@pytest.mark.parametrize("module", [riskcore, forms])
+def test_an_unknown_name_is_an_attribute_error(module):
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = module.nonsense
+
+
+FIRST_CALL = """
+import sys, time, numpy
+start = time.perf_counter()
+import riskcore
+riskcore.individual_risk(3, 0.1)
+print(time.perf_counter() - start, 'numba' in sys.modules)
+"""
+
+
+def test_first_call_of_a_warm_process(python):
+    # Wall time of import and call once NumPy is there, the best of five processes.
+    riskcore.individual_risk(3, 0.1)
+    runs = [python(FIRST_CALL).split() for _ in range(5)]
+    assert [numba for _, numba in runs] == ["False"] * 5
+    assert min(float(seconds) for seconds, _ in runs) < 0.2

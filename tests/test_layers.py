@@ -1,0 +1,113 @@
+"""Which module may import which: data flows one way, and importing is light."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1] / "riskcore"
+
+# From the bottom. A unit, a module or folder of riskcore, may import units of the
+# rows above its own, none of its own row.
+LAYERS = [
+    {"_jit"},
+    {"_ufunc", "_check", "_contract", "reference"},
+    {"special"},
+    {"microdata", "risk", "models", "intruder", "simulate", "forms"},
+    {"assessment", "protect"},
+    {"report", "chart", "accuracy"},
+    {"cli"},
+    {"__main__"},
+]
+HEIGHT = {unit: row for row, units in enumerate(LAYERS) for unit in units}
+COMPILERS = {"numba", "llvmlite"}
+HEAVY = {*COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy"}
+
+modules = {
+    path.relative_to(ROOT).with_suffix("").as_posix(): ast.parse(path.read_text())
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def unit_of(module):
+    return module.split("/")[0]
+
+
+def imported(node):
+    """Return the dotted names of one import statement; those of riskcore in full."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert node.level == 0, "imports are absolute"
+    if node.module == "riskcore":
+        return [f"riskcore.{alias.name}" for alias in node.names]
+    return [node.module]
+
+
+def imports(tree, enclosing=""):
+    """Yield (name, innermost function) of every import below a node."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((name, enclosing) for name in imported(node))
+        else:
+            is_function = isinstance(node, ast.FunctionDef)
+            yield from imports(node, node.name if is_function else enclosing)
+
+
+def units_imported(module):
+    names = [name.split(".") for name, _ in imports(modules[module])]
+    return {name[1] for name in names if name[0] == "riskcore" and len(name) > 1}
+
+
+def test_the_walk_sees_imports():
+    tree = ast.parse("import a.b\ndef f():\n    from riskcore import c\n    import d\n")
+    assert list(imports(tree)) == [("a.b", ""), ("riskcore.c", "f"), ("d", "f")]
+    assert "special" in units_imported("risk/individual")
+
+
+@pytest.mark.parametrize("module", [m for m in modules if m != "__init__"])
+def test_every_module_imports_only_what_lies_below(module):
+    unit = unit_of(module)
+    assert unit in HEIGHT, "a new module needs a layer"
+    others = units_imported(module) - {unit, "__version__"}
+    assert others <= HEIGHT.keys()
+    assert [other for other in others if HEIGHT[other] >= HEIGHT[unit]] == []
+
+
+def test_the_reference_is_for_accuracy_alone():
+    users = {module for module in modules if "reference" in units_imported(module)}
+    assert users <= {"accuracy"}
+    assert units_imported("reference") == set()
+
+
+@pytest.mark.parametrize("module", modules)
+def test_compilers_are_known_to_jit_alone(module):
+    # But for the emitters of single instructions, which are LLVM code by nature.
+    found = {
+        name
+        for name, function in imports(modules[module])
+        if name.split(".")[0] in COMPILERS
+        and not function.lstrip("_").startswith("emit")
+    }
+    assert not found or module == "_jit"
+
+
+@pytest.mark.parametrize("module", modules)
+def test_heavy_libraries_are_imported_late(module):
+    late = HEAVY - ({"mpmath"} if module in {"reference", "accuracy"} else set())
+    at_import = {
+        name.split(".")[0] for name, inside in imports_when_loaded(modules[module])
+    }
+    assert at_import & late == set()
+    if module in {"__init__", "_jit"}:
+        assert at_import & {"numpy", "narwhals"} == set()
+
+
+def imports_when_loaded(tree):
+    """Yield the imports that run when the module is loaded, not those for typing."""
+    body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    ]
+    outer = ast.Module(body, [])
+    return ((name, inside) for name, inside in imports(outer) if not inside)
