@@ -129,7 +129,7 @@ def assess(
     groups = None
     if household is not None:
         say("finding households")
-        groups, _ = household_codes(Records.of(data), household)
+        groups = household_codes(Records.of(data), household)
     say("counting cells")
     cells = tabulate(data, keys, weight, missing)
     _check_population(cells, weight)

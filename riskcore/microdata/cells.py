@@ -71,7 +71,8 @@ class Cells:
     @property
     def sampling_fraction(self) -> NDArray[np.float64]:
         """p_k = f_k / F_k; above 1 where the weights add to less than the records."""
-        return self.sample_frequency / self.population_frequency
+        with np.errstate(over="ignore"):
+            return self.sample_frequency / self.population_frequency
 
     @property
     def below_sample(self) -> NDArray[np.bool_]:
@@ -96,7 +97,9 @@ class Cells:
             self.keys, self.categories, self.codes, strict=True
         ):
             label = labels[codes[k]]
-            table[key] = label.item() if isinstance(label, np.generic) else label
+            # item() of a time in nanoseconds is an integer: leave times as they are.
+            plain = isinstance(label, np.generic) and label.dtype.kind not in "mM"
+            table[key] = label.item() if plain else label
         f, F = int(self.sample_frequency[k]), float(self.population_frequency[k])
         return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
 

@@ -257,7 +257,7 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
     return weight
 
 
-def household_codes(records: Records, name: Hashable) -> tuple[NDArray[np.int64], int]:
+def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     """Return the number of each record's household.
 
     Parameters
@@ -269,10 +269,8 @@ def household_codes(records: Records, name: Hashable) -> tuple[NDArray[np.int64]
 
     Returns
     -------
-    household : int64 ndarray, shape (n,)
-        Number of each record's household, from 0, in the order of their ids.
-    households : int
-        How many there are.
+    int64 ndarray, shape (n,)
+        Equal for equal ids, from 0, in no particular order.
 
     Raises
     ------
@@ -284,14 +282,22 @@ def household_codes(records: Records, name: Hashable) -> tuple[NDArray[np.int64]
     Examples
     --------
     >>> household_codes(Records.of({"hh": [70, 12, 70]}), "hh")
-    (array([1, 0, 1]), 2)
+    array([1, 0, 1])
     """
-    column = code_column(records, name)
-    if column.missing:
+    column = records.column(name)
+    if _is_text(column):
+        # The holder's own dictionary: to put many ids in order is slow, and idle here.
+        codes, labels = _text_dictionary(column)
+        absent = [i for i, label in enumerate(labels) if _is_missing(label)]
+        missing = int(np.count_nonzero((codes < 0) | np.isin(codes, absent)))
+    else:
+        coded = code_column(records, name)
+        codes, missing = coded.codes, coded.missing
+    if missing:
         raise ValueError(
-            f"household {name!r}: missing in {column.missing} of {records.n} records"
+            f"household {name!r}: missing in {missing} of {records.n} records"
         )
-    return column.codes.astype(np.int64), len(column.labels)
+    return codes.astype(np.int64)
 
 
 def _listed(names: Sequence[Hashable]) -> str:
@@ -358,9 +364,9 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code a narwhals series; also return which elements are missing."""
     import narwhals.stable.v2 as nw
 
+    if _is_text(series):
+        return _code_dictionary(*_text_dictionary(series))
     dtype = series.dtype
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _code_text(series)
     if dtype.is_float():
         return _code_array(series.to_numpy())
     plain = dtype in (nw.Boolean, nw.Date, nw.Duration) or (
@@ -375,25 +381,36 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     return coded, series.is_null().to_numpy().astype(bool)
 
 
-def _code_text(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
-    """Code text or categories through the frame's own dictionary."""
-    implementation = series.implementation
-    if implementation.is_pandas_like():
+def _is_text(column: Any) -> bool:
+    """Tell whether a column is a series of text or categories with a dictionary."""
+    import narwhals.stable.v2 as nw
+
+    if not isinstance(column, nw.Series):
+        return False
+    if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return False
+    holder = column.implementation
+    return holder.is_pandas_like() or holder.is_polars() or holder.is_pyarrow()
+
+
+def _text_dictionary(series: Any) -> tuple[NDArray[np.integer[Any]], list[Any]]:
+    """Return positions in a list of labels, -1 for missing, and the list.
+
+    Labels may stand in it without occurring, and be missing values themselves.
+    """
+    if series.implementation.is_pandas_like():
         codes, labels = series.to_pandas().factorize()
-        return _code_dictionary(codes, list(labels))
-    if implementation.is_polars():
+        return codes, list(labels)
+    if series.implementation.is_polars():
         import polars
 
         native = series.to_native()
         labels = native.unique().drop_nulls().cast(polars.String).to_list()
         codes = native.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
-        return _code_dictionary(codes.fill_null(-1).to_numpy(), labels)
-    if implementation.is_pyarrow():
-        native = series.to_native().dictionary_encode().unify_dictionaries()
-        native = native.combine_chunks()
-        codes = native.indices.fill_null(-1).to_numpy()
-        return _code_dictionary(codes, native.dictionary.to_pylist())
-    return _code_objects(series.to_list(), False)
+        return codes.fill_null(-1).to_numpy(), labels
+    native = series.to_native().dictionary_encode().unify_dictionaries()
+    native = native.combine_chunks()
+    return native.indices.fill_null(-1).to_numpy(), native.dictionary.to_pylist()
 
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:

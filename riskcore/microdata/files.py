@@ -134,6 +134,8 @@ def read(
     if lacking:
         raise argus.no_such_column(path, lacking, names)
     table = source.read(columns)
+    if columns and table.num_rows == 0:
+        raise ValueError(f"{path}: a header, but no records")
     for position, name in enumerate(columns):
         if name in numeric:
             numbers = _numbers(path, name, table.column(position))

@@ -379,11 +379,31 @@ def test_weights_of_no_column():
 
 
 def test_household_codes():
-    for ids in (["b", "a", "b"], np.array([2**63, 5, 2**63], np.uint64), [-1, -7, -1]):
-        household, households = household_codes(Records.of({"hh": ids}), "hh")
-        assert household.tolist() == [1, 0, 1]
+    ids = ["b", "a", "b", "ü", "a"]
+    frames = (
+        ids,
+        np.array(ids),
+        pd.Series(ids),
+        pd.Series(ids, dtype="category").cat.add_categories("idle"),
+        pl.Series(ids),
+        pl.Series(ids, dtype=pl.Categorical),
+        pa.chunked_array([ids[:2], ids[2:]]),
+        np.array([2**63, 5, 2**63, 7, 5], np.uint64),
+        [-1, -7, -1, 0, -7],
+    )
+    for column in frames:
+        household = household_codes(Records.of({"hh": column}), "hh")
         assert household.dtype == np.int64
-        assert households == 2
+        assert household.min() == 0
+        first = {number: i for i, number in reversed(list(enumerate(household)))}
+        assert [first[number] for number in household] == [0, 1, 0, 3, 1]
+
+
+@pytest.mark.parametrize("holder", [list, pd.Series, pl.Series, pa.array])
+def test_text_households_missing(holder):
+    data = {"hh": holder(["a", None, "b"])}
+    with pytest.raises(ValueError, match="household 'hh': missing in 1 of 3 records"):
+        household_codes(Records.of(data), "hh")
 
 
 def test_households_missing():

@@ -101,7 +101,8 @@ def test_an_empty_line_is_a_record_of_a_single_column(tmp_path):
 
 
 def test_a_header_alone_is_no_records(tmp_path):
-    assert files.read(written(tmp_path, "a,b\n")).num_rows == 0
+    with pytest.raises(ValueError, match=r"a\.csv: a header, but no records"):
+        files.read(written(tmp_path, "a,b\n"))
 
 
 def test_encodings(tmp_path):
