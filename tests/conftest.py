@@ -47,7 +47,8 @@ def below(rng, top, n):
 # The regions of hyp2f1.py, the one of real f by its ladder of methods.
 METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -1070, 0.3, n)),
-    "forward": lambda rng, n: (rng.integers(2, 16, n), mixed_p(rng, -1050, 0.3, n)),
+    "forward_4": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -1050, 0.3, n)),
+    "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -1050, 0.3, n)),
     "levels_32, p": lambda rng, n: (
         half_integers(rng, 1, 16, n),
         rng.uniform(0.3, 1, n),
@@ -116,8 +117,8 @@ def neighbours(*numbers):
 @pytest.fixture(scope="session")
 def borders():
     """Return (f, p) on the borders between methods and one ulp to either side."""
-    f = [0.5, 1.0, 1.5, 2.0, 3.0, 15.0, 16.0, 32.0, 1000.0]
-    p = [0.5, 0.3, 0.1, 2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022]
+    f = [0.5, 1.0, 1.5, 2.0, 4.0, 5.0, 15.0, 16.0, 32.0, 1000.0]
+    p = [0.75, 0.5, 0.3, 0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
     at_p = [(x, y) for x in [*f, 0.25, 2.5] for y in neighbours(*p)]
     pairs = sorted({*at_f, *at_p})
