@@ -37,7 +37,7 @@ from riskcore.special.floats import (
 Pair = tuple[float, float]
 
 # Regions, numbered as the blocks sort them.
-ONE = 0  # f = 1, p small: by the logarithm
+ONE = 0  # f = 1, p not near 1: by the logarithm
 FORWARD_4 = 1  # f = 2, 3, 4, p small: contiguity upwards from f = 1
 FORWARD_15 = 2  # the same, integer f from 5 to 15
 LEVELS_32 = 3  # continued fraction, p not small or f >= 16
@@ -65,11 +65,11 @@ def region(f: float, p: float) -> int:
     # Nothing here branches, so that a loop of it vectorises.
     large = LEVELS_32 + (f >= 32.0) + (f >= 1000.0)
     integer = (f + 4503599627370496.0) - 4503599627370496.0 == f
-    forward = FORWARD_4 + (f > 4.0) if integer else REAL
-    upward = ONE if f == 1.0 else forward
+    upward = FORWARD_4 + (f > 4.0) if integer else REAL
     downward = LEVELS_32 + (p >= P_NEAR_ONE) if f >= 1.0 else REAL
     small = downward if p >= P_FORWARD else upward
-    where = large if f >= 16.0 else small
+    several = large if f >= 16.0 else small
+    where = ONE if (f == 1.0) & (p < P_NEAR_ONE) else several
     inside = (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
     return where if inside else OUTSIDE
 
@@ -106,11 +106,25 @@ def resolvent(f: float, p: float, where: int) -> Pair:
 
 @kernel
 def resolvent_one(p: float) -> Pair:
-    """Return (D, C) for f = 1: D = q/L, L = -log p (DLMF 15.4.1)."""
+    """Return (D, C) for f = 1: D = q/L, C = (L - q)/(q L), L = -log p (DLMF 15.4.1).
+
+    Both quotients are formed with the one reciprocal of q L and put right by their
+    remainders, in which the second words of q and L count.
+    """
     q = 1.0 - p
+    q_low = (1.0 - q) - p
     high, low = log_parts(p)
-    L = -(high + low)
-    return q / L, (L - q) / (q * L)
+    L, L_low = -high, -low
+    product = q * L
+    product_low = fma(q, L, -product) + fma(q, L_low, q_low * L)
+    reciprocal = 1.0 / product
+    D = q * (q * reciprocal)
+    D += (fma(-D, L, q) + fma(-D, L_low, q_low)) * (q * reciprocal)
+    above = L - q
+    above_low = (L - above) - q + (L_low - q_low)
+    C = above * reciprocal
+    C += (fma(-C, product, above) + fma(-C, product_low, above_low)) * reciprocal
+    return D, C
 
 
 def _forward(first: int, last: int) -> Callable[..., Pair]:
@@ -252,6 +266,8 @@ def _resolvent_below_one(f: float, p: float) -> Pair:
     r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
     D = p f (f + w)/(p f + w), C = f w/(p f + w).
     """
+    if p == 1.0:
+        return f, f / (f + 1.0)
     x, y = _levels_64(f + 1.0, p)
     w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
     share = f / fma(p, f, w)
