@@ -32,7 +32,7 @@ def fma(a: float, b: float, c: float) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def _emit_bits(builder: Any, x: Any) -> Any:
