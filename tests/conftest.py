@@ -46,7 +46,7 @@ def below(rng, top, n):
 
 # The regions of hyp2f1.py, the one of real f by its ladder of methods.
 METHODS = {
-    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -1070, 0.3, n)),
+    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -1070, 0.75, n)),
     "forward_4": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -1050, 0.3, n)),
     "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -1050, 0.3, n)),
     "levels_32, p": lambda rng, n: (
