@@ -46,10 +46,18 @@ def table(header, rows):
     return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
 
 
-def publish(name, text):
-    """Print a text and put it in README.md between the markers of that name."""
+def publish(name, text, brief=None):
+    """Print a text and put it between the markers of that name in bench/README.md.
+
+    ``brief`` goes between the same markers of the project's README.
+    """
     print(text)
-    page = HERE / "README.md"
+    replace(HERE / "README.md", name, text)
+    if brief is not None:
+        replace(HERE.parent / "README.md", name, brief)
+
+
+def replace(page, name, text):
     before, begin, rest = page.read_text().partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition(f"<!-- /{name} -->")
     if not (begin and end):

@@ -331,7 +331,7 @@ def header(of, second):
 
 
 def page(results, count, seed):
-    """Return the summary and the page of all regions."""
+    """Return the table for the README, the summary and the page of all regions."""
     packages = ["python-flint", "numpy", "mpmath"]
     versions = [f"riskcore {riskcore.__version__}"]
     versions += [f"{package} {version(package)}" for package in packages]
@@ -350,8 +350,9 @@ def page(results, count, seed):
         "zero where f < 1: there an error at |log r| < 1/2 is counted in ulp of 1/2."
     )
     short = f"{intro}\n\n{table(header('function', 'at p, or F'), summary)}"
+    brief = table(["function", *header("", "")[1:4]], [line[:4] for line in summary])
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "
-    return short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
+    return brief, short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
 
 
 def main():
@@ -376,11 +377,11 @@ def main():
         region: [summarise(function) for function in zip(*found, strict=True)]
         for region, found in parts.items()
     }
-    short, whole = page(results, check_reference(options.seed), options.seed)
+    brief, short, whole = page(results, check_reference(options.seed), options.seed)
     if options.quick:
         print(whole)
     else:
-        publish("accuracy", short)
+        publish("accuracy", short, f"{brief}\n\nSource: `bench/accuracy.md`.")
         (HERE / "accuracy.md").write_text(whole)
 
 

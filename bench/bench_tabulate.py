@@ -1,6 +1,6 @@
 """Time tabulate() against the group-by of polars and pandas; print a table.
 
-    python bench/bench_tabulate.py [records] [rounds]
+    python -m bench.bench_tabulate [records] [rounds]
 
 Each engine gets the frame as its users have it and returns the frequency and the sum of
 weights of each cell; riskcore also returns the cell of each record. Rounds interleave
@@ -9,17 +9,15 @@ process that runs one engine once, above what it held before.
 """
 
 import multiprocessing
-import os
-import platform
 import resource
-import statistics
 import sys
-import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
+from bench._common import command, interleaved, machine, publish, table
 from riskcore.microdata.cells import tabulate
 
 LEVELS = {"a": 14, "b": 2, "c": 91, "d": 5, "e": 14, "f": 7}
@@ -61,12 +59,6 @@ ENGINES = {
 }
 
 
-def seconds(work, *arguments):
-    start = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - start
-
-
 def peak_mib(engine, records, keys):
     """Run one engine once; return the growth of the peak resident memory."""
     make, run = ENGINES[engine]
@@ -101,29 +93,31 @@ def main():
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     columns = make_columns(records)
     frames = {make: make(columns) for make, _ in ENGINES.values()}
-    print(
-        f"`python {' '.join(sys.argv)}`: {platform.machine()}, {os.cpu_count()} CPUs,"
-    )
-    print(f"Python {platform.python_version()}, numpy {np.__version__}, ", end="")
-    print(f"polars {pl.__version__}, pandas {pd.__version__}; {rounds} rounds\n")
-    print("| records | keys | cells | engine | seconds | ratio | extra peak MiB |")
-    print("|---|---|---|---|---|---|---|")
+    rows = []
     for keys in (list(LEVELS)[:4], list(LEVELS)[:6], list(LEVELS)):
-        times = {engine: [] for engine in ENGINES}
-        for _ in range(rounds + 1):  # the first round warms up
-            for engine, (make, run) in ENGINES.items():
-                times[engine].append(seconds(run, frames[make], keys))
+        work = {
+            engine: partial(run, frames[make], keys)
+            for engine, (make, run) in ENGINES.items()
+        }
+        medians = interleaved(work, rounds)
         cells = len(polars_streaming(frames[pl.DataFrame], keys))
-        medians = {engine: statistics.median(t[1:]) for engine, t in times.items()}
         ours = medians["riskcore, polars frame"]
         for engine, median in medians.items():
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 peak = pool.apply(peak_mib, (engine, records, keys))
-            print(
-                f"| {records:.0e} | {len(keys)} | {cells} | {engine} | {median:.3f} "
-                f"| {median / ours:.2f} | {peak:.0f} |",
-                flush=True,
-            )
+            numbers = [f"{cells:,}", f"{median:.3f}", f"{median / ours:.2f}"]
+            rows.append([f"{len(keys)} keys: {engine}", *numbers, f"{peak:.0f}"])
+    header = ["tabulate", "cells", "seconds", "times riskcore", "extra peak MiB"]
+    about = (
+        f"`{command()}`: {machine('numpy', 'polars', 'pandas')}; "
+        f"{records:.0e} records, medians of {rounds} interleaved rounds."
+    )
+    last = [row for row in rows if row[0].startswith(f"{len(LEVELS)} ")]
+    publish(
+        "tabulate",
+        f"{about}\n\n{table(header, rows)}",
+        f"{table(header, last)}\n\n{about}",
+    )
 
 
 if __name__ == "__main__":

@@ -27,9 +27,11 @@ class Region(NamedTuple):
 
 
 REGIONS = [
-    Region("f >= 1, p >= 0.1 (real f)", 64, 1, 0.1),
+    Region("f >= 1.5, p >= 0.03 (real f)", 112, 1.5, 0.03),
+    Region("f >= 1, p >= 0.1 (f + 1 for f < 1)", 64, 1, 0.1),
     Region("f >= 1, p >= 0.3", 32, 1, 0.3),
     Region("f >= 16, any p", 32, 16, 0),
+    Region("f >= 1, p >= 0.75", 14, 1, 0.75),
     Region("f >= 32, any p", 14, 32, 0),
     Region("f >= 1000, any p", 4, 1000, 0),
 ]
