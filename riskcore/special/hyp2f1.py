@@ -260,6 +260,13 @@ def resolvent_real(f: float, p: float) -> Pair:
 
 
 @kernel
+def _quotient(a: float, a_low: float, b: float, b_low: float) -> float:
+    """Return (a + a_low)/(b + b_low), rounded little more than once."""
+    r = a / b
+    return r + (fma(-r, b, a) + (a_low - r * b_low)) / b
+
+
+@kernel
 def _resolvent_below_one(f: float, p: float) -> Pair:
     """Return (D, C) for f < 1, where f - 1 + p + q E would cancel, from E(f+1).
 
@@ -270,8 +277,15 @@ def _resolvent_below_one(f: float, p: float) -> Pair:
         return f, f / (f + 1.0)
     x, y = _levels_64(f + 1.0, p)
     w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
-    share = f / fma(p, f, w)
-    return p * (f + w) * share, w * share
+    below, below_low = two_product(p, f)
+    below, rest = two_sum(below, w)
+    below_low += rest
+    total, total_low = two_sum(f, w)
+    above, above_low = two_product(p, total)
+    above_low += p * total_low
+    D = _quotient(above, above_low, below, below_low)
+    C = _quotient(w, 0.0, below, below_low)
+    return f * D, f * C
 
 
 # zeta(2k)/k for k = 27, ..., 1: log(pi e/sin(pi e)) = sum zeta(2k)/k e^(2k).
@@ -357,13 +371,6 @@ def _resolvent_expansion(f: float, p: float) -> Pair:
     s = scale(f, p)
     D = p * s / r
     return D, (f - D / s) / q
-
-
-@kernel
-def _quotient(a: float, a_low: float, b: float, b_low: float) -> float:
-    """Return (a + a_low)/(b + b_low), rounded little more than once."""
-    r = a / b
-    return r + (fma(-r, b, a) + (a_low - r * b_low)) / b
 
 
 @kernel
