@@ -138,13 +138,40 @@ def test_log_error_where_it_crosses_zero():
         assert abs(got - reference.log_individual_risk(f, p)) < LOG_NEAR_ZERO
 
 
-RARE = [(1.0, 1.7e308), (3.0, 1e300), (0.2, 1.7e308), (0.75, 1e308), (17.5, 1.7e308)]
+RARE = [
+    (1.0, 2.0**1023),
+    (3.0, 1e300),
+    (0.2, 1.7e308),
+    (0.75, 1e308),
+    (17.5, 1.7e308),
+    (1e-17, 1.7e308),  # f/F rounds to 0
+    (1e-25, 1e290),
+]
 
 
 @pytest.mark.parametrize(("f", "F"), RARE)
 def test_quotient_below_the_normal_numbers(f, F, exact, ulps):
     value = exact("individual_risk_from_frequencies", f, F)
     assert ulps(riskcore.individual_risk_from_frequencies(f, F), value) <= CONTRACT
+
+
+def test_quotient_is_not_rounded_first(exact):
+    """The error follows the rounding of f/F less than that of r(f, fl(f/F)) does."""
+    name, f = "individual_risk_from_frequencies", 50.0
+    F = f / np.random.default_rng(4).uniform(0.1, 1, 400)
+    quotient = [Fraction(f) / Fraction(x) for x in F.tolist()]
+    pairs = zip((f / F).tolist(), quotient, strict=True)
+    rounding = [float(Fraction(p) / exact_p - 1) for p, exact_p in pairs]
+    values = [exact(name, f, x) for x in F]
+
+    def follows(got):
+        pairs = zip(got.tolist(), values, strict=True)
+        errors = [float((mpmath.mpf(r) - value) / value) for r, value in pairs]
+        return np.dot(errors, rounding) / np.dot(rounding, rounding)
+
+    rounded = follows(riskcore.individual_risk(f, f / F))
+    assert rounded > 0.7
+    assert follows(riskcore.individual_risk_from_frequencies(f, F)) < rounded - 0.3
 
 
 @pytest.mark.slow
