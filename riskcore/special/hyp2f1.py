@@ -27,6 +27,7 @@ from typing import Any
 from riskcore._jit import kernel
 from riskcore.special.elementary import exp_parts, exprel, log_parts
 from riskcore.special.floats import (
+    fast_two_sum,
     fma,
     integer_stack,
     stack,
@@ -52,10 +53,10 @@ REGIONS = 8
 P_FORWARD = 0.3
 # From this p on the fraction needs 14 levels.
 P_NEAR_ONE = 0.75
-# Below these p the expansion in p/q takes over from the fraction: for f <= 1.5, where
-# it needs 18 terms, and for larger f, where above it E would lose digits on the way up.
-P_EXPANSION = 0.1
-P_EXPANSION_FORWARD = 0.03
+# Below these p the expansion in p/q, of 28 terms or fewer, takes over from the
+# fraction: for f < 1, for f < 1.5 and for larger f. Above them it loses digits, in T
+# for f up to 1.5 and then on the way up.
+P_EXPANSION = (0.2, 0.1, 0.03)
 _SCALE = 2.0**1000
 
 
@@ -102,6 +103,13 @@ def resolvent(f: float, p: float, where: int) -> Pair:
     if where == REAL:
         return resolvent_real(f, p)
     return math.nan, math.nan
+
+
+@kernel
+def _from_e(f: float, p: float, E: float) -> Pair:
+    """Return D = (f - 1) + p + q E, its sum rounded once, and C = 1 - E."""
+    high, low = two_sum(f - 1.0, p)
+    return high + fma(1.0 - p, E, low), 1.0 - E
 
 
 @kernel
@@ -173,7 +181,7 @@ def resolvent_forward_4(f: float, p: float) -> Pair:
     a, b = _e_two(p, q, v)
     a, b = _forward_4(f, v, a, b)
     E = a / b
-    return (f - 1.0 + p) + q * E, 1.0 - E
+    return _from_e(f, p, E)
 
 
 @kernel
@@ -186,7 +194,7 @@ def resolvent_forward_15(f: float, p: float) -> Pair:
     a, b = _forward_8(f, v, a, b)
     a, b = _forward_15(f, v, a, b)
     E = a / b
-    return (f - 1.0 + p) + q * E, 1.0 - E
+    return _from_e(f, p, E)
 
 
 def _climb(first: int, last: int) -> Callable[[float, float, float, float], Pair]:
@@ -213,7 +221,7 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
     The number of levels is a constant and the loop comes in two halves, so that the
     compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
     levels leave an error below 2^-56 of D for p >= 0.3 or f >= 16, 14 levels for
-    f >= 32 or p >= 0.75, 4 for f >= 1000, 64 for p >= 0.1 and
+    f >= 32 or p >= 0.75, 4 for f >= 1000, 64 for p >= 0.2 and
     112 for p >= 0.03.
     """
     pairs = levels // 2
@@ -239,7 +247,7 @@ def _by_levels(levels: int) -> Callable[[float, float], Pair]:
         g = min(f, 1152921504606846976.0)
         x, y = first_level(g, p)
         E = x / fma(g, y, x)
-        return (f - 1.0 + p) + (1.0 - p) * E, 1.0 - E
+        return _from_e(f, p, E)
 
     return resolvent_levels
 
@@ -254,9 +262,14 @@ _levels_64 = _levels(64)
 @kernel
 def resolvent_real(f: float, p: float) -> Pair:
     """Return (D, C) for any real f in (0, 16), by a ladder of methods."""
-    if p >= (P_EXPANSION if f <= 1.5 else P_EXPANSION_FORWARD):
-        return _resolvent_112(f, p) if f >= 1.0 else _resolvent_below_one(f, p)
-    return _resolvent_expansion(f, p) if f <= 0.5 else _resolvent_forward_real(f, p)
+    below_one, below_three_halves, beyond = P_EXPANSION
+    if f < 1.0:
+        if p >= below_one:
+            return _resolvent_below_one(f, p)
+        return _resolvent_expansion(f, p) if f <= 0.5 else _resolvent_forward_real(f, p)
+    if p >= (below_three_halves if f < 1.5 else beyond):
+        return _resolvent_112(f, p)
+    return _resolvent_forward_real(f, p)
 
 
 @kernel
@@ -313,7 +326,7 @@ def _reflection(e: float) -> float:
 
 @kernel
 def _odds_logarithm(p: float, shift: float) -> Pair:
-    """Return log(q/p) - shift in two parts, for p < 0.1."""
+    """Return log(q/p) - shift in two parts, for p < 0.2."""
     q = 1.0 - p
     q_high, q_low = log_parts(q)
     p_high, p_low = log_parts(p)
@@ -348,16 +361,16 @@ def rare_limit(f: float, high: float, low: float) -> float:
 
 @kernel
 def _odds_series(v: float, e: float) -> float:
-    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/9, e <= 1/2."""
+    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/4, e <= 1/2."""
     total = 0.0
-    for k in range(18, 0, -1):
+    for k in range(28, 0, -1):
         total = v * (1.0 / (k - e) - total)
     return total
 
 
 @kernel
 def _resolvent_expansion(f: float, p: float) -> Pair:
-    """Return (D, C) for f <= 1/2, p < 0.1.
+    """Return (D, C) for f <= 1/2, p < 0.2.
 
     r = p/D = exp(-f W)/f - v (1/(1-f) - v/(2-f) + ...), v = p/q, W = log(1/v) - g(f):
     the connection formula 15.8.2 of DLMF with pi/sin(pi f) = exp(f g(f))/f.
@@ -367,15 +380,16 @@ def _resolvent_expansion(f: float, p: float) -> Pair:
     high, low = _odds_logarithm(p, _reflection(f))
     exponent = -f * high
     lead, lead_low = exp_parts(exponent, fma(-f, high, -exponent) - f * low)
-    r = (lead + (lead_low - f * _odds_series(v, f))) / f
+    M, M_low = fast_two_sum(lead, lead_low - f * _odds_series(v, f))
     s = scale(f, p)
-    D = p * s / r
+    above, above_low = two_product(p * s, f)
+    D = _quotient(above, above_low, M, M_low)
     return D, (f - D / s) / q
 
 
 @kernel
 def _resolvent_forward_real(f: float, p: float) -> Pair:
-    """Return (D, C) for f > 1/2, p < 0.1 (0.03 from f = 1.5), from f = 1 + e.
+    """Return (D, C) for f > 1/2 and p below ``P_EXPANSION``, from f = 1 + e.
 
     D(1+e) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
     S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
@@ -406,7 +420,7 @@ def _resolvent_forward_real(f: float, p: float) -> Pair:
     for step in range(1, steps + 1):
         E = v * (1.0 - (e + step + 1.0) * E) / g_less_one
         g_less_one = e + step + E
-    return (f - 1.0 + p) + q * E, 1.0 - E
+    return _from_e(f, p, E)
 
 
 # Cells that the compiler's loops take at once, at most; a divisor of BLOCK.
