@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from riskcore._contract import Contract
 from riskcore._jit import kernel
 from riskcore._ufunc import UfuncSource, build, clear_flags
 from riskcore.special.elementary import log1p, log_parts
@@ -306,3 +307,32 @@ def __getattr__(name: str) -> np.ufunc:
     made = build(name, _SOURCES[name])
     globals()[name] = made
     return made
+
+
+# From bench/accuracy.md; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "individual_risk",
+        ulps=4,
+        worst=2.32,
+        witness=("0x1.212b466ecacabp+0", "0x1.edaa9cc7b8d67p-4"),
+    ),
+    Contract(
+        "log_individual_risk",
+        ulps=4,
+        worst=3.77,
+        witness=("0x1.0p+0", "0x1.fffffffc268e8p-1"),
+    ),
+    Contract(
+        "individual_risk_gradient",
+        ulps=4,
+        worst=3.45,
+        witness=("0x1.03e30d21c0d95p+0", "0x1.5c52f882d5e1ep-2"),
+    ),
+    Contract(
+        "individual_risk_from_frequencies",
+        ulps=4,
+        worst=2.67,
+        witness=("0x1.2174bd568bc2fp+0", "0x1.361f9b774c2a8p+3"),
+    ),
+)

@@ -1,0 +1,26 @@
+"""Accuracy contracts: what a function promises, and the worst that was found."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Contract(NamedTuple):
+    """The accuracy of one function over its whole domain, measured, not proved.
+
+    Attributes
+    ----------
+    function : str
+        Its public name.
+    ulps : float
+        Promised bound of the error, in units in the last place of the result.
+    worst : float
+        Largest error found by ``bench/accuracy.py``.
+    witness : tuple of str
+        The arguments where it was found, as hexadecimal floats.
+    """
+
+    function: str
+    ulps: float
+    worst: float
+    witness: tuple[str, str]
