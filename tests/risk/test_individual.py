@@ -69,7 +69,7 @@ def assert_within_contract(errors, f, p):
 
 @named
 def test_error_in_every_region(name, method, cells, errors):
-    f, p = cells(60, method)
+    f, p = cells(40, method)
     found = errors(f, p)
     assert_within_contract(found, f, p)
     # Half an ulp of rounding must show, or the measure sees nothing.
