@@ -183,9 +183,7 @@ _C_TYPES: dict[str, Any] = {
 def _argument(kind: str, value: Any) -> Any:
     if not kind.endswith("*"):
         return value
-    if value.dtype.name != kind[:-1] or not value.flags.carray:
-        if value.dtype.name == kind[:-1] and value.flags.c_contiguous:
-            return value.ctypes.data  # read-only input
+    if value.dtype.name != kind[:-1] or not value.flags.c_contiguous:
         raise TypeError(f"need a contiguous {kind[:-1]} array, got {value.dtype}")
     return value.ctypes.data
 
@@ -271,11 +269,12 @@ def _write_whole(path: Path, content: bytes) -> None:
     """Write a cache file, its digest first; no process ever reads half of one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-            part.write(hashlib.sha256(content).digest() + content)
-        os.replace(part.name, path)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            part = Path(folder) / path.name
+            part.write_bytes(hashlib.sha256(content).digest() + content)
+            os.replace(part, path)
     except OSError:
-        return  # a read-only home: compile again next time
+        return  # a read-only home or a full disk: compile again next time
 
 
 @cache

@@ -44,6 +44,18 @@ def clear_flags() -> int:
     return 0
 
 
+def _emit_address(builder: Any, pointer: Any) -> Any:
+    from llvmlite import ir
+
+    return builder.ptrtoint(pointer, ir.IntType(64))
+
+
+@primitive("int64(CPointer(float64))", _emit_address)
+def address(pointer: Any) -> int:
+    """Return where a pointer points; interpreted, a number that tells lists apart."""
+    return id(pointer)
+
+
 class UfuncSource(NamedTuple):
     """What a ufunc of doubles with one result is made of."""
 

@@ -310,9 +310,9 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
 
     With k = J+1 and t = k! q^k/(f+1)_k, the remainder R_J of the series lies in
     t (f+k+1)/(f+k+1-(k+1)q) <= R_J <= t (f+k)/(f+k-(k+1)q), the upper bound for a
-    positive denominator. Where the two do not decide, more terms are added until they
-    do. ``inf`` if more than ``MAX_TERMS`` terms would be needed; nan outside the
-    domain 0 < epsilon < 1.
+    positive denominator. They leave a range of orders, which is halved: terms are added
+    to the middle order's bounds until these decide. ``inf`` if more than ``MAX_TERMS``
+    terms would be needed; nan outside the domain 0 < epsilon < 1.
 
     Source: notes/individual_risk.md, section 5.
 
@@ -327,27 +327,46 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
     D, _ = resolvent(f, p, region(f, p))
     limit = epsilon * (f / D)
     q = 1.0 - p
-    term = q / (f + 1.0)  # the first term left out, t_k
-    for k in range(1, MAX_TERMS):
-        if _remainder_within(f, q, term, float(k), limit):
-            return k - 1.0
+    term = q / (f + 1.0)  # t_k, the first term left out by order k - 1
+    first = 0.0  # the least k that the lower bound admits, and its term
+    first_term = 0.0
+    last = 0.0  # the least k that the upper bound proves
+    for n in range(1, MAX_TERMS):
+        k = float(n)
+        spread = f + k - (k + 1.0) * q
+        if first == 0.0 and term * (f + k + 1.0) / (spread + 1.0) <= limit:
+            first = k
+            first_term = term
+        if spread > 0.0 and term * (f + k) / spread <= limit:
+            last = k
+            break
         term *= (k + 1.0) * q / (f + k + 1.0)
-    return math.inf
+    if last == 0.0:
+        return math.inf
+    while first < last:
+        middle = math.floor((first + last) / 2.0)
+        term = first_term
+        for j in range(int(middle - first)):
+            term *= (first + j + 1.0) * q / (f + first + j + 1.0)
+        if _remainder_within(f, q, term, float(middle), limit):
+            last = float(middle)
+        else:
+            # On to the next order, whose term follows from the middle's.
+            first_term = term * (middle + 1.0) * q / (f + middle + 1.0)
+            first = middle + 1.0
+    return last - 1.0
 
 
 @kernel
 def _remainder_within(f: float, q: float, term: float, k: float, limit: float) -> bool:
-    """Decide whether t_k + t_{k+1} + ... <= limit."""
+    """Decide whether t_k + t_{k+1} + ... <= limit, t_k being ``term``."""
     added = 0.0
     for _ in range(MAX_TERMS):
         spread = f + k - (k + 1.0) * q
-        low = added + term * (f + k + 1.0) / (spread + 1.0)
-        if low > limit:
+        if added + term * (f + k + 1.0) / (spread + 1.0) > limit:
             return False
         if spread > 0.0 and added + term * (f + k) / spread <= limit:
             return True
-        if term <= _CONVERGED * _CONVERGED * limit:
-            return True  # equal to the last bit
         added += term
         k += 1.0
         term *= k * q / (f + k)

@@ -206,3 +206,11 @@ def test_forms_for_whole_frequencies_alone():
 @pytest.mark.parametrize("name", [name for name in EXACT if name != "closed_form"])
 def test_whole_population_in_the_sample(name):
     assert getattr(forms, name)(3, 1.0) == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("f", "epsilon", "order"), [(2, 1e-6, 999998), (4, 1e-15, 181710), (2, 1e-3, 998)]
+)
+def test_orders_for_every_p(f, epsilon, order):
+    # The least J with C(f+J, J+1) >= 1/epsilon, the supremum over p.
+    assert forms.sufficient_order(f, 1e-30, epsilon) == order

@@ -283,3 +283,18 @@ def test_numba_calls_them(first, python, tmp_path):
     )
     code = f"import sys; sys.path.append({str(tmp_path / 'installed')!r})\n{first}\n"
     assert python(code + IN_NUMBA) == "same"
+
+
+@pytest.mark.parametrize(
+    "name", ["individual_risk", "individual_risk_from_frequencies"]
+)
+def test_reduce_and_accumulate_take_one_step_after_the_other(name):
+    function = getattr(riskcore, name)
+    start, rest = (
+        (2.0, [0.5, 0.5, 0.9]) if name == "individual_risk" else (1, [2, 3, 4])
+    )
+    steps = [float(start)]
+    for number in rest:
+        steps.append(float(function(steps[-1], number)))
+    assert function.accumulate([start, *rest]).tolist() == steps
+    assert function.reduce([start, *rest]) == steps[-1]

@@ -108,7 +108,9 @@ def resolvent(f: float, p: float, where: int) -> Pair:
 @kernel
 def _from_e(f: float, p: float, E: float) -> Pair:
     """Return D = (f - 1) + p + q E, its sum rounded once, and C = 1 - E."""
-    high, low = two_sum(f - 1.0, p)
+    base = f - 1.0
+    high, low = two_sum(base, p)
+    low += (f - base) - 1.0  # f - 1 is not exact above 2^53
     return high + fma(1.0 - p, E, low), 1.0 - E
 
 
