@@ -23,12 +23,14 @@ from flint import arb, ctx
 import riskcore
 from bench._common import HERE, command, publish, table
 from riskcore import reference
+from riskcore.special.hyp2f1 import P_EXPANSION, P_FORWARD, P_NEAR_ONE
 
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation
-P_CUTS = [0.1, 0.3, 0.5, 2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022, 1.0]
+P_CUTS = [*P_EXPANSION, P_FORWARD, P_NEAR_ONE]
+P_CUTS += [2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022, 1.0]
 F_CUTS = [*range(1, 18), 32, 1000, 2.0**52, 2.0**53, 2.0**60]
-F_CUTS += [0.5, 1.5, 2.5, 3.5, 14.5, 15.5]
+F_CUTS += [0.5, 1.25, 1.5, 2.5, 3.5, 14.5, 15.5]
 CHUNK = 2500
 
 ERROR_KNOWN = 0.005  # ulp
@@ -95,6 +97,14 @@ def borders(rng, n):
     return f, p.clip(SMALLEST, 1)
 
 
+def strips(rng, n):
+    """Return real f with p just above and below the cuts, where errors are largest."""
+    f = np.where(rng.random(n) < 0.5, rng.uniform(0, 1.6, n), rng.uniform(1, 1.15, n))
+    f[::4] = rng.uniform(1.5, 16, len(f[::4]))
+    cuts = np.array([*P_EXPANSION, P_FORWARD])
+    return f, rng.choice(cuts, n) * rng.uniform(0.8, 1.25, n)
+
+
 def extremes(rng, n):
     f = any_double(rng, F_SMALLEST, LARGEST, n)
     p = any_double(rng, SMALLEST, 1.0, n)
@@ -146,6 +156,7 @@ REGIONS = {
         fractions(rng, 0, 0.1, n),
     ),
     "f near integers": lambda rng, n: (near_integers(rng, n), fractions(rng, 0, 1, n)),
+    "real f, p near the cuts": strips,
     "borders and their neighbours": borders,
     "extreme f and p": extremes,
     "subnormal p": lambda rng, n: (

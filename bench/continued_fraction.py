@@ -28,7 +28,8 @@ class Region(NamedTuple):
 
 REGIONS = [
     Region("f >= 1.5, p >= 0.03 (real f)", 112, 1.5, 0.03),
-    Region("f >= 1, p >= 0.1 (f + 1 for f < 1)", 64, 1, 0.1),
+    Region("f >= 1, p >= 0.2 (f + 1 for f < 1.25)", 64, 1, 0.2),
+    Region("f >= 2.25, p >= 0.1 (f + 1 for f < 1.5)", 64, 2.25, 0.1),
     Region("f >= 1, p >= 0.3", 32, 1, 0.3),
     Region("f >= 16, any p", 32, 16, 0),
     Region("f >= 1, p >= 0.75", 14, 1, 0.75),

@@ -1,13 +1,15 @@
 """Compilation: the only module that knows Numba and LLVM.
 
 Kernels are plain Python functions over floats, integers and pointers. ``kernel``
-marks a function as callable from other kernels, ``primitive`` one that is a single
-machine instruction, ``native`` an entry point that Python calls with arrays.
+marks a function as callable from other kernels, ``primitive`` one that the compiler
+replaces by an instruction or two, ``native`` an entry point that Python calls with
+arrays.
 
 An entry point is compiled by Numba on its first use ever; its machine code is kept
 in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
 The cache key holds a hash of every source file of the package, the versions of the
 compilers and the processor: an edited or updated package never meets an old number.
+(Numba's own cache of a user's function that calls a kernel knows nothing of this.)
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import hashlib
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -244,8 +248,9 @@ def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
     content = _read_whole(path)
     if content is None:
         _log.info("compiling %s, once for this installation", identity)
-        name, assembly = compiled()
-        code = target.emit_object(llvm.parse_assembly(assembly))
+        with _uninterrupted():
+            name, assembly = compiled()
+            code = target.emit_object(llvm.parse_assembly(assembly))
         content = name.encode() + b"\n" + code
         _write_whole(path, content)
     symbol, _, code = content.partition(b"\n")
@@ -253,6 +258,22 @@ def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
     engine.finalize_object()
     address: int = engine.get_function_address(symbol.decode())
     return address
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C, which LLVM's callbacks into Python would swallow."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _read_whole(path: Path) -> bytes | None:
@@ -303,4 +324,7 @@ def _cache_root() -> Path:
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "riskcore"
+    try:
+        return Path(base).expanduser() / "riskcore"
+    except RuntimeError:  # a user without a home: nothing can be kept
+        return Path(os.devnull) / "riskcore"

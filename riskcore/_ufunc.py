@@ -8,6 +8,7 @@ built against NumPy uses.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ _FLOAT64 = np.dtype(np.float64).num
 # Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
 _FROM_FUNC_AND_DATA = 1
 _keep_alive: list[Any] = []
+_built: dict[str, np.ufunc] = {}
+_lock = threading.RLock()
 
 
 def _emit_clear_flags(builder: Any) -> Any:
@@ -65,18 +68,19 @@ class UfuncSource(NamedTuple):
 
 
 def build(name: str, source: UfuncSource) -> np.ufunc:
-    """Return the ufunc ``name``; its loop is compiled, or loaded from the cache."""
-    inputs = len(signature(source.scalar).parameters)
-    entry = Native(
-        source.loop,
-        "float64**, int64*, int64*, int64*",
-        f"{source.scalar.__module__}.{name}",
-    )
-    made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
-    if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
-        made.__module__ = source.scalar.__module__
-    overload(made, source.scalar)
-    return made
+    """Return the one ufunc ``name``; its loop is compiled, or loaded from the cache."""
+    module = source.scalar.__module__
+    identity = f"{module}.{name}"
+    with _lock:
+        if identity not in _built:
+            entry = Native(source.loop, "float64**, int64*, int64*, int64*", identity)
+            inputs = len(signature(source.scalar).parameters)
+            made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
+            if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
+                made.__module__ = module
+            overload(made, source.scalar)
+            _built[identity] = made
+        return _built[identity]
 
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:

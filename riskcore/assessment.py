@@ -376,15 +376,15 @@ class Assessment:
 
     def _record_columns(self) -> dict[str, NDArray[Any]]:
         inverse = self.cells.inverse
-        values = [
-            self.cells.sample_frequency[inverse],
-            self.cells.population_frequency[inverse],
-            self.cells.sampling_fraction[inverse],
-            self.individual_risk,
-        ]
+        columns: dict[str, NDArray[Any]] = {
+            "sample_frequency": self.cells.sample_frequency[inverse],
+            "population_frequency": self.cells.population_frequency[inverse],
+            "sampling_fraction": self.cells.sampling_fraction[inverse],
+            "individual_risk": self.individual_risk,
+        }
         if self.households is not None:
-            values.append(self.household_risk)
-        return dict(zip(RECORD_COLUMNS, values, strict=False))
+            columns["household_risk"] = self.household_risk
+        return columns
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.

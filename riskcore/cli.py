@@ -54,7 +54,7 @@ _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
 
 # What bad input, a full disk or too large a file raises; all else is a defect.
 _REFUSALS = (
-    ImportError, KeyError, MemoryError, NotImplementedError, OSError, OverflowError,
+    ImportError, LookupError, MemoryError, NotImplementedError, OSError, OverflowError,
     TypeError, ValueError,
 )  # fmt: skip
 _CLEAR_LINE = "\r\x1b[K"

@@ -11,7 +11,7 @@ import numpy as np
 from riskcore.assessment import Assessment
 
 # Risks at which the summary counts the unsafe records if none is asked for.
-DECADES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 def summary(
@@ -28,7 +28,7 @@ def summary(
     ----------
     assessment : Assessment
     thresholds : sequence of float, optional
-        Risks at which to count the unsafe records; by default `DECADES`.
+        Risks at which to count the unsafe records; by default `DEFAULT_THRESHOLDS`.
     rate : float, optional
         Re-identification rate, a fraction, for which to give the risk threshold.
     unsafe : int, optional
@@ -59,7 +59,7 @@ def summary(
         "max_risk": assessment.max_risk,
         "unsafe_records": [
             {"threshold": float(t), "records": assessment.unsafe_count(t)}
-            for t in thresholds or DECADES
+            for t in thresholds or DEFAULT_THRESHOLDS
         ],
     }
     if rate is not None:
@@ -69,7 +69,9 @@ def summary(
         threshold = assessment.risk_threshold(unsafe=unsafe)
         figures["for_unsafe"] = {"unsafe": unsafe, **_at(assessment, threshold)}
     if assessment.households is not None:
-        figures["households"] = _households(assessment, thresholds or DECADES, rate)
+        figures["households"] = _households(
+            assessment, thresholds or DEFAULT_THRESHOLDS, rate
+        )
     figures["riskiest"] = [
         {str(name): _plain(value) for name, value in row.items()}
         for row in assessment.riskiest(top)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from riskcore import assess
 from riskcore.assessment import PopulationBelowSample
-from riskcore.report import DECADES, printable, summary, text
+from riskcore.report import DEFAULT_THRESHOLDS, printable, summary, text
 
 DATA = {
     "sex": ["f", "m", "f", "m"],
@@ -74,7 +74,9 @@ def test_household_figures(result):
         t = row["threshold"]
         assert row["households"] == result.unsafe_household_count(t)
         assert row["records"] == np.count_nonzero(result.unsafe_households(t))
-    assert [row["threshold"] for row in figures["unsafe_households"]] == list(DECADES)
+    assert [row["threshold"] for row in figures["unsafe_households"]] == list(
+        DEFAULT_THRESHOLDS
+    )
     assert {row["records"] for row in figures["unsafe_households"]} == {2, 3, 4}
 
 

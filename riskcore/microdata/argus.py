@@ -444,7 +444,9 @@ def no_such_column(
     path: Path, missing: Sequence[str], names: Sequence[str]
 ) -> KeyError:
     """Make the error for columns a file lacks, with the names that come close."""
-    close = difflib.get_close_matches(missing[0], names)
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(missing[0].casefold(), folded)
+    close = [folded[name] for name in close]
     hint = f"; close: {', '.join(close)}" if close else ""
     return KeyError(f"{path}: no column {', '.join(map(repr, missing))}{hint}")
 

@@ -13,7 +13,7 @@ all-positive continued fraction in p (notes/individual_risk.md, sections 3 and 4
     E(f) = X1/(f + X1),   Xn = (p b Y + k X)/(b Y + k X) with X/Y = Xn+1,
     k = 1 + ceil(n/2),  b = f + floor(n/2).
 
-For f >= 2 the term q E is at most 11 % of D: E's own error hardly counts.
+For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts.
 
 The plane is cut into regions; each method stands under the test of where it holds.
 """
@@ -44,7 +44,7 @@ FORWARD_15 = 2  # the same, integer f from 5 to 15
 LEVELS_32 = 3  # continued fraction, p not small or f >= 16
 LEVELS_14 = 4  # the same, p near 1 or f >= 32
 LEVELS_4 = 5  # the same, f >= 1000
-REAL = 6  # any other f: below 1, or not an integer with p small
+REAL = 6  # any other f: below 1.5, or not an integer with p small
 OUTSIDE = 7  # not in the domain, or nan
 REGIONS = 8
 
@@ -53,11 +53,13 @@ REGIONS = 8
 P_FORWARD = 0.3
 # From this p on the fraction needs 14 levels.
 P_NEAR_ONE = 0.75
-# Below these p the expansion in p/q, of 28 terms or fewer, takes over from the
-# fraction: for f < 1, for f < 1.5 and for larger f. Above them it loses digits, in T
-# for f up to 1.5 and then on the way up.
+# Below these p the expansion in p/q, of at most 28 terms, takes over from the fraction:
+# for f < 1.25, for f < 1.5 and for larger f. Above them it loses digits, in T for f up
+# to 1.5 and then on the way up.
 P_EXPANSION = (0.2, 0.1, 0.03)
 _SCALE = 2.0**1000
+_TWO_52 = 2.0**52  # adding it rounds to an integer
+_TWO_60 = 2.0**60
 
 
 @kernel
@@ -65,9 +67,10 @@ def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
     # Nothing here branches, so that a loop of it vectorises.
     large = LEVELS_32 + (f >= 32.0) + (f >= 1000.0)
-    integer = (f + 4503599627370496.0) - 4503599627370496.0 == f
+    integer = (f + _TWO_52) - _TWO_52 == f
     upward = FORWARD_4 + (f > 4.0) if integer else REAL
-    downward = LEVELS_32 + (p >= P_NEAR_ONE) if f >= 1.0 else REAL
+    direct = (f >= 1.5) | (f == 1.0)
+    downward = LEVELS_32 + (p >= P_NEAR_ONE) if direct else REAL
     small = downward if p >= P_FORWARD else upward
     several = large if f >= 16.0 else small
     where = ONE if (f == 1.0) & (p < P_NEAR_ONE) else several
@@ -246,7 +249,7 @@ def _by_levels(levels: int) -> Callable[[float, float], Pair]:
     def resolvent_levels(f: float, p: float) -> Pair:
         # Past 2^60 the term q E is far below an ulp of D; the bound keeps the
         # denominators, which grow like f^levels, from overflowing.
-        g = min(f, 1152921504606846976.0)
+        g = min(f, _TWO_60)
         x, y = first_level(g, p)
         E = x / fma(g, y, x)
         return _from_e(f, p, E)
@@ -263,15 +266,13 @@ _levels_64 = _levels(64)
 
 @kernel
 def resolvent_real(f: float, p: float) -> Pair:
-    """Return (D, C) for any real f in (0, 16), by a ladder of methods."""
-    below_one, below_three_halves, beyond = P_EXPANSION
-    if f < 1.0:
-        if p >= below_one:
-            return _resolvent_below_one(f, p)
+    """Return (D, C) for f < 1.5, and for real f below 16 where p is small."""
+    near_one, below_three_halves, beyond = P_EXPANSION
+    if f < 1.5:
+        if p >= (near_one if f < 1.25 else below_three_halves):
+            return _resolvent_downward(f, p)
         return _resolvent_expansion(f, p) if f <= 0.5 else _resolvent_forward_real(f, p)
-    if p >= (below_three_halves if f < 1.5 else beyond):
-        return _resolvent_112(f, p)
-    return _resolvent_forward_real(f, p)
+    return _resolvent_112(f, p) if p >= beyond else _resolvent_forward_real(f, p)
 
 
 @kernel
@@ -282,8 +283,8 @@ def _quotient(a: float, a_low: float, b: float, b_low: float) -> float:
 
 
 @kernel
-def _resolvent_below_one(f: float, p: float) -> Pair:
-    """Return (D, C) for f < 1, where f - 1 + p + q E would cancel, from E(f+1).
+def _resolvent_downward(f: float, p: float) -> Pair:
+    """Return (D, C) from E(f+1) for f < 1.5, where D cancels or is mostly q E(f).
 
     r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
     D = p f (f + w)/(p f + w), C = f w/(p f + w).
@@ -292,15 +293,15 @@ def _resolvent_below_one(f: float, p: float) -> Pair:
         return f, f / (f + 1.0)
     x, y = _levels_64(f + 1.0, p)
     w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
-    below, below_low = two_product(p, f)
-    below, rest = two_sum(below, w)
+    below, rest = two_product(p, f)
+    below, below_low = two_sum(below, w)
     below_low += rest
+    above, above_low = two_product(f, w)
+    C = _quotient(above, above_low, below, below_low)
     total, total_low = two_sum(f, w)
-    above, above_low = two_product(p, total)
-    above_low += p * total_low
-    D = _quotient(above, above_low, below, below_low)
-    C = _quotient(w, 0.0, below, below_low)
-    return f * D, f * C
+    above, above_low = two_product(p * f, total)
+    above_low += fma(p, f, -(p * f)) * total + (p * f) * total_low
+    return _quotient(above, above_low, below, below_low), C
 
 
 # zeta(2k)/k for k = 27, ..., 1: log(pi e/sin(pi e)) = sum zeta(2k)/k e^(2k).
@@ -482,7 +483,7 @@ def resolvent_block(f: Any, p: Any, D: Any, C: Any, n: int) -> None:
         for i in range(n):
             cells += where[i] == w
         count[w] = cells
-        # The method for REAL is slow and made for its own cells alone.
+        # REAL is slow and made for its own cells alone; OUTSIDE makes none.
         if cells > count[commonest] and w < REAL:
             commonest = w
     if count[commonest] > 0:
