@@ -129,3 +129,32 @@ print(hashlib.sha256(riskcore.individual_risk(f, p).tobytes()).hexdigest())
 def test_the_same_bits_on_an_old_processor(python):
     # Without vector units or a fused multiply-add of its own.
     assert python(BITS, RISKCORE_CPU="x86-64") == python(BITS)
+
+
+def test_a_user_without_a_home(python):
+    code = """
+import os
+from pathlib import Path
+os.environ.pop("RISKCORE_CACHE_DIR", None)
+def homeless(path):
+    raise RuntimeError("Could not determine home directory.")
+Path.expanduser = homeless
+import riskcore
+print(float(riskcore.individual_risk(1, 0.5)))
+"""
+    assert python(code) == "0.6931471805599453"
+
+
+def test_interrupting_the_compiler_is_not_lost(python):
+    code = """
+import os, signal
+from riskcore import _jit
+try:
+    with _jit._uninterrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        print("compiled")
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    assert python(code).split() == ["compiled", "interrupted"]

@@ -298,3 +298,18 @@ def test_reduce_and_accumulate_take_one_step_after_the_other(name):
         steps.append(float(function(steps[-1], number)))
     assert function.accumulate([start, *rest]).tolist() == steps
     assert function.reduce([start, *rest]) == steps[-1]
+
+
+def test_threads_that_ask_first_get_one_ufunc(python):
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from riskcore.risk import individual
+barrier = Barrier(8)
+def ask(_):
+    barrier.wait()
+    return individual.individual_risk
+with ThreadPoolExecutor(8) as pool:
+    print(len(set(map(id, pool.map(ask, range(8))))))
+"""
+    assert python(code) == "1"
