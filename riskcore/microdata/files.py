@@ -274,37 +274,6 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
     return path
 
 
-def write_text(path: str | Path, text: str, *, overwrite: bool = False) -> Path:
-    """Write a UTF-8 text file, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    text : str
-        Written as it is, line ends included.
-    overwrite : bool, optional
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    pathlib.Path
-        The file written.
-
-    Raises
-    ------
-    FileExistsError
-        If the file exists and ``overwrite`` is not set.
-    OSError
-        If the file cannot be written.
-    """
-    path = Path(path)
-    content = text.encode()
-    _refuse_existing(path, overwrite)
-    with _replacing(path, overwrite) as file:
-        file.write(content)
-    return path
-
-
 def _suffix(path: Path) -> tuple[str, bool]:
     """Return the suffix in lower case, and whether ``.gz`` follows it."""
     gzipped = path.suffix.lower() == ".gz"
