@@ -367,7 +367,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         files.write(path, {"a": [2]}, overwrite=True)
     with pytest.raises(OSError, match="disk full"):
-        files.write_text(tmp_path / "b.json", "{}")
+        files.write(tmp_path / "b.csv", {"a": [2]})
     assert os.listdir(tmp_path) == ["a.parquet"]
     assert path.read_bytes() == before
 
