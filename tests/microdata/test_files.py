@@ -4,7 +4,9 @@ import gzip
 import math
 import os
 import sys
+import tempfile
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -257,14 +259,22 @@ def test_what_is_no_known_file_is_refused(tmp_path):
         files.columns_of(written(tmp_path, "x", "b.asc"))
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read any file"
-)
-def test_permission_errors_name_the_file(tmp_path):
-    path = written(tmp_path, CSV)
-    path.chmod(0)
-    with pytest.raises(PermissionError, match=r"a\.csv"):
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX permissions")
+def test_permission_errors_name_the_file():
+    # Not tmp_path: pytest keeps that from other users, and root may read any file.
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), CSV)
         files.read(path)
+        Path(folder).chmod(0o755)
+        path.chmod(0)
+        user = os.geteuid()
+        try:
+            if user == 0:
+                os.seteuid(65534)
+            with pytest.raises(PermissionError, match=r"a\.csv"):
+                files.read(path)
+        finally:
+            os.seteuid(user)
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
