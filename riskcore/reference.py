@@ -32,6 +32,54 @@ def individual_risk(f: Any, p: Any) -> Any:
         return mpmath.mpf(p) / f * gauss(f, p)
 
 
+def individual_risk_by_sums(f: Any, p: Any) -> Any:
+    """Return r(f, p) mostly within a millisecond, where mpmath's 2F1 takes 20.
+
+    For large f Gauss's series; for integer f and small p the integral
+    int_0^1 t^(f-1)/(1 + y t) dt, y = q/p, in closed form; else ``individual_risk``.
+    """
+    if f >= _SERIES_FROM:
+        return _series(f, p)
+    if p < _CLOSED_BELOW and f == int(f):
+        return _closed(int(f), p)
+    return individual_risk(f, p)
+
+
+# Below f = 64 the series may need more than 110 terms, above p = 1/4 mpmath's own
+# 2F1 fewer than 500, in compiled form.
+_SERIES_FROM = 64
+_CLOSED_BELOW = 0.25
+_GUARD = 40  # bits for the roundings of some 100 terms, and f/q of them cancelling
+
+
+def _series(f: Any, p: Any) -> Any:
+    """Return (p/f) sum_n n! q^n/(f+1)_n; t_n (f+n)/(f-1) bounds what is left out."""
+    with mpmath.workprec(PRECISION + _GUARD):
+        f, q = mpmath.mpf(f), 1 - mpmath.mpf(p)
+        total = term = mpmath.mpf(1)
+        n = 1
+        while term * (f + n) > mpmath.ldexp(f - 1, -PRECISION):
+            term *= n * q / (f + n)
+            total += term
+            n += 1
+        return p / f * total
+
+
+def _closed(f: int, p: Any) -> Any:
+    """Return (-1)^(f-1) y^-f (log(1+y) - sum_{0<k<f} (-1)^(k-1) y^k/k), y = q/p.
+
+    For y > 3 the last power of the sum is the largest, at most f y^f r/((f-1) q).
+    """
+    with mpmath.workprec(PRECISION + _GUARD):
+        p = mpmath.mpf(p)
+        y = (1 - p) / p
+        total, power = -mpmath.log(p), mpmath.mpf(-1)
+        for k in range(1, f):
+            power *= -y
+            total -= power / k
+        return total / (power * -y)
+
+
 def individual_risk_by_integral(f: Any, p: Any) -> Any:
     """Return r(f, p) = p^f int_0^1 t^(f-1) (1 - tq)^(-f) dt, Polettini eq. 5.
 
