@@ -35,7 +35,7 @@ _HOMES = {
     "individual_risk_gradient": "riskcore.risk.individual",
     "log_individual_risk": "riskcore.risk.individual",
 }
-_MODULES = {"forms", "simulate"}
+_MODULES = {"accuracy", "forms", "simulate"}
 
 __all__ = [*_HOMES, *_MODULES]
 
