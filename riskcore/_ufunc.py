@@ -60,11 +60,12 @@ def address(pointer: Any) -> int:
 
 
 class UfuncSource(NamedTuple):
-    """What a ufunc of doubles with one result is made of."""
+    """What a ufunc of doubles is made of."""
 
     loop: Callable[..., None]  # NumPy's inner loop: arguments, sizes, steps, data
     scalar: Callable[..., Any]  # one element: what @njit code calls under the name
     doc: str
+    outputs: int = 1
 
 
 def build(name: str, source: UfuncSource) -> np.ufunc:
@@ -75,7 +76,8 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
         if identity not in _built:
             entry = Native(source.loop, "float64**, int64*, int64*, int64*", identity)
             inputs = len(signature(source.scalar).parameters)
-            made = _from_loop(entry.address(), name, source.doc.strip(), inputs)
+            numbers = (inputs, source.outputs)
+            made = _from_loop(entry.address(), name, source.doc.strip(), numbers)
             if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
                 made.__module__ = module
             overload(made, source.scalar)
@@ -107,10 +109,10 @@ def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
     return build(name, UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or "")))
 
 
-def _from_loop(address: int, name: str, doc: str, inputs: int) -> np.ufunc:
+def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:
     functions = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(None)
-    types = ctypes.create_string_buffer(bytes([_FLOAT64] * (inputs + 1)))
+    types = ctypes.create_string_buffer(bytes([_FLOAT64] * sum(numbers)))
     texts = [ctypes.create_string_buffer(text.encode()) for text in (name, doc)]
     # NumPy keeps these pointers for the life of the ufunc.
     _keep_alive.extend((functions, data, types, *texts))
@@ -127,6 +129,6 @@ def _from_loop(address: int, name: str, doc: str, inputs: int) -> np.ufunc:
     )(api[_FROM_FUNC_AND_DATA])  # fmt: skip
     made: np.ufunc = make(
         ctypes.addressof(functions), ctypes.addressof(data), ctypes.addressof(types),
-        1, inputs, 1, -1, *map(ctypes.addressof, texts), 0,
+        1, *numbers, -1, *map(ctypes.addressof, texts), 0,
     )  # fmt: skip
     return made
