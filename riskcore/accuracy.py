@@ -247,10 +247,12 @@ def grid(
     if scale not in _SCALES:
         raise ValueError(f"unknown scale {scale!r}; known are {', '.join(_SCALES)}")
     low, high = _SCALES[scale]
+    if not start < stop:
+        raise ValueError(f"a grid goes up, not from {start:g} to {stop:g}")
     if not low <= start < stop <= high:
         raise ValueError(
-            f"a {scale} grid needs {low:g} <= start < stop <= {high:.16g}, "
-            f"not {start:g} and {stop:g}"
+            f"a {scale} grid lies in [{low:g}, {high:.16g}], not from {start:g} to "
+            f"{stop:g}"
         )
     if count < 2:
         raise ValueError(f"a grid has at least 2 numbers, not {count}")
@@ -336,10 +338,10 @@ def markdown(table: Any) -> str:
     | --- | ---: |
     | mine | 0.25 |
     """
-    columns = [
-        [cells[0], "---" if name == "form" else "---:", *cells[1:]]
-        for name, cells in _cells(table).items()
-    ]
+    columns = []
+    for name, cells in _cells(table).items():
+        title, *rest = [cell.replace("|", "\\|") for cell in cells]
+        columns.append([title, "---" if name == "form" else "---:", *rest])
     return "\n".join(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
 
 
@@ -364,7 +366,7 @@ _TITLES = {
     "share_not_finite": "not finite",
 }
 _WRITERS: dict[str, Callable[[Any], str]] = {
-    "form": lambda name: str(name).replace("|", "\\|"),
+    "form": str,
     "points": str,
     "sample_frequency": "{:.10g}".format,
     "sampling_fraction": _write_fraction,
@@ -377,8 +379,8 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
 
 # Pictures
 
-# Bands of two decades; the errors of r's own rounding are below the first.
-_BANDS = [10.0**k for k in range(-16, 1, 2)]
+# Bands of two decades. Below the first are roundings, above the last no digit is right.
+_BANDS = [10.0**k for k in range(-15, 0, 2)]
 _LINES = 8  # as many as can be told apart
 
 
@@ -399,7 +401,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     -------
     matplotlib.figure.Figure
         Write it with ``savefig``. Values that are not finite are hatched in a heat map
-        and crosses at the top of lines.
+        and crosses at the top of lines; lines end at errors of 1e-17 and 10.
 
     Raises
     ------
@@ -432,8 +434,8 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
         raise ValueError(f"lines for {count} values of {lines}: at most {_LINES}")
     wide = min(len(names), 2)
     high = -(-len(names) // wide)
-    figure = Figure((0.8 + 4.8 * wide, 0.6 + 3.6 * high), layout="constrained")
-    panels = figure.subplots(high, wide, squeeze=False).ravel()
+    figure = Figure((0.8 + 5.2 * wide, 0.6 + 3.6 * high), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False, sharey=True).ravel()
     for axes, name in zip(panels, names, strict=False):
         rows = _rows(columns, columns["form"] == name)
         axes.set_title(name)
@@ -487,7 +489,7 @@ def _colours() -> tuple[Any, Any]:
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     steps = len(_BANDS) - 1
-    shades = colormaps["viridis_r"](np.linspace(0.06, 1, steps))
+    shades = colormaps["viridis_r"](np.linspace(0.08, 0.94, steps))
     colours = ListedColormap(shades).with_extremes(under="white", over="black")
     return colours, BoundaryNorm(_BANDS, steps)
 
@@ -518,20 +520,18 @@ def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) ->
         order = np.argsort(line[across])
         x, error = line[across][order], np.abs(line["relative_error"][order])
         label = f"{letter} = {_WRITERS[lines](value)}"
-        axes.plot(x, error.clip(_FLOOR), ".-", color=shade, label=label, ms=4, lw=1)
-        lost = x[~np.isfinite(error)]
-        axes.plot(
-            lost, np.full(len(lost), 0.97), "x", color=shade, clip_on=False,
-            transform=axes.get_xaxis_transform(),
-        )  # fmt: skip
+        axes.plot(x, error.clip(*_SHOWN), ".-", color=shade, label=label, ms=4, lw=1)
+        for lost in x[~np.isfinite(error)]:
+            top = axes.get_xaxis_transform()
+            axes.plot(lost, 0.97, "x", color=shade, transform=top)
     axes.axhline(2.0**-53, color="0.6", lw=0.8, ls="--", zorder=0)
     axes.set(yscale="log", ylabel="|relative error|")
-    axes.set_ylim(bottom=_FLOOR)
+    axes.set_ylim(bottom=_SHOWN[0])
     _set_axis(axes, "x", across, np.unique(rows[across]))
     axes.legend(fontsize="small", frameon=False)
 
 
-_FLOOR = 1e-17  # where an error of zero is drawn
+_SHOWN = 1e-17, 10.0  # smaller and larger errors are drawn as these
 _AXES = {
     "sample_frequency": "sample frequency f",
     "sampling_fraction": "sampling fraction p",
@@ -543,6 +543,14 @@ def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
     axes.set(**{f"{which}label": _AXES[name], f"{which}scale": scale})
     edges = _edges(values, scale)
     axes.set(**{f"{which}lim": (edges[0], edges[-1])})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_tick_params(labelsize="small")
+    if scale == "log" and name == "sample_frequency" and values[-1] < 1e6:
+        axis.set_major_formatter("{x:g}")
+    if scale == "logit":
+        from matplotlib.ticker import LogitLocator
+
+        axis.set_major_locator(LogitLocator(nbins=8))
 
 
 def _scale_of(values: Floats) -> Literal["linear", "log", "logit"]:
@@ -746,6 +754,8 @@ def _points(f: Any, p: Any, paired: bool) -> tuple[Floats, Floats]:
     if not (np.all(p > 0) and np.all(p <= 1)):
         raise ValueError("sampling fractions p are above 0 and at most 1")
     if paired:
+        if len(f) != len(p) and 1 not in (len(f), len(p)):
+            raise ValueError(f"f and p make no pairs: {len(f)} and {len(p)} numbers")
         f, p = np.broadcast_arrays(f, p)
     else:
         f, p = np.meshgrid(np.unique(f), np.unique(p), indexing="ij")

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import assess, cli, simulate
+from riskcore import accuracy, assess, cli, simulate
 from riskcore.assessment import RECORD_COLUMNS
 from riskcore.microdata import files
 
@@ -77,7 +77,8 @@ def assert_refused(outcome, *parts):
     status, out, err = outcome
     assert (status, out) == (2, "")
     last = err.splitlines()[-1]
-    assert last.startswith(("riskcore: error: ", "riskcore assess: error: "))
+    starts = ("riskcore", "riskcore assess", "riskcore error-table")
+    assert last.startswith(tuple(f"{start}: error: " for start in starts))
     for part in parts:
         assert part in last
 
@@ -456,6 +457,82 @@ def test_fractions(figures, text, value):
     assert found["unsafe_records"][0]["threshold"] == value
 
 
+# Error tables
+
+TABLE = ["error-table", "--forms", "series7", "franconi", "--f", 3, "4:6", "--p"]
+
+
+def test_error_table(run):
+    status, out, err = run(*TABLE, "0.01:0.5:3:log", "1-1e-8")
+    assert (status, err) == (0, "")
+    p = [*accuracy.grid(0.01, 0.5, 3, "log"), 1 - 1e-8]
+    table = accuracy.error_table(["series7", "franconi"], [3, 4, 5, 6], p)
+    largest = accuracy.plain(accuracy.summary(table))
+    assert out == f"{accuracy.plain(table)}\n\n{largest}\n"
+    assert run(*TABLE, "0.01:0.5:3:log", "1-1e-8", "--summary")[1] == f"{largest}\n"
+
+
+def test_error_table_of_pairs(run):
+    status, out, _ = run(*TABLE, 0.5, "0.1:0.3:3", "--paired")
+    assert status == 0
+    rows = [line.split()[:3] for line in out.splitlines()[1:9]]
+    points = [["3", "0.5"], ["4", "0.1"], ["5", "0.2"], ["6", "0.3"]]
+    forms = ("series7", "franconi")
+    assert rows == [[*point, form] for form in forms for point in points]
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.parquet"])
+def test_error_table_to_a_file(run, folder, name):
+    status, out, err = run(*TABLE, "0.1:0.9:7", "--output", name)
+    assert (status, err) == (0, "")
+    p = accuracy.grid(0.1, 0.9, 7)
+    table = accuracy.error_table(["series7", "franconi"], [3, 4, 5, 6], p)
+    largest = accuracy.plain(accuracy.summary(table))
+    assert out == f"{largest}\n\n  The table is in {name}\n"
+    written = files.read(name, numeric=set(table) - {"form"})
+    for column in table:
+        assert written[column].to_pylist() == table[column].tolist()
+    refused = run(*TABLE, 0.5, "--output", name)
+    assert_refused(refused, f"{name}: exists")
+    assert run(*TABLE, 0.5, "--output", name, "--overwrite")[0] == 0
+
+
+def test_error_table_as_text_and_picture(run, folder):
+    for name, start in (("e.md", b"| form |"), ("e.png", b"\x89PNG")):
+        assert run(*TABLE, "0.1:0.9:7", "--output", name)[0] == 0
+        assert (folder / name).read_bytes().startswith(start)
+
+
+def test_error_table_leaves_no_file_if_refused(run):
+    assert_refused(run(*TABLE, 1.5, "--output", "e.csv"), "p are above 0 and at most 1")
+    assert os.listdir() == ["survey.csv"]
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--forms", "seris7"], "unknown form 'seris7'; did you mean series7"),
+        (["--forms", "truncated:x"], "'x' is no whole number from 0"),
+        (["--forms", "series7", "series7"], "given twice: series7"),
+        (["--f", "x"], "argument --f: 'x' is no number"),
+        (["--f", "nan"], "f are finite and at least"),
+        (["--f", "0.5:4"], "'0.5:4': between numbers that are not whole give a count"),
+        (["--f", "4:1"], "'4:1': a grid goes up, not from 4 to 1"),
+        (["--f", "1:4:x"], "'x' is no whole number >= 0"),
+        (["--f", "1:4:1"], "'1:4:1': a grid has at least 2 numbers"),
+        (["--f", "1:9:3:cubic"], "known are linear, log, logit, whole"),
+        (["--f", "1:9:3:log:2"], "'1:9:3:log:2' is not START:STOP:COUNT:SCALE"),
+        (["--p", "0.1:1:4:logit"], "a logit grid lies in"),
+        (["--p", "1-x"], "argument --p: '1-x' is no number"),
+        (["--paired", "--f", 1, 2, 3], "make no pairs: 3 and 2 numbers"),
+        (["--output", "e.xlsx"], "e.xlsx: can write .csv"),
+        (["--output", "no/e.png"], "no: no such directory"),
+    ],
+)
+def test_error_table_refused(run, options, part):
+    assert_refused(run(*TABLE, 0.1, 0.5, *options), part)
+
+
 # Help, demo and how it ends
 
 
@@ -464,6 +541,7 @@ def test_help_teaches(run):
     assert status == 0
     assert "assess" in out
     assert "demo" in out
+    assert "error-table" in out
     status, out, _ = run("assess", "--help")
     assert status == 0
     assert out.startswith("usage: riskcore assess FILE --keys COLUMN")
@@ -474,6 +552,16 @@ def test_help_teaches(run):
         "exit status",
         *RECORD_COLUMNS,
     ):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 88
+
+
+def test_help_of_the_error_table(run):
+    status, out, _ = run("error-table", "--help")
+    assert status == 0
+    assert out.startswith("usage: riskcore error-table --forms FORM")
+    names = {form.partition(":")[0] for form in accuracy.FORMS}
+    for word in (*names, "1:1000:20:whole", "multi-precision", "exit status"):
         assert word in out
     assert max(map(len, out.splitlines())) <= 88
 

@@ -69,6 +69,33 @@ def test_series_agrees_for_large_frequencies(name, series):
         assert relative(value, series(name, f, second)) < 2.0**-80, (f, p)
 
 
+def test_sums_are_the_definition(method, cells):
+    f, p = cells(12, method)
+    chosen = (p > 1e-60) | (f % 1 != 0)
+    for x, y in zip(f[chosen].tolist(), p[chosen].tolist(), strict=True):
+        definition = reference.individual_risk(x, y)
+        assert relative(reference.individual_risk_by_sums(x, y), definition) < 2.0**-115
+
+
+@pytest.mark.parametrize("f", [1, 2, 5, 62, 63, 64, 64.5, 65, 300])
+@pytest.mark.parametrize("p", [1e-12, 0.03, 0.2499, 0.25, 0.2501, 0.9, 1 - 2.0**-53, 1])
+def test_sums_are_the_definition_at_their_borders(f, p):
+    definition = reference.individual_risk(f, p)
+    assert relative(reference.individual_risk_by_sums(f, p), definition) < 2.0**-115
+
+
+def test_sums_agree_with_arb_for_tiny_fractions(enclosed):
+    for f, p in [(1, 5e-324), (2, 2.0**-1000), (63, 5e-324), (2.5, 1e-300)]:
+        value = reference.individual_risk_by_sums(f, p)
+        assert relative(value, enclosed("individual_risk", f, p)) < 2.0**-100
+
+
+def test_sums_agree_with_the_series_for_large_frequencies(series):
+    for f, p in [(1000, 1e-300), (1e9 + 0.5, 1e-9), (1e300, 0.25)]:
+        value = reference.individual_risk_by_sums(f, p)
+        assert relative(value, series("individual_risk", f, p)) < 2.0**-115
+
+
 def test_quotient_is_not_rounded():
     f, F = 3.0, 1063.1
     value = reference.individual_risk_from_frequencies(f, F)
