@@ -6,9 +6,9 @@ Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
     r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
 
-Each quantity has one kernel of (f, p, D, C); a scalar kernel, which compiled user code
-calls, and a loop over blocks, which NumPy calls, both end in it and give the same bits.
-The four ufuncs are made when first asked for.
+Each quantity has one kernel of (p, D, D_low, C); a scalar kernel, which compiled
+user code calls, and a loop over blocks, which NumPy calls, both end in it and give the
+same bits. The four ufuncs are made when first asked for.
 """
 
 from __future__ import annotations
@@ -20,14 +20,27 @@ from typing import TYPE_CHECKING, Any
 from riskcore._contract import Contract
 from riskcore._jit import kernel
 from riskcore._ufunc import UfuncSource, address, build, clear_flags
-from riskcore.special.elementary import log1p, log_parts
-from riskcore.special.floats import BLOCK, fma, stack, two_sum
+from riskcore.special.blocks import Block, Value, by_region
+from riskcore.special.elementary import log_parts, log_words
+from riskcore.special.floats import (
+    BLOCK,
+    fast_two_sum,
+    fma,
+    offset,
+    stack,
+    two_sum,
+)
 from riskcore.special.hyp2f1 import (
-    P_FORWARD,
+    RARE,
+    fraction_small,
+    quotient,
+    quotient_parts,
     rare_limit,
-    region,
-    resolvent,
-    resolvent_block,
+    resolvent_14,
+    resolvent_32,
+    resolvent_forward_15,
+    resolvent_real,
+    resolvent_small,
     scale,
 )
 
@@ -40,20 +53,24 @@ if TYPE_CHECKING:
     individual_risk_gradient: np.ufunc
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
+# (p, excess, D, D_low, C) -> value
+Finish = Callable[[float, float, float, float, float], float]
 
-_RARE = 2.0**-960  # below it f/F loses bits to gradual underflow
-_LARGE = 2.0**60
+_SCALE = 2.0**200
 
 
 @kernel
 def _load(source: Any, first: int, step: int, target: Any, n: int) -> None:
     """Copy n strided doubles to the stack."""
-    if step == 1:
-        for i in range(n):
-            target[i] = source[first + i]
-    else:
-        for i in range(n):
-            target[i] = source[(first + i) * step]
+    for i in range(n):
+        target[i] = source[(first + i) * step]
+
+
+@kernel
+def _store(source: Any, target: Any, first: int, step: int, n: int) -> None:
+    """Copy n doubles from the stack to a strided array."""
+    for i in range(n):
+        target[(first + i) * step] = source[i]
 
 
 @kernel
@@ -66,51 +83,102 @@ def _ahead(args: Any, steps: Any) -> int:
     return 1 if (steps[2] == 0) | (shift == steps[2]) else BLOCK
 
 
-@kernel
-def _risk(f: float, p: float, D: float, C: float) -> float:
-    return (p * scale(f, p)) / D
+def _loop(block: Block) -> Callable[..., None]:
+    """Make NumPy's loop of the block kernel of a quantity of (f, p).
 
-
-@kernel
-def _gradient(f: float, p: float, D: float, C: float) -> float:
-    return (C * scale(f, p)) / D
-
-
-@kernel
-def _log_risk(f: float, p: float, D: float, C: float) -> float:
-    # Near r = 1, that is f = 1 and p = 1: -log1p((D - p)/p), D - p = f - 1 + q E.
-    inner = (p >= P_FORWARD) & (f >= 1.0) & (f < _LARGE)
-    near = -log1p((f - 1.0 + (1.0 - p) * (1.0 - C)) / p)
-    p_high, p_low = log_parts(p * scale(f, p))
-    D_high, D_low = log_parts(D)
-    high, low = two_sum(p_high, -D_high)
-    value = near if inner else high + (low + (p_low - D_low))
-    return D if math.isnan(D) else value
-
-
-def _of_resolvent(finish: Callable[[float, float, float, float], float]) -> Evaluation:
-    """Make the scalar kernel and the ufunc loop of a quantity of (f, p, D, C)."""
-
-    @kernel
-    def scalar(f: float, p: float) -> float:
-        D, C = resolvent(f, p, region(f, p))
-        return finish(f, p, D, C)
+    NumPy lets the result be one of the arguments; a block must not, and then gets
+    copies. So it does of arrays with gaps.
+    """
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-        f, p, D, C = stack(), stack(), stack(), stack()
-        out, step = args[2], steps[2] >> 3
+        f_room, p_room, out_room = stack(), stack(), stack()
+        apart = (address(args[2]) != address(args[0])) & (
+            address(args[2]) != address(args[1])
+        )
+        f_as_is = apart & (steps[0] == 8)
+        p_as_is = apart & (steps[1] == 8)
+        out_as_is = steps[2] == 8
         first, ahead = 0, _ahead(args, steps)
         while first < sizes[0]:
             n = min(ahead, sizes[0] - first)
-            _load(args[0], first, steps[0] >> 3, f, n)
-            _load(args[1], first, steps[1] >> 3, p, n)
-            resolvent_block(f, p, D, C, n)
-            for i in range(n):
-                out[(first + i) * step] = finish(f[i], p[i], D[i], C[i])
+            f = offset(args[0], first) if f_as_is else f_room
+            p = offset(args[1], first) if p_as_is else p_room
+            out = offset(args[2], first) if out_as_is else out_room
+            if not f_as_is:
+                _load(args[0], first, steps[0] >> 3, f_room, n)
+            if not p_as_is:
+                _load(args[1], first, steps[1] >> 3, p_room, n)
+            block(f, p, f, out, n)
+            if not out_as_is:
+                _store(out_room, args[2], first, steps[2] >> 3, n)
             first += n
         clear_flags()
 
-    return loop, scalar
+    return loop
+
+
+def _of_resolvent(finish: Finish, **other: Value) -> tuple[Value, Block]:
+    """Make the kernels of one cell and of a block of a quantity of the resolvent.
+
+    ``other`` replaces the kernels of some regions.
+    """
+
+    def of(resolvent: Callable[..., Any]) -> Any:
+        @kernel
+        def value(f: float, p: float, excess: float) -> float:
+            D, D_low, C = resolvent(f, p)
+            return finish(p, excess, D, D_low, C)
+
+        return value
+
+    @kernel
+    def small(f: float, p: float, excess: float, high: float, low: float) -> float:
+        D, D_low, C = resolvent_small(f, p, high, low)
+        return finish(p, excess, D, D_low, C)
+
+    methods: dict[str, Any] = {
+        "small": small,
+        "forward_15": of(resolvent_forward_15),
+        "levels_32": of(resolvent_32),
+        "levels_14": of(resolvent_14),
+        "real": of(resolvent_real),
+    }
+    return by_region(**{**methods, **other})
+
+
+def _of_fraction(value: Value, block: Block) -> Evaluation:
+    """Make NumPy's loop of a quantity of (f, p), and the kernel of one cell."""
+
+    @kernel
+    def scalar(f: float, p: float) -> float:
+        return value(f, p, 0.0)
+
+    return _loop(block), scalar
+
+
+# --- r -----------------------------------------------------------------------------
+
+
+@kernel
+def _risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+    return quotient(p, 0.0, D, D_low)
+
+
+@kernel
+def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> float:
+    N, N_low, M, M_low, _ = fraction_small(f, p, high, low)
+    return quotient(N, N_low, M, M_low)
+
+
+@kernel
+def _risk_real(f: float, p: float, excess: float) -> float:
+    D, D_low, _ = resolvent_real(f, p)
+    # The remainder of the division must not underflow; for f < 1 D is scaled.
+    up = _SCALE if p < RARE and f >= 1.0 else 1.0
+    return quotient(p * scale(f, p) * up, 0.0, D, D_low) / up
+
+
+# --- r at p = f/F ------------------------------------------------------------------
 
 
 @kernel
@@ -119,13 +187,43 @@ def _inside(f: float, F: float) -> bool:
 
 
 @kernel
-def _risk_at_quotient(f: float, F: float, p: float, D: float, C: float) -> float:
-    # f/F is p (1 + d): r moves by the factor 1 + C d, C being (p/r) dr/dp. What the
-    # division p/D leaves is of the same size, so both are added at once.
-    d = fma(-p, F, f) / f
-    scaled = p * scale(f, p)
-    r = scaled / D
-    return r + (fma(-r, D, scaled) / D + r * (C * d))
+def _fraction(f: float, F: float) -> tuple[float, float]:
+    """Return p and excess with f/F = p (1 + excess); 0 for p outside the domain."""
+    p = f / F if _inside(f, F) else 0.0
+    return p, fma(-p, F, f) / f
+
+
+@kernel
+def _moved(r: float, r_low: float, excess: float, C: float) -> float:
+    # The fraction p (1 + d) moves r by the factor 1 + C d, C being (p/r) dr/dp.
+    return r + fma(r, C * excess, r_low)
+
+
+@kernel
+def _moved_risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+    r, r_low = quotient_parts(p, 0.0, D, D_low)
+    return _moved(r, r_low, excess, C)
+
+
+@kernel
+def _moved_risk_small(
+    f: float, p: float, excess: float, high: float, low: float
+) -> float:
+    N, N_low, M, M_low, C = fraction_small(f, p, high, low)
+    r, r_low = quotient_parts(N, N_low, M, M_low)
+    return _moved(r, r_low, excess, C)
+
+
+@kernel
+def _moved_risk_real(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_real(f, p)
+    r, r_low = quotient_parts(p * scale(f, p), 0.0, D, D_low)
+    return _moved(r, r_low, excess, C)
+
+
+_moved_value, _moved_block = _of_resolvent(
+    _moved_risk, small=_moved_risk_small, real=_moved_risk_real
+)
 
 
 @kernel
@@ -140,18 +238,14 @@ def _rare_risk(f: float, F: float) -> float:
 
 @kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
-    if not _inside(f, F):
-        return math.nan
-    p = f / F
-    if p < _RARE:
+    p, excess = _fraction(f, F)
+    if _inside(f, F) and p < RARE:
         return _rare_risk(f, F)
-    D, C = resolvent(f, p, region(f, p))
-    return _risk_at_quotient(f, F, p, D, C)
+    return _moved_value(f, p, excess)
 
 
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, F, p, D, C = stack(), stack(), stack(), stack(), stack()
-    out, step = args[2], steps[2] >> 3
+    f, F, p, excess, out = stack(), stack(), stack(), stack(), stack()
     first, ahead = 0, _ahead(args, steps)
     while first < sizes[0]:
         n = min(ahead, sizes[0] - first)
@@ -159,22 +253,89 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _load(args[1], first, steps[1] >> 3, F, n)
         rare = 0
         for i in range(n):
-            p[i] = f[i] / F[i] if _inside(f[i], F[i]) else 0.0
-            rare += p[i] < _RARE
-        resolvent_block(f, p, D, C, n)
-        for i in range(n):
-            out[(first + i) * step] = _risk_at_quotient(f[i], F[i], p[i], D[i], C[i])
+            p[i], excess[i] = _fraction(f[i], F[i])
+            rare += p[i] < RARE
+        _moved_block(f, p, excess, out, n)
         if rare > 0:
             for i in range(n):
-                if p[i] < _RARE:
-                    out[(first + i) * step] = _from_frequencies_scalar(f[i], F[i])
+                if p[i] < RARE:
+                    out[i] = _from_frequencies_scalar(f[i], F[i])
+        _store(out, args[2], first, steps[2] >> 3, n)
         first += n
     clear_flags()
 
 
+# --- the gradient and the logarithm ------------------------------------------------
+
+
+@kernel
+def _gradient(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+    return quotient(C, 0.0, D, D_low)
+
+
+@kernel
+def _gradient_real(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_real(f, p)
+    return quotient(C * scale(f, p), 0.0, D, D_low)
+
+
+@kernel
+def _log_risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+    p_high, p_low = log_parts(p)
+    D_high, D_rest = log_parts(D)
+    high, low = two_sum(p_high, -D_high)
+    return high + (low + ((p_low - D_rest) - D_low / D))
+
+
+# log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it
+# leaves of log r below is less than 2^-57.
+_NEAR_ONE = tuple(
+    map(
+        float.fromhex,
+        (
+            "0x1.1752ffc18d06ep-5", "0x1.3b38059e4dd24p-5",
+            "0x1.8896b221a1f74p-5", "0x1.008612343f856p-4",
+            "0x1.6aa4e3331c4d9p-4", "0x1.27d27d27d2447p-3",
+            "0x1.5555555555555p-2",
+        ),
+    )
+)  # fmt: skip
+
+
+@kernel
+def _log_risk_of_one(p: float) -> float:
+    """Return log r(1, p) for p >= 3/4, to the last digits as r comes near 1.
+
+    r = p L/q = (1 - z) atanh(z)/z with z = q/(1 + p) <= 1/7.
+    """
+    sum_, sum_low = fast_two_sum(1.0, p)
+    z, z_low = quotient_parts(1.0 - p, 0.0, sum_, sum_low)
+    rest, rest_low = fast_two_sum(1.0, -z)
+    high, low = log_words(rest, 0.0)
+    w = z * z
+    series = 0.0
+    for coefficient in _NEAR_ONE:
+        series = fma(series, w, coefficient)
+    return high + (low + fma(series, w, (rest_low - z_low) / rest))
+
+
+@kernel
+def _log_risk_14(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_14(f, p)
+    # Only for f = 1 does p near 1 bring r near 1.
+    near = _log_risk_of_one(p)
+    return near if f == 1.0 else _log_risk(p, excess, D, D_low, C)
+
+
+@kernel
+def _log_risk_real(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_real(f, p)
+    return _log_risk(p * scale(f, p), excess, D, D_low, C)
+
+
 _SOURCES = {
     "individual_risk": UfuncSource(
-        *_of_resolvent(_risk),
+        *_of_fraction(*_of_resolvent(_risk, small=_risk_small, real=_risk_real)),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
@@ -216,7 +377,9 @@ array([0.046517, 0.009631, 0.00495 ])
 """,
     ),
     "log_individual_risk": UfuncSource(
-        *_of_resolvent(_log_risk),
+        *_of_fraction(
+            *_of_resolvent(_log_risk, levels_14=_log_risk_14, real=_log_risk_real)
+        ),
         """
 Natural logarithm of the individual risk, log r(f, p).
 
@@ -249,7 +412,7 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        *_of_resolvent(_gradient),
+        *_of_fraction(*_of_resolvent(_gradient, real=_gradient_real)),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
 

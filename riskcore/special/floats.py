@@ -65,7 +65,9 @@ def _emit_stack(builder: Any) -> Any:
     from llvmlite import ir
     from numba.core import cgutils
 
-    return cgutils.alloca_once(builder, ir.DoubleType(), size=BLOCK)
+    room = cgutils.alloca_once(builder, ir.DoubleType(), size=BLOCK)
+    room.align = 64  # a cache line, and the widest vector
+    return room
 
 
 @primitive("CPointer(float64)()", _emit_stack)
@@ -85,6 +87,16 @@ def _emit_integer_stack(builder: Any) -> Any:
 def integer_stack() -> Any:
     """Return room for ``BLOCK + 1`` integers that lives as long as the caller."""
     return [0] * (BLOCK + 1)
+
+
+def _emit_offset(builder: Any, pointer: Any, count: Any) -> Any:
+    return builder.gep(pointer, [count])
+
+
+@primitive("CPointer(float64)(CPointer(float64), int64)", _emit_offset)
+def offset(pointer: Any, count: int) -> Any:
+    """Return the pointer ``count`` doubles further on; interpreted, of an array."""
+    return pointer[count:]
 
 
 @kernel

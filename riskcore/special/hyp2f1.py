@@ -13,7 +13,8 @@ all-positive continued fraction in p (notes/individual_risk.md, sections 3 and 4
     E(f) = X1/(f + X1),   Xn = (p b Y + k X)/(b Y + k X) with X/Y = Xn+1,
     k = 1 + ceil(n/2),  b = f + floor(n/2).
 
-For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts.
+For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts. D has two
+words, D + D_low, so that a quotient by it is rounded little more than once.
 
 The plane is cut into regions; each method stands under the test of where it holds.
 """
@@ -22,38 +23,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from riskcore._jit import kernel
-from riskcore.special.elementary import exp_parts, exprel, log_parts
-from riskcore.special.floats import (
-    fast_two_sum,
-    fma,
-    integer_stack,
-    stack,
-    two_product,
-    two_sum,
-)
+from riskcore.special.elementary import exp_parts, exprel, log_parts, log_words
+from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
 
 Pair = tuple[float, float]
+Triple = tuple[float, float, float]
 
-# Regions, numbered as the blocks sort them.
-ONE = 0  # f = 1, p not near 1: by the logarithm
-FORWARD_4 = 1  # f = 2, 3, 4, p small: contiguity upwards from f = 2
-FORWARD_15 = 2  # the same, integer f from 5 to 15
-LEVELS_32 = 3  # continued fraction, p not small or f >= 16
-LEVELS_14 = 4  # the same, p near 1 or f >= 32
-LEVELS_4 = 5  # the same, f >= 1000
-REAL = 6  # any other f: below 1.5, or not an integer with p small
-OUTSIDE = 7  # not in the domain, or nan
-REGIONS = 8
+# Regions. SMALL to LEVELS_14 have loops that vectorise.
+SMALL = 0  # f = 1, 2, 3, 4, p not near 1: by the logarithm
+FORWARD_15 = 1  # integer f from 5 to 15, p small: contiguity upwards from f = 2
+LEVELS_32 = 2  # continued fraction, p not small or f >= 16
+LEVELS_14 = 3  # the same, p near 1 or f >= 32
+REAL = 4  # any other f: below 2, or not an integer with p small; and p < 2^-960
+OUTSIDE = 5  # not in the domain, or nan
+REGIONS = 6
 
-# Below this p the contiguity relation runs upwards from f = 2: a relative error of E
-# grows at most 1.9 and 1.2 times in the first two steps, and falls from then on. Above
-# it the fraction needs no more than 32 levels.
+# Below this p the contiguity relation runs upwards from f = 2 to any f: a relative
+# error of E grows at most 1.9 and 1.2 times in the first two steps, and falls from then
+# on. Above it the fraction needs no more than 32 levels.
 P_FORWARD = 0.3
+# Two steps are harmless up to here, for E(3) and E(4) count less than E(2) in D.
+P_SMALL = 0.5
 # From this p on the fraction needs 14 levels.
 P_NEAR_ONE = 0.75
+# Below it products of p underflow, and p is nothing beside 1.
+RARE = 2.0**-960
 # Below these p the expansion in p/q, of at most 28 terms, takes over from the fraction:
 # for f < 1.25, for f < 1.5 and for larger f. Above them it loses digits, in T for f up
 # to 1.5 and then on the way up.
@@ -67,21 +63,21 @@ _TWO_60 = 2.0**60
 def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
     # Nothing here branches, so that a loop of it vectorises.
-    large = LEVELS_32 + (f >= 32.0) + (f >= 1000.0)
     integer = (f + _TWO_52) - _TWO_52 == f
-    upward = FORWARD_4 + (f > 4.0) if integer else REAL
-    direct = (f >= 1.5) | (f == 1.0)
-    downward = LEVELS_32 + (p >= P_NEAR_ONE) if direct else REAL
-    small = downward if p >= P_FORWARD else upward
-    several = large if f >= 16.0 else small
-    where = ONE if (f == 1.0) & (p < P_NEAR_ONE) else several
+    small = integer & (f <= 4.0) & (p < (P_NEAR_ONE if f == 1.0 else P_SMALL))
+    direct = (f >= 2.0) | (f == 1.0)
+    fraction = LEVELS_32 + (p >= P_NEAR_ONE) if direct else REAL
+    upward = FORWARD_15 if integer else REAL
+    several = fraction if p >= P_FORWARD else (upward if p >= RARE else REAL)
+    few = SMALL if small & (p >= RARE) else several
+    where = LEVELS_32 + (f >= 32.0) if f >= 16.0 else few
     inside = (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
     return where if inside else OUTSIDE
 
 
 @kernel
 def scale(f: float, p: float) -> float:
-    """Return the factor by which ``resolvent`` multiplies D: 1, or 2^1000.
+    """Return the factor by which the resolvent multiplies D: 1, or 2^1000.
 
     For f < 1 and tiny p, D (about p f for small f) may be too small for a double
     where p/D is not.
@@ -90,65 +86,121 @@ def scale(f: float, p: float) -> float:
 
 
 @kernel
-def resolvent(f: float, p: float, where: int) -> Pair:
-    """Return (D, C) at a point of the region ``where``; D times ``scale(f, p)``."""
-    if where == ONE:
-        return resolvent_one(p)
-    if where == FORWARD_4:
-        return resolvent_forward_4(f, p)
-    if where == FORWARD_15:
-        return resolvent_forward_15(f, p)
-    if where == LEVELS_32:
-        return resolvent_32(f, p)
-    if where == LEVELS_14:
-        return resolvent_14(f, p)
-    if where == LEVELS_4:
-        return resolvent_4(f, p)
-    if where == REAL:
-        return resolvent_real(f, p)
-    return math.nan, math.nan
+def quotient_parts(a: float, a_low: float, b: float, b_low: float) -> Pair:
+    """Return (a + a_low)/(b + b_low) in two words."""
+    reciprocal = 1.0 / b
+    r = a * reciprocal
+    return r, fma(-r, b_low, fma(-r, b, a) + a_low) * reciprocal
 
 
 @kernel
-def _from_e(f: float, p: float, E: float) -> Pair:
-    """Return D = (f - 1) + p + q E, its sum rounded once, and C = 1 - E."""
+def quotient(a: float, a_low: float, b: float, b_low: float) -> float:
+    """Return (a + a_low)/(b + b_low), rounded little more than once."""
+    r, r_low = quotient_parts(a, a_low, b, b_low)
+    return r + r_low
+
+
+@kernel
+def _from_e(f: float, p: float, E: float) -> Triple:
+    """Return D = (f - 1) + p + q E in two words and C = 1 - E, for f >= 1."""
     base = f - 1.0
     high, low = two_sum(base, p)
     low += (f - base) - 1.0  # f - 1 is not exact above 2^53
-    return high + fma(1.0 - p, E, low), 1.0 - E
+    q = 1.0 - p
+    D = fma(q, E, high)
+    return D, fma(q, E, high - D) + low, 1.0 - E
+
+
+# --- f = 1 to 4, by the logarithm --------------------------------------------------
 
 
 @kernel
-def resolvent_one(p: float) -> Pair:
-    """Return (D, C) for f = 1: D = q/L, C = (L - q)/(q L), L = -log p (DLMF 15.4.1).
+def _small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
+    """Return what the two results below share, given log p = high + low.
 
-    Both quotients are formed with the one reciprocal of q L and put right by their
-    remainders, in which the second words of q and L count.
+    q = 1 - p and p log p in two words each; E = a/b, for f = 1 E = below/(-q log p)
+    with below = q + p log p in two words.
     """
     q = 1.0 - p
     q_low = (1.0 - q) - p
-    high, low = log_parts(p)
-    L, L_low = -high, -low
-    product = q * L
-    product_low = fma(q, L, -product) + fma(q, L_low, q_low * L)
-    reciprocal = 1.0 / product
-    D = q * (q * reciprocal)
-    D += (fma(-D, L, q) + fma(-D, L_low, q_low)) * (q * reciprocal)
-    above = L - q
-    above_low = (L - above) - q + (L_low - q_low)
-    C = above * reciprocal
-    C += (fma(-C, product, above) + fma(-C, product_low, above_low)) * reciprocal
-    return D, C
+    n = p * high
+    n_low = fma(p, low, fma(p, high, -n))
+    # E(2) = v ((1+p) L - 2q)/(q - p L), v = p/q, L = -log p: both differences may
+    # cancel to a tenth or less, hence the second words.
+    above = ((-high - (q + q)) - n) - (low + (n_low + (q_low + q_low)))
+    below = q + n
+    below_low = ((q - below) + n) + (q_low + n_low)
+    a = p * above
+    b = q * (below + below_low)
+    # The steps past f are taken and dropped: no branch, so the loop vectorises.
+    a_3 = p * fma(-3.0, a, b)
+    b_3 = q * (b + a)
+    a_4 = p * fma(-4.0, a_3, b_3)
+    b_4 = q * fma(2.0, b_3, a_3)
+    a = a_4 if f == 4.0 else (a_3 if f == 3.0 else a)
+    b = b_4 if f == 4.0 else (b_3 if f == 3.0 else b)
+    return q, q_low, n, n_low, below, below_low, a, b
+
+
+@kernel
+def fraction_small(
+    f: float, p: float, high: float, low: float
+) -> tuple[float, float, float, float, float]:
+    """Return p/D as a fraction of two words over two words, and C.
+
+    Here C is rounded as it comes, good to some ulp for p not near 1. With E = a/b,
+    p/D = p b/((f - 1 + p) b + q a); for f = 1 it is (-p log p)/q.
+    """
+    q, q_low, n, n_low, below, _, a, b = _small(f, p, high, low)
+    base, base_low = fast_two_sum(f - 1.0, p)
+    N = p * b
+    product = base * b
+    M = fma(q, a, product)
+    M_low = fma(q, a, product - M) + fma(base_low, b, fma(base, b, -product))
+    one = f == 1.0
+    E = below / (-q * high) if one else a / b
+    return (
+        -n if one else N,
+        -n_low if one else fma(p, b, -N),
+        q if one else M,
+        q_low if one else M_low,
+        1.0 - E,
+    )
+
+
+@kernel
+def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
+    """Return (D, D_low, C) for f = 1, ..., 4, given log p = high + low.
+
+    For f = 1, D = q/L and C = (L - q)/(q L) with L = -log p (DLMF 15.4.1).
+    """
+    q, q_low, _, _, _, _, a, b = _small(f, p, high, low)
+    D, D_low, C = _from_e(f, p, a / b)
+    D_one, D_one_low = quotient_parts(q, q_low, -high, -low)
+    above = -high - q
+    above_low = (-high - above) - q - (low + q_low)
+    below = -q * high
+    below_low = -fma(q, high, below) - fma(q, low, q_low * high)
+    C_one = quotient(above, above_low, below, below_low)
+    one = f == 1.0
+    return (
+        D_one if one else D,
+        D_one_low if one else D_low,
+        C_one if one else C,
+    )
+
+
+# --- f = 5 to 15, upwards from E(2) ------------------------------------------------
 
 
 def _forward(first: int, last: int) -> Callable[..., Pair]:
     """Make the kernel that takes E = a/b from f = first up to f, at most to last."""
 
     @kernel
-    def forward(f: float, v: float, a: float, b: float) -> Pair:
+    def forward(f: float, p: float, q: float, a: float, b: float) -> Pair:
         for g in range(first, last):
-            a_next = v * fma(-(g + 1.0), a, b)
-            b_next = fma(g - 1.0, b, a)
+            a_next = p * fma(-(g + 1.0), a, b)
+            b_next = q * fma(g - 1.0, b, a)
             a = a_next if g < f else a
             b = b_next if g < f else b
         return a, b
@@ -156,49 +208,21 @@ def _forward(first: int, last: int) -> Callable[..., Pair]:
     return forward
 
 
-_forward_4 = _forward(2, 4)
-_forward_8 = _forward(4, 8)
-_forward_15 = _forward(8, 15)  # the compiler unrolls only short loops
+_forward_10 = _forward(4, 10)
+_forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 
 
 @kernel
-def _e_two(p: float, q: float, v: float) -> Pair:
-    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as numerator and denominator.
-
-    L = -log p. For p near 0.3 both differences cancel to a tenth: so L has two words,
-    and what q = 1 - p lost in rounding is put back.
-    """
-    high, low = log_parts(p)
-    q_low = (1.0 - q) - p
-    above = fma(-p, high, -high - 2.0 * q) - fma(p, low, low + 2.0 * q_low)
-    below = fma(p, high, q) + fma(p, low, q_low)
-    return v * above, below
-
-
-@kernel
-def resolvent_forward_4(f: float, p: float) -> Pair:
-    """Return (D, C) for f = 2, 3, 4 by contiguity from f = 2.
-
-    All steps are taken and those past f dropped: a loop without a branch is one that
-    the compiler vectorises.
-    """
-    q = 1.0 - p
-    v = p / q
-    a, b = _e_two(p, q, v)
-    a, b = _forward_4(f, v, a, b)
+def resolvent_forward_15(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for integer f from 5 to 15 by contiguity from f = 2."""
+    high, low = log_words(p, 0.0)
+    q, _, _, _, _, _, a, b = _small(4.0, p, high, low)
+    a, b = _forward_10(f, p, q, a, b)
+    a, b = _forward_15(f, p, q, a, b)
     return _from_e(f, p, a / b)
 
 
-@kernel
-def resolvent_forward_15(f: float, p: float) -> Pair:
-    """Return (D, C) for integer f from 5 to 15, as ``resolvent_forward_4``."""
-    q = 1.0 - p
-    v = p / q
-    a, b = _e_two(p, q, v)
-    a, b = _forward_4(f, v, a, b)
-    a, b = _forward_8(f, v, a, b)
-    a, b = _forward_15(f, v, a, b)
-    return _from_e(f, p, a / b)
+# --- the continued fraction --------------------------------------------------------
 
 
 def _climb(first: int, last: int) -> Callable[[float, float, float, float], Pair]:
@@ -224,9 +248,9 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
 
     The number of levels is a constant and the loop comes in two halves, so that the
     compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
-    levels leave an error below 2^-56 of D for p >= 0.3 or f >= 16, 14 levels for
-    f >= 32 or p >= 0.75, 4 for f >= 1000, 64 for p >= 0.2 (0.1 from f = 2.25) and 112
-    for p >= 0.03 and f >= 1.5.
+    levels leave an error below 2^-58 of D for p >= 0.3 or f >= 16, 14 levels for
+    f >= 32 or p >= 0.75, 64 for p >= 0.2 (0.1 from f = 2.25) and 112 for p >= 0.03
+    and f >= 1.5.
     """
     pairs = levels // 2
     upper = _climb(pairs, pairs // 2 + 1)
@@ -240,12 +264,12 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
     return first_level
 
 
-def _by_levels(levels: int) -> Callable[[float, float], Pair]:
-    """Make the kernel (f, p) -> (D, C) of the continued fraction, for f >= 1."""
+def _by_levels(levels: int) -> Callable[[float, float], Triple]:
+    """Make the kernel (f, p) -> (D, D_low, C) of the continued fraction, for f >= 1."""
     first_level = _levels(levels)
 
     @kernel
-    def resolvent_levels(f: float, p: float) -> Pair:
+    def resolvent_levels(f: float, p: float) -> Triple:
         # Past 2^60 the term q E is far below an ulp of D; the bound keeps the
         # denominators, which grow like f^levels, from overflowing.
         g = min(f, _TWO_60)
@@ -258,14 +282,16 @@ def _by_levels(levels: int) -> Callable[[float, float], Pair]:
 
 resolvent_32 = _by_levels(32)
 resolvent_14 = _by_levels(14)
-resolvent_4 = _by_levels(4)
 _resolvent_112 = _by_levels(112)
 _levels_64 = _levels(64)
 
 
+# --- other f ------------------------------------------------------------------------
+
+
 @kernel
-def resolvent_real(f: float, p: float) -> Pair:
-    """Return (D, C) for f < 1.5, and for real f below 16 where p is small."""
+def resolvent_real(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for f < 2, and for f below 16 where p is small."""
     near_one, below_three_halves, beyond = P_EXPANSION
     if f < 1.5:
         if p >= (near_one if f < 1.25 else below_three_halves):
@@ -275,32 +301,26 @@ def resolvent_real(f: float, p: float) -> Pair:
 
 
 @kernel
-def _quotient(a: float, a_low: float, b: float, b_low: float) -> float:
-    """Return (a + a_low)/(b + b_low), rounded little more than once."""
-    r = a / b
-    return r + (fma(-r, b, a) + (a_low - r * b_low)) / b
-
-
-@kernel
-def _resolvent_downward(f: float, p: float) -> Pair:
-    """Return (D, C) from E(f+1) for f < 1.5, where D cancels or is mostly q E(f).
+def _resolvent_downward(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) from E(f+1) for f < 1.5, where D cancels or is mostly q E(f).
 
     r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
     D = p f (f + w)/(p f + w), C = f w/(p f + w).
     """
     if p == 1.0:
-        return f, f / (f + 1.0)
+        return f, 0.0, f / (f + 1.0)
     x, y = _levels_64(f + 1.0, p)
     w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
     below, rest = two_product(p, f)
     below, below_low = two_sum(below, w)
     below_low += rest
     above, above_low = two_product(f, w)
-    C = _quotient(above, above_low, below, below_low)
+    C = quotient(above, above_low, below, below_low)
     total, total_low = two_sum(f, w)
     above, above_low = two_product(p * f, total)
     above_low += fma(p, f, -(p * f)) * total + (p * f) * total_low
-    return _quotient(above, above_low, below, below_low), C
+    D, D_low = quotient_parts(above, above_low, below, below_low)
+    return D, D_low, C
 
 
 # zeta(2k)/k for k = 27, ..., 1: log(pi e/sin(pi e)) = sum zeta(2k)/k e^(2k).
@@ -372,8 +392,8 @@ def _odds_series(v: float, e: float) -> float:
 
 
 @kernel
-def _resolvent_expansion(f: float, p: float) -> Pair:
-    """Return (D, C) for f <= 1/2, p < 0.2.
+def _resolvent_expansion(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for f <= 1/2, p < 0.2.
 
     r = p/D = exp(-f W)/f - v (1/(1-f) - v/(2-f) + ...), v = p/q, W = log(1/v) - g(f):
     the connection formula 15.8.2 of DLMF with pi/sin(pi f) = exp(f g(f))/f.
@@ -386,13 +406,13 @@ def _resolvent_expansion(f: float, p: float) -> Pair:
     M, M_low = fast_two_sum(lead, lead_low - f * _odds_series(v, f))
     s = scale(f, p)
     above, above_low = two_product(p * s, f)
-    D = _quotient(above, above_low, M, M_low)
-    return D, (f - D / s) / q
+    D, D_low = quotient_parts(above, above_low, M, M_low)
+    return D, D_low, (f - D / s) / q
 
 
 @kernel
-def _resolvent_forward_real(f: float, p: float) -> Pair:
-    """Return (D, C) for f > 1/2 and p below ``P_EXPANSION``, from f = 1 + e.
+def _resolvent_forward_real(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for f > 1/2 and p below ``P_EXPANSION``, from f = 1 + e.
 
     D(1+e) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
     S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
@@ -416,95 +436,12 @@ def _resolvent_forward_real(f: float, p: float) -> Pair:
     T, T_low = two_sum(t, S)
     T_low += t_low
     if steps == 0:
-        D = _quotient(q, (1.0 - q) - p, T, T_low)
-        return D * scale(f, p), (f - D) / q
+        D, D_low = quotient_parts(q, (1.0 - q) - p, T, T_low)
+        s = scale(f, p)
+        return D * s, D_low * s, (f - D) / q
     E = (decay - p - e * S - p * T) / (q * T)
     g_less_one = q / T - p * (1.0 - E)  # = e + E, which would cancel for e < 0
     for step in range(1, steps + 1):
         E = v * (1.0 - (e + step + 1.0) * E) / g_less_one
         g_less_one = e + step + E
     return _from_e(f, p, E)
-
-
-# Cells that the compiler's loops take at once, at most; a divisor of BLOCK.
-_UNROLLED = 64
-
-
-@kernel
-def _fill(w: int, f: Any, p: Any, D: Any, C: Any, n: int) -> None:
-    """Evaluate n cells by the method of region ``w``.
-
-    One loop per region, so that each is free of branches and vectorises.
-    """
-    if w == ONE:
-        for i in range(n):
-            D[i], C[i] = resolvent_one(p[i])
-    elif w == FORWARD_4:
-        for i in range(n):
-            D[i], C[i] = resolvent_forward_4(f[i], p[i])
-    elif w == FORWARD_15:
-        for i in range(n):
-            D[i], C[i] = resolvent_forward_15(f[i], p[i])
-    elif w == LEVELS_32:
-        for i in range(n):
-            D[i], C[i] = resolvent_32(f[i], p[i])
-    elif w == LEVELS_14:
-        for i in range(n):
-            D[i], C[i] = resolvent_14(f[i], p[i])
-    elif w == LEVELS_4:
-        for i in range(n):
-            D[i], C[i] = resolvent_4(f[i], p[i])
-    elif w == REAL:
-        for i in range(n):
-            D[i], C[i] = resolvent_real(f[i], p[i])
-    else:
-        for i in range(n):
-            D[i], C[i] = math.nan, math.nan
-
-
-@kernel
-def resolvent_block(f: Any, p: Any, D: Any, C: Any, n: int) -> None:
-    """Fill D and C with the resolvents of n <= BLOCK cells.
-
-    The commonest region's method is run over all cells in place; then the cells of
-    each other region are picked out, evaluated and put back. Each value is the one
-    that ``resolvent`` returns, bit for bit.
-    """
-    if n == 1:
-        D[0], C[0] = resolvent(f[0], p[0], region(f[0], p[0]))
-        return
-    where, count, picked = integer_stack(), integer_stack(), integer_stack()
-    f_picked, p_picked, D_picked, C_picked = stack(), stack(), stack(), stack()
-    for i in range(n):
-        where[i] = region(f[i], p[i])
-    commonest = 0
-    for w in range(REGIONS):
-        cells = 0
-        for i in range(n):
-            cells += where[i] == w
-        count[w] = cells
-        # REAL is slow and made for its own cells alone; OUTSIDE makes none.
-        if cells > count[commonest] and w < REAL:
-            commonest = w
-    if count[commonest] > 0:
-        _fill(commonest, f, p, D, C, n)
-    for w in range(REGIONS):
-        if w != commonest and count[w] > 0:
-            m = 0
-            for i in range(n):
-                picked[m] = i  # kept if the cell is of this region
-                m += where[i] == w
-            for j in range(m):
-                f_picked[j] = f[picked[j]]
-                p_picked[j] = p[picked[j]]
-            full = m
-            if w < REAL:
-                # Whole vectors: the rest of a loop would run cell by cell.
-                full = (m + _UNROLLED - 1) // _UNROLLED * _UNROLLED
-                for j in range(m, full):
-                    f_picked[j] = f_picked[0]
-                    p_picked[j] = p_picked[0]
-            _fill(w, f_picked, p_picked, D_picked, C_picked, full)
-            for j in range(m):
-                D[picked[j]] = D_picked[j]
-                C[picked[j]] = C_picked[j]
