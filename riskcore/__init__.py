@@ -35,7 +35,7 @@ _HOMES = {
     "individual_risk_gradient": "riskcore.risk.individual",
     "log_individual_risk": "riskcore.risk.individual",
 }
-_MODULES = {"accuracy", "forms", "simulate"}
+_MODULES = {"accuracy", "embed", "forms", "simulate"}
 
 __all__ = [*_HOMES, *_MODULES]
 

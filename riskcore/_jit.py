@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import inspect
 import logging
 import os
 import re
@@ -23,8 +24,9 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,10 +41,16 @@ _OPTIONS: Any = {
     "forceinline": True,
 }
 
+_DAY = 86400.0  # seconds
+_KEPT = 30.0  # days that a build stays in the cache after its last use
+
 _kernels: list[Callable[..., Any]] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _overloads: list[tuple[Any, Callable[..., Any]]] = []
+# Two locks: Numba registers with its own compiler lock held, and compiling, which takes
+# that one, happens under the first.
 _lock = threading.RLock()
+_registering = threading.RLock()
 _log = logging.getLogger("riskcore")
 
 
@@ -85,9 +93,9 @@ def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
     return lambda function: Native(function, signature)
 
 
-def overload(name: Any, scalar: Callable[[float, float], float]) -> None:
+def overload(name: Any, scalar: Callable[..., float]) -> None:
     """Let user code under ``@njit`` call ``name`` as the kernel ``scalar``."""
-    with _lock:
+    with _registering:
         _overloads.append((name, scalar))
         if "numba" in sys.modules:
             register_with_numba()
@@ -105,7 +113,7 @@ def register_with_numba() -> None:
     from numba.extending import lower_builtin, register_jitable
     from numba.extending import overload as numba_overload
 
-    with _lock:
+    with _registering:
         while _primitives:
             function, text, emit = _primitives.pop()
             arguments, result = normalize_signature(text)
@@ -122,12 +130,31 @@ def register_with_numba() -> None:
             register_jitable(**_OPTIONS)(_kernels.pop())
         while _overloads:
             name, scalar = _overloads.pop()
-            numba_overload(name, jit_options=_OPTIONS)(_of_two_numbers(scalar))
+            numba_overload(name, jit_options=_OPTIONS)(_of_numbers(scalar))
 
 
-def _of_two_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the chooser of the code for a call with two or three numbers.
+
+    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
+    float32 what it is, and the kernel would run in single precision.
+    """
+    from numba import float64, types
+
+    def numbers(*kinds: Any) -> bool:
+        real = (types.Integer, types.Float, types.Boolean)
+        return all(isinstance(kind, real) for kind in kinds)
+
     # Numba wants equal signatures of the chooser and of what it chooses.
-    return lambda a, b: lambda a, b: scalar(float(a), float(b))
+    if len(inspect.signature(scalar).parameters) == 2:
+        return lambda a, b: (
+            (lambda a, b: scalar(float64(a), float64(b))) if numbers(a, b) else None
+        )
+    return lambda a, b, c: (
+        (lambda a, b, c: scalar(float64(a), float64(b), float64(c)))
+        if numbers(a, b, c)
+        else None
+    )
 
 
 class Native:
@@ -142,42 +169,53 @@ class Native:
         Its argument types, see ``native``.
     identity : str, optional
         Its name in the cache; the function's own full name by default.
+    returns : str
+        The type of its result.
     """
 
     def __init__(
-        self, function: Callable[..., Any], signature: str, identity: str | None = None
+        self,
+        function: Callable[..., Any],
+        signature: str,
+        identity: str | None = None,
+        returns: str = "void",
     ) -> None:
         self.function = function
         self.signature = signature
+        self.returns = returns
         self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
-        self._call: Callable[..., None] | None = None
+        self._call: Callable[..., Any] | None = None
 
     def address(self) -> int:
         """Return the address of the compiled code, compiling it if need be."""
         with _lock:  # once: LLVM must not load again what another thread is running
             if self._address is None:
                 self._address = _load(
-                    self.identity, lambda: _compile(self.function, self.signature)
+                    self.identity,
+                    lambda: _compile(self.function, self.signature, self.returns),
                 )
             return self._address
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any) -> Any:
         """Run the compiled code on arrays (by pointer) and numbers."""
         if self._call is None:
             kinds = [
                 ctypes.c_void_p if kind.endswith("*") else _C_TYPES[kind]
                 for kind in self._types
             ]
-            self._call = ctypes.CFUNCTYPE(None, *kinds)(self.address())
+            result = _C_TYPES[self.returns]
+            self._call = ctypes.CFUNCTYPE(result, *kinds)(self.address())
         pairs = zip(self._types, args, strict=True)
-        self._call(*[_argument(kind, value) for kind, value in pairs])
+        return self._call(*[_argument(kind, value) for kind, value in pairs])
 
 
 _C_TYPES: dict[str, Any] = {
+    "void": None,
+    "int32": ctypes.c_int32,
     "int64": ctypes.c_int64,
     "uint64": ctypes.c_uint64,
     "float64": ctypes.c_double,
@@ -192,13 +230,15 @@ def _argument(kind: str, value: Any) -> Any:
     return value.ctypes.data
 
 
-def _compile(function: Callable[..., Any], signature: str) -> tuple[str, str]:
+def _compile(
+    function: Callable[..., Any], signature: str, returns: str
+) -> tuple[str, str]:
     """Compile with Numba; return the symbol and the optimised LLVM code."""
     import numba
 
     register_with_numba()
     arguments = ", ".join(_numba_type(part.strip()) for part in signature.split(","))
-    compiled = numba.cfunc(f"void({arguments})", **_OPTIONS)(function)
+    compiled = numba.cfunc(f"{returns}({arguments})", **_OPTIONS)(function)
     assembly = compiled.inspect_llvm()
     declared = set(re.findall(r"^declare .*?@([\w.]+)\(", assembly, re.MULTILINE))
     used = {
@@ -237,6 +277,49 @@ def _machine() -> tuple[Any, Any, str]:
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     return target, engine, f"{cpu} {features}"
+
+
+def loop_on_arrays(loop: int, count: int) -> int:
+    """Return the address of C code that runs a ufunc's loop on contiguous arrays.
+
+    Parameters
+    ----------
+    loop : int
+        Address of the loop.
+    count : int
+        Number of its arguments and results.
+
+    Returns
+    -------
+    int
+        Address of a ``void (double *, ..., int64_t n)`` with ``count`` pointers.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+
+    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
+    words = word.as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
+    module = ir.Module()
+    entry = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [array] * count + [word]), f"on_{loop:x}"
+    )
+    build = ir.IRBuilder(entry.append_basic_block())
+    arrays, steps = build.alloca(array, count), build.alloca(word, count)
+    size = build.alloca(word)
+    for i, given in enumerate(entry.args[:-1]):
+        build.store(given, build.gep(arrays, [word(i)]))
+        build.store(word(8), build.gep(steps, [word(i)]))
+    build.store(entry.args[-1], size)
+    code = build.inttoptr(word(loop), kind.as_pointer())
+    build.call(code, [arrays, size, steps, words(None)])
+    build.ret_void()
+    with _lock:
+        engine = _machine()[1]
+        engine.add_module(llvm.parse_assembly(str(module)))
+        engine.finalize_object()
+        address: int = engine.get_function_address(entry.name)
+    return address
 
 
 def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
@@ -289,7 +372,9 @@ def _read_whole(path: Path) -> bytes | None:
 def _write_whole(path: Path, content: bytes) -> None:
     """Write a cache file, its digest first; no process ever reads half of one."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _remove_old_builds(path.parent.parent)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             part = Path(folder) / path.name
             part.write_bytes(hashlib.sha256(content).digest() + content)
@@ -311,7 +396,29 @@ def _cache_directory() -> Path:
     for tool in ("numba", "llvmlite", "numpy"):
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
-    return _cache_root() / digest.hexdigest()[:24]
+    directory = _cache_root() / digest.hexdigest()[:24]
+    with suppress(OSError):
+        if time.time() - directory.stat().st_mtime > _DAY:
+            os.utime(directory)  # in use: see below
+    return directory
+
+
+def _remove_old_builds(root: Path) -> None:
+    """Remove the builds that no process has used for ``_KEPT`` days."""
+    import shutil
+
+    unused = time.time() - _KEPT * _DAY
+    with suppress(OSError):
+        for entry in list(os.scandir(root)):
+            ours = re.fullmatch(r"[0-9a-f]{24}(\.old)?", entry.name)
+            if not ours or not entry.is_dir(follow_symlinks=False):
+                continue
+            if entry.stat().st_mtime < unused:
+                # Renamed first: another process finds a whole build or none.
+                gone = Path(entry).with_suffix(".old")
+                with suppress(OSError):
+                    os.replace(entry, gone)
+                shutil.rmtree(gone, ignore_errors=True)
 
 
 def _cache_root() -> Path:

@@ -22,6 +22,7 @@ _FLOAT64 = np.dtype(np.float64).num
 _FROM_FUNC_AND_DATA = 1
 _keep_alive: list[Any] = []
 _built: dict[str, np.ufunc] = {}
+_made_from: dict[np.ufunc, tuple[UfuncSource, Native]] = {}
 _lock = threading.RLock()
 
 
@@ -81,8 +82,16 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
             if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
                 made.__module__ = module
             overload(made, source.scalar)
+            _made_from[made] = (source, entry)
             _built[identity] = made
         return _built[identity]
+
+
+def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
+    """Return the source of a ufunc made here, and its compiled loop."""
+    if not isinstance(ufunc, np.ufunc) or ufunc not in _made_from:
+        raise TypeError(f"not a ufunc of riskcore: {ufunc!r}")
+    return _made_from[ufunc]
 
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:

@@ -14,7 +14,7 @@ LAYERS = [
     {"_ufunc", "_check", "_contract", "reference"},
     {"special"},
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
-    {"assessment", "protect"},
+    {"assessment", "protect", "embed"},
     {"report", "chart", "accuracy"},
     {"cli"},
     {"__main__"},

@@ -1,0 +1,99 @@
+"""The same bits by every way to the same number, and from code for other processors."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import riskcore
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+same_bits = import_module("bench.same_bits")
+
+PER_GROUP = 300
+
+named = pytest.mark.parametrize("name", same_bits.NAMES)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Return the results of one call with whole arrays, as bytes."""
+    return {name: by(name, "one array").tobytes() for name in same_bits.NAMES}
+
+
+def by(name, way):
+    points = same_bits.points(name, PER_GROUP)
+    return same_bits.WAYS[way](getattr(riskcore, name), *points)
+
+
+@named
+def test_points_are_in_every_region(name):
+    f, second = same_bits.points(name, PER_GROUP)
+    assert len(f) == PER_GROUP * len(same_bits.GROUPS)
+    results = getattr(riskcore, name)(f, second)
+    assert 0.02 < np.isnan(results).mean() < 0.2
+    for inside in (f < 1, f == 1, f == 2, f % 1 != 0, f > 16, f > 1000, f > 2.0**53):
+        assert (inside & ~np.isnan(results)).sum() > 30
+
+
+def test_points_down_to_the_smallest_double():
+    numbers = same_bits.power(np.random.default_rng(1), -1074, 3, 2000)
+    assert 0 < numbers.min() < 2.0**-1060
+    assert 4 < numbers.max() <= 8
+
+
+@named
+@pytest.mark.parametrize("way", [way for way in same_bits.WAYS if way != "one array"])
+def test_ways(name, way, expected):
+    assert by(name, way).tobytes() == expected[name]
+
+
+@named
+def test_interpreted_kernel(name):
+    function = getattr(riskcore, name)
+    f, second = same_bits.points(name, same_bits.INTERPRETED)
+    chosen, got = same_bits.interpreted(function, f, second)
+    assert chosen.mean() > 0.9
+    assert got.tobytes() == function(f, second)[chosen].tobytes()
+
+
+def test_one_bit_shows():
+    values = np.ones(1000)
+    before = same_bits.digest(values)
+    values[500] = np.nextafter(1, 2)
+    assert same_bits.digest(values) != before
+
+
+# --- other processors ------------------------------------------------------------
+
+ON_TARGET = """
+from bench import same_bits
+import riskcore
+points = same_bits.points("individual_risk", {n})
+print(same_bits.digest(riskcore.individual_risk(*points)))
+"""
+# The oldest, without vector units beyond SSE2 and no fused multiply-add of its own,
+# and the last that has no AVX-512.
+FEW = same_bits.runnable()[:3:2]
+
+
+@pytest.mark.parametrize("processor", FEW)
+def test_code_for_another_processor(processor, python, tmp_path, expected):
+    code = ON_TARGET.format(n=PER_GROUP)
+    result = np.frombuffer(expected["individual_risk"])
+    variables = same_bits.target(processor)
+    assert python(code, cache=tmp_path, **variables) == same_bits.digest(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", same_bits.runnable())
+def test_all_code_for_another_processor(processor, expected):
+    (arrays, numbers), _ = same_bits.on_target(processor, PER_GROUP)
+    hashes = {
+        name: same_bits.digest(np.frombuffer(results))
+        for name, results in expected.items()
+    }
+    assert arrays == hashes
+    assert numbers == hashes
