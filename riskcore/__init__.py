@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from riskcore.assessment import assess as assess
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
+    from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
@@ -31,6 +32,7 @@ _HOMES = {
     "household_risk": "riskcore.risk.household",
     "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",
+    "individual_risk_bounds": "riskcore.risk.bounds",
     "individual_risk_from_frequencies": "riskcore.risk.individual",
     "individual_risk_gradient": "riskcore.risk.individual",
     "log_individual_risk": "riskcore.risk.individual",

@@ -1,0 +1,201 @@
+"""Bounds of the individual risk: doubles proven to enclose the exact value.
+
+The proof is in notes/enclosures.md. Nothing here rests on the sampled error of
+``individual_risk``, and no code is shared with it but the floating-point primitives.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from riskcore._jit import kernel
+from riskcore._ufunc import UfuncSource, build, clear_flags
+from riskcore.special.certified import risk_ball, scaled, scaling
+from riskcore.special.floats import bits, fma, from_bits, two_sum
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    individual_risk_bounds: np.ufunc
+    risk_enclosure: np.ufunc
+
+# A radius larger than this, relative to the risk, would be a mistake of the proof.
+_WIDEST = 2.0**-60
+
+
+@kernel
+def _next(x: float) -> float:
+    """Return the double above x >= 0."""
+    return from_bits(bits(x) + 1)
+
+
+@kernel
+def _previous(x: float) -> float:
+    """Return the double below x > 0, for infinity the largest."""
+    return from_bits(bits(x) - 1)
+
+
+@kernel
+def _not_below(f: float, p: float, x: float, n: int) -> bool:
+    """Return whether r(f, p) 2^(600 n) >= x follows from r >= p/f."""
+    k = scaling(f)
+    return fma(x, scaled(f, k), -scaled(p, n + k)) <= 0.0
+
+
+@kernel
+def _not_above(f: float, p: float, x: float, n: int) -> bool:
+    """Return whether r(f, p) 2^(600 n) <= x follows from r <= 1/f, p/(f-1+p)."""
+    k = scaling(f)
+    if f < 1.0:
+        return fma(x, scaled(f, k), -scaled(1.0, n + k)) >= 0.0
+    base, base_low = two_sum(f, -1.0)
+    s, s_low = two_sum(base, p)
+    over = fma(x, scaled(s, k), -scaled(p, n + k))
+    return (over >= 0.0) & (s_low + base_low >= 0.0)
+
+
+@kernel
+def _towards_zero(x: float, n: int) -> float:
+    """Return the largest double not above x 2^(-600 n)."""
+    for _ in range(abs(n)):
+        y = scaled(x, -n)
+        x = _previous(y) if scaled(y, n) > x else y
+    return x
+
+
+@kernel
+def _from_zero(x: float, n: int) -> float:
+    """Return the smallest double not below x 2^(-600 n)."""
+    for _ in range(abs(n)):
+        y = scaled(x, -n)
+        x = _next(y) if scaled(y, n) < x else y
+    return x
+
+
+@kernel
+def risk_bounds(f: float, p: float) -> tuple[float, float]:
+    """Return doubles around r(f, p); nan outside the domain."""
+    (high, low, radius), n = risk_ball(f, p)
+    if not (radius <= _WIDEST * high):
+        return math.nan, math.nan
+    lower, upper = high, high
+    if low < radius and not _not_below(f, p, high, n):
+        lower = _previous(high)
+    if low > -radius and not _not_above(f, p, high, n):
+        upper = _next(high)
+    return _towards_zero(lower, n), _from_zero(upper, n)
+
+
+def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    for i in range(sizes[0]):
+        lower, upper = risk_bounds(
+            args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
+        )
+        args[2][i * (steps[2] >> 3)] = lower
+        args[3][i * (steps[3] >> 3)] = upper
+    clear_flags()
+
+
+def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    for i in range(sizes[0]):
+        (high, low, radius), n = risk_ball(
+            args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
+        )
+        args[2][i * (steps[2] >> 3)] = high
+        args[3][i * (steps[3] >> 3)] = low
+        args[4][i * (steps[4] >> 3)] = radius
+        args[5][i * (steps[5] >> 3)] = n
+    clear_flags()
+
+
+_SOURCES = {
+    "individual_risk_bounds": UfuncSource(
+        _bounds_loop,
+        risk_bounds,
+        """
+Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
+
+The exact value, for f and p taken as the doubles they are, is never below the first
+nor above the second. The two are neighbours, or equal where r is itself a double, as
+it is at p = 1 where 1/f is one.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, f > 0; any double.
+p : array_like
+    Sampling fraction of the cell, 0 < p <= 1; any double.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+lower, upper : ndarray or scalar
+    Doubles with lower <= r <= upper; nan outside the domain. Above the largest double
+    upper is infinite, below the smallest lower is 0.
+
+See Also
+--------
+riskcore.individual_risk : r itself, rounded.
+
+Notes
+-----
+A double-double evaluation carries a proven bound of its error, as a rule 2^-103 of r
+and 2^-96 at worst; ``notes/enclosures.md`` has the proof. Were a double to lie within
+that bound of r, undecided, the bounds would be the two doubles around it, two ulp
+apart. Among random points the chance is below 2^-42; none is known.
+
+References
+----------
+Joldes, Muller and Popescu (2017), doi 10.1145/3121432; Polettini (2003), eq. 8.
+
+Examples
+--------
+>>> import riskcore
+>>> lower, upper = riskcore.individual_risk_bounds(1, 0.01)
+>>> float(lower), float(upper)
+(0.04651686056..., 0.04651686056...)
+>>> bool(lower <= riskcore.individual_risk(1, 0.01) <= upper)
+True
+>>> lower, upper = riskcore.individual_risk_bounds([2, 3], 1.0)
+>>> lower == upper
+array([ True, False])
+""",
+        outputs=2,
+    ),
+    "risk_enclosure": UfuncSource(
+        _enclosure_loop,
+        risk_ball,
+        """
+Midpoint and radius of the enclosure of r(f, p), for benches and tests.
+
+Parameters
+----------
+f, p : array_like
+    As for ``individual_risk_bounds``.
+
+Returns
+-------
+high, low, radius, n : ndarray or scalar
+    r 2^(600 n) is within radius of high + low. n is 0 except for f or p below 2^-400
+    or f above 2^400.
+
+Examples
+--------
+>>> from riskcore.risk.bounds import risk_enclosure
+>>> high, low, radius, n = risk_enclosure(3, 0.1)
+>>> bool(radius < 2.0**-100 * high), float(n)
+(True, 0.0)
+""",
+        outputs=4,
+    ),
+}
+
+
+def __getattr__(name: str) -> np.ufunc:
+    if name not in _SOURCES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = build(name, _SOURCES[name])
+    globals()[name] = made
+    return made
