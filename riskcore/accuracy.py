@@ -446,7 +446,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     for axes in panels[len(names) :]:
         axes.remove()
     if kind == "map":
-        _add_scale(figure, panels[: len(names)])
+        _add_scale(figure, panels[: len(names)], np.isfinite(columns["value"]).all())
     return figure
 
 
@@ -494,7 +494,7 @@ def _colours() -> tuple[Any, Any]:
     return colours, BoundaryNorm(_BANDS, steps)
 
 
-def _add_scale(figure: Figure, panels: Any) -> None:
+def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
@@ -504,6 +504,8 @@ def _add_scale(figure: Figure, panels: Any) -> None:
     )
     bar.set_label("|relative error|")
     bar.ax.set_yticks(_BANDS, [f"$10^{{{round(math.log10(b))}}}$" for b in _BANDS])
+    if finite:
+        return
     mark = Patch(label="not finite")
     _mark_not_finite(mark)
     figure.legend(handles=[mark], loc="outside lower right", frameon=False)

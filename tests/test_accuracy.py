@@ -356,6 +356,12 @@ def test_heat_map(map_table):
     assert np.array_equal(drawn.compressed(), np.abs(expected[~drawn.mask]))
 
 
+def test_a_map_of_finite_values_has_no_hatching(map_table):
+    chosen = map_table["form"] == "series7"
+    table = {name: values[chosen] for name, values in map_table.items()}
+    assert accuracy.plot(table).legends == []
+
+
 def test_lines():
     table = accuracy.error_table("binomial_sum", [3, 400], np.linspace(0.1, 0.9, 20))
     (axes,) = accuracy.plot(table).axes
