@@ -32,14 +32,16 @@ from riskcore.special.floats import (
 )
 from riskcore.special.hyp2f1 import (
     RARE,
+    fraction_one,
     fraction_small,
     quotient,
     quotient_parts,
     rare_limit,
-    resolvent_14,
+    resolvent_15,
     resolvent_32,
     resolvent_forward_15,
-    resolvent_real,
+    resolvent_one,
+    resolvent_other,
     resolvent_small,
     scale,
 )
@@ -117,10 +119,10 @@ def _loop(block: Block) -> Callable[..., None]:
     return loop
 
 
-def _of_resolvent(finish: Finish, **other: Value) -> tuple[Value, Block]:
+def _of_resolvent(finish: Finish, **methods: Value) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block of a quantity of the resolvent.
 
-    ``other`` replaces the kernels of some regions.
+    ``methods`` replaces those of some regions.
     """
 
     def of(resolvent: Callable[..., Any]) -> Any:
@@ -132,18 +134,24 @@ def _of_resolvent(finish: Finish, **other: Value) -> tuple[Value, Block]:
         return value
 
     @kernel
+    def one(f: float, p: float, excess: float, high: float, low: float) -> float:
+        D, D_low, C = resolvent_one(p, high, low)
+        return finish(p, excess, D, D_low, C)
+
+    @kernel
     def small(f: float, p: float, excess: float, high: float, low: float) -> float:
         D, D_low, C = resolvent_small(f, p, high, low)
         return finish(p, excess, D, D_low, C)
 
-    methods: dict[str, Any] = {
+    general: dict[str, Any] = {
+        "one": one,
         "small": small,
         "forward_15": of(resolvent_forward_15),
         "levels_32": of(resolvent_32),
-        "levels_14": of(resolvent_14),
-        "real": of(resolvent_real),
+        "levels_15": of(resolvent_15),
+        "other": of(resolvent_other),
     }
-    return by_region(**{**methods, **other})
+    return by_region(**{**general, **methods})
 
 
 def _of_fraction(value: Value, block: Block) -> Evaluation:
@@ -165,14 +173,20 @@ def _risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
 
 
 @kernel
+def _risk_one(f: float, p: float, excess: float, high: float, low: float) -> float:
+    N, N_low, M, M_low, _ = fraction_one(p, high, low)
+    return quotient(N, N_low, M, M_low)
+
+
+@kernel
 def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> float:
     N, N_low, M, M_low, _ = fraction_small(f, p, high, low)
     return quotient(N, N_low, M, M_low)
 
 
 @kernel
-def _risk_real(f: float, p: float, excess: float) -> float:
-    D, D_low, _ = resolvent_real(f, p)
+def _risk_other(f: float, p: float, excess: float) -> float:
+    D, D_low, _ = resolvent_other(f, p)
     # The remainder of the division must not underflow; for f < 1 D is scaled.
     up = _SCALE if p < RARE and f >= 1.0 else 1.0
     return quotient(p * scale(f, p) * up, 0.0, D, D_low) / up
@@ -206,6 +220,15 @@ def _moved_risk(p: float, excess: float, D: float, D_low: float, C: float) -> fl
 
 
 @kernel
+def _moved_risk_one(
+    f: float, p: float, excess: float, high: float, low: float
+) -> float:
+    N, N_low, M, M_low, C = fraction_one(p, high, low)
+    r, r_low = quotient_parts(N, N_low, M, M_low)
+    return _moved(r, r_low, excess, C)
+
+
+@kernel
 def _moved_risk_small(
     f: float, p: float, excess: float, high: float, low: float
 ) -> float:
@@ -215,14 +238,14 @@ def _moved_risk_small(
 
 
 @kernel
-def _moved_risk_real(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_real(f, p)
+def _moved_risk_other(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_other(f, p)
     r, r_low = quotient_parts(p * scale(f, p), 0.0, D, D_low)
     return _moved(r, r_low, excess, C)
 
 
 _moved_value, _moved_block = _of_resolvent(
-    _moved_risk, small=_moved_risk_small, real=_moved_risk_real
+    _moved_risk, one=_moved_risk_one, small=_moved_risk_small, other=_moved_risk_other
 )
 
 
@@ -274,8 +297,8 @@ def _gradient(p: float, excess: float, D: float, D_low: float, C: float) -> floa
 
 
 @kernel
-def _gradient_real(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_real(f, p)
+def _gradient_other(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_other(f, p)
     return quotient(C * scale(f, p), 0.0, D, D_low)
 
 
@@ -320,22 +343,24 @@ def _log_risk_of_one(p: float) -> float:
 
 
 @kernel
-def _log_risk_14(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_14(f, p)
+def _log_risk_15(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_15(f, p)
     # Only for f = 1 does p near 1 bring r near 1.
     near = _log_risk_of_one(p)
     return near if f == 1.0 else _log_risk(p, excess, D, D_low, C)
 
 
 @kernel
-def _log_risk_real(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_real(f, p)
+def _log_risk_other(f: float, p: float, excess: float) -> float:
+    D, D_low, C = resolvent_other(f, p)
     return _log_risk(p * scale(f, p), excess, D, D_low, C)
 
 
 _SOURCES = {
     "individual_risk": UfuncSource(
-        *_of_fraction(*_of_resolvent(_risk, small=_risk_small, real=_risk_real)),
+        *_of_fraction(
+            *_of_resolvent(_risk, one=_risk_one, small=_risk_small, other=_risk_other)
+        ),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
@@ -378,7 +403,7 @@ array([0.046517, 0.009631, 0.00495 ])
     ),
     "log_individual_risk": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(_log_risk, levels_14=_log_risk_14, real=_log_risk_real)
+            *_of_resolvent(_log_risk, levels_15=_log_risk_15, other=_log_risk_other)
         ),
         """
 Natural logarithm of the individual risk, log r(f, p).
@@ -412,7 +437,7 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        *_of_fraction(*_of_resolvent(_gradient, real=_gradient_real)),
+        *_of_fraction(*_of_resolvent(_gradient, other=_gradient_other)),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
 

@@ -7,7 +7,6 @@ depend on its neighbours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,21 +15,22 @@ from riskcore.special.elementary import log_words
 from riskcore.special.floats import BLOCK, integer_stack, stack
 from riskcore.special.hyp2f1 import (
     FORWARD_15,
-    LEVELS_14,
+    LEVELS_15,
     LEVELS_32,
-    OUTSIDE,
-    REAL,
+    ONE,
+    OTHER,
     REGIONS,
     SMALL,
     region,
 )
 
-# (f, p, excess) -> value; small cells also get log p in two words.
+# (f, p, excess) -> value; where log p is needed it comes in two words.
 Value = Callable[[float, float, float], float]
-SmallValue = Callable[[float, float, float, float, float], float]
+ValueByLogarithm = Callable[[float, float, float, float, float], float]
 Block = Callable[[Any, Any, Any, Any, int], None]
 
 _WORD = 64  # cells that one mask holds; a divisor of BLOCK
+_VECTOR = 8  # cells that a loop takes at once, at most; a divisor of BLOCK
 
 
 def _emit_code_stack(builder: Any) -> Any:
@@ -107,33 +107,43 @@ def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
 
 
 @kernel
-def _commonest(codes: Any, words: int) -> int:
-    """Return the commonest of the regions whose loops vectorise."""
-    commonest, most = SMALL, 0
-    for w in range(REAL):
-        cells = 0
-        for j in range(words):
-            cells += size(matching(codes, j * _WORD, w))
+def _count(codes: Any, words: int, code: int) -> int:
+    """Return how many cells have a code."""
+    cells = 0
+    for j in range(words):
+        cells += size(matching(codes, j * _WORD, code))
+    return cells
+
+
+@kernel
+def _commonest(codes: Any, words: int) -> tuple[int, bool]:
+    """Return the method for most cells, and whether it is also that of f = 1."""
+    ones, small = _count(codes, words, ONE), _count(codes, words, SMALL)
+    commonest, most = SMALL if small > 0 else ONE, ones + small
+    for w in range(FORWARD_15, OTHER):
+        cells = _count(codes, words, w)
         commonest = w if cells > most else commonest
         most = max(most, cells)
-    return commonest
+    return commonest, commonest <= SMALL
 
 
 def by_region(
-    small: SmallValue,
+    one: ValueByLogarithm,
+    small: ValueByLogarithm,
     forward_15: Value,
     levels_32: Value,
-    levels_14: Value,
-    real: Value,
+    levels_15: Value,
+    other: Value,
 ) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from those of each region.
 
     Parameters
     ----------
-    small, forward_15, levels_32, levels_14, real : kernel
+    one, small, forward_15, levels_32, levels_15, other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
-        for cells of the region; ``small`` takes two more arguments, log p in two
-        words.
+        for cells of the region; ``one`` and ``small`` take two more arguments, log p
+        in two words. ``small`` gives the same as ``one`` where f = 1; ``other`` gives
+        nan outside the domain.
 
     Returns
     -------
@@ -147,43 +157,44 @@ def by_region(
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
-        if where == SMALL:
+        if where == ONE or where == SMALL:
             high, low = log_words(p, 0.0)
+            if where == ONE:
+                return one(f, p, excess, high, low)
             return small(f, p, excess, high, low)
         if where == FORWARD_15:
             return forward_15(f, p, excess)
         if where == LEVELS_32:
             return levels_32(f, p, excess)
-        if where == LEVELS_14:
-            return levels_14(f, p, excess)
-        if where == REAL:
-            return real(f, p, excess)
-        return math.nan
+        if where == LEVELS_15:
+            return levels_15(f, p, excess)
+        return other(f, p, excess)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        if w == SMALL:
+        if w == ONE or w == SMALL:
             # Two loops: the processor overlaps more of two short chains.
             high, low = stack(), stack()
             for i in range(n):
                 high[i], low[i] = log_words(p[i], 0.0)
-            for i in range(n):
-                out[i] = small(f[i], p[i], excess[i], high[i], low[i])
+            if w == ONE:
+                for i in range(n):
+                    out[i] = one(f[i], p[i], excess[i], high[i], low[i])
+            else:
+                for i in range(n):
+                    out[i] = small(f[i], p[i], excess[i], high[i], low[i])
         elif w == FORWARD_15:
             for i in range(n):
                 out[i] = forward_15(f[i], p[i], excess[i])
         elif w == LEVELS_32:
             for i in range(n):
                 out[i] = levels_32(f[i], p[i], excess[i])
-        elif w == LEVELS_14:
+        elif w == LEVELS_15:
             for i in range(n):
-                out[i] = levels_14(f[i], p[i], excess[i])
-        elif w == REAL:
+                out[i] = levels_15(f[i], p[i], excess[i])
+        else:
             for i in range(n):
-                out[i] = real(f[i], p[i], excess[i])
-        elif w == OUTSIDE:
-            for i in range(n):
-                out[i] = math.nan
+                out[i] = other(f[i], p[i], excess[i])
 
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
@@ -198,13 +209,21 @@ def by_region(
             codes[i] = region(f[i], p[i])
         for i in range(n, words * _WORD):
             codes[i] = REGIONS
-        commonest = _commonest(codes, words)
+        commonest, done_with_one = _commonest(codes, words)
         for turn in range(REGIONS):
             w = (commonest + turn) % REGIONS
             in_place = turn == 0
+            if w == ONE and done_with_one and not in_place:
+                continue
             m = n if in_place else _pick(codes, words, w, picked)
+            full = m
             if not in_place:
-                for j in range(m):
+                if w < OTHER:
+                    # Whole vectors: the rest of a loop would run cell by cell.
+                    full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
+                    for j in range(m, full):
+                        picked[j] = picked[0]
+                for j in range(full):
                     f_picked[j] = f[picked[j]]
                     p_picked[j] = p[picked[j]]
                     excess_picked[j] = excess[picked[j]]
@@ -215,7 +234,7 @@ def by_region(
                     p if in_place else p_picked,
                     excess if in_place else excess_picked,
                     out if in_place else out_picked,
-                    m,
+                    full,
                 )
             if not in_place:
                 for j in range(m):

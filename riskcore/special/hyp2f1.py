@@ -31,13 +31,15 @@ from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
 Pair = tuple[float, float]
 Triple = tuple[float, float, float]
 
-# Regions. SMALL to LEVELS_14 have loops that vectorise.
-SMALL = 0  # f = 1, 2, 3, 4, p not near 1: by the logarithm
-FORWARD_15 = 1  # integer f from 5 to 15, p small: contiguity upwards from f = 2
-LEVELS_32 = 2  # continued fraction, p not small or f >= 16
-LEVELS_14 = 3  # the same, p near 1 or f >= 32
-REAL = 4  # any other f: below 2, or not an integer with p small; and p < 2^-960
-OUTSIDE = 5  # not in the domain, or nan
+# Regions. All but OTHER have loops that vectorise.
+ONE = 0  # f = 1, p not near 1: by the logarithm
+SMALL = 1  # f = 2, 3, 4, p not near 1: contiguity upwards from f = 2
+FORWARD_15 = 2  # integer f from 5 to 15, p small: the same
+LEVELS_32 = 3  # continued fraction, p not small or f >= 16
+LEVELS_15 = 4  # the same, p near 1 or f >= 32
+OTHER = (
+    5  # other f below 2, or not integers with p small; p < 2^-960; not in the domain
+)
 REGIONS = 6
 
 # Below this p the contiguity relation runs upwards from f = 2 to any f: a relative
@@ -46,7 +48,7 @@ REGIONS = 6
 P_FORWARD = 0.3
 # Two steps are harmless up to here, for E(3) and E(4) count less than E(2) in D.
 P_SMALL = 0.5
-# From this p on the fraction needs 14 levels.
+# From this p on the fraction needs 15 levels.
 P_NEAR_ONE = 0.75
 # Below it products of p underflow, and p is nothing beside 1.
 RARE = 2.0**-960
@@ -62,17 +64,16 @@ _TWO_60 = 2.0**60
 @kernel
 def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
-    # Nothing here branches, so that a loop of it vectorises.
+    # Nothing here branches, and comparisons are few, so that a loop of it is fast.
+    one = f == 1.0
     integer = (f + _TWO_52) - _TWO_52 == f
-    small = integer & (f <= 4.0) & (p < (P_NEAR_ONE if f == 1.0 else P_SMALL))
-    direct = (f >= 2.0) | (f == 1.0)
-    fraction = LEVELS_32 + (p >= P_NEAR_ONE) if direct else REAL
-    upward = FORWARD_15 if integer else REAL
-    several = fraction if p >= P_FORWARD else (upward if p >= RARE else REAL)
-    few = SMALL if small & (p >= RARE) else several
-    where = LEVELS_32 + (f >= 32.0) if f >= 16.0 else few
-    inside = (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
-    return where if inside else OUTSIDE
+    upwards = SMALL if f <= 4.0 else FORWARD_15
+    upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
+    below = P_NEAR_ONE if one else (P_SMALL if f <= 4.0 else P_FORWARD)
+    levels = LEVELS_32 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
+    where = upwards if p < below else levels
+    where = LEVELS_32 + (f >= 32.0) if f >= 16.0 else where
+    return where if (p >= RARE) & (p <= 1.0) else OTHER
 
 
 @kernel
@@ -115,23 +116,31 @@ def _from_e(f: float, p: float, E: float) -> Triple:
 
 
 @kernel
-def _small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return what the two results below share, given log p = high + low.
-
-    q = 1 - p and p log p in two words each; E = a/b, for f = 1 E = below/(-q log p)
-    with below = q + p log p in two words.
-    """
+def _times_log(p: float, high: float, low: float) -> tuple[float, float, float, float]:
+    """Return q = 1 - p and p log p in two words each, given log p = high + low."""
     q = 1.0 - p
-    q_low = (1.0 - q) - p
     n = p * high
-    n_low = fma(p, low, fma(p, high, -n))
-    # E(2) = v ((1+p) L - 2q)/(q - p L), v = p/q, L = -log p: both differences may
-    # cancel to a tenth or less, hence the second words.
-    above = ((-high - (q + q)) - n) - (low + (n_low + (q_low + q_low)))
-    below = q + n
-    below_low = ((q - below) + n) + (q_low + n_low)
-    a = p * above
-    b = q * (below + below_low)
+    return q, (1.0 - q) - p, n, fma(p, low, fma(p, high, -n))
+
+
+@kernel
+def _e_two(p: float, high: float, low: float) -> Pair:
+    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as a/b; v = p/q, L = -high - low.
+
+    Both differences may cancel to a tenth or less, hence the second words.
+    """
+    q, q_low, n, n_low = _times_log(p, high, low)
+    rest = q_low + n_low
+    above = (fma(-2.0, q, -high) - n) - (low + (rest + q_low))
+    below = (q + n) + rest
+    return p * above, q * below
+
+
+@kernel
+def _e_small(f: float, p: float, high: float, low: float) -> Pair:
+    """Return E(f) as a/b for f = 2, 3, 4."""
+    q = 1.0 - p
+    a, b = _e_two(p, high, low)
     # The steps past f are taken and dropped: no branch, so the loop vectorises.
     a_3 = p * fma(-3.0, a, b)
     b_3 = q * (b + a)
@@ -139,49 +148,61 @@ def _small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
     b_4 = q * fma(2.0, b_3, a_3)
     a = a_4 if f == 4.0 else (a_3 if f == 3.0 else a)
     b = b_4 if f == 4.0 else (b_3 if f == 3.0 else b)
-    return q, q_low, n, n_low, below, below_low, a, b
+    return a, b
 
 
 @kernel
-def fraction_small(
-    f: float, p: float, high: float, low: float
-) -> tuple[float, float, float, float, float]:
-    """Return p/D as a fraction of two words over two words, and C.
+def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
+    """Return p/D for f = 1, as N + N_low over M + M_low, and C to some ulp.
 
-    Here C is rounded as it comes, good to some ulp for p not near 1. With E = a/b,
-    p/D = p b/((f - 1 + p) b + q a); for f = 1 it is (-p log p)/q.
+    p/D = p L/q, C = 1 - (q - p L)/(q L), L = -log p = -high - low (DLMF 15.4.1).
     """
-    q, q_low, n, n_low, below, _, a, b = _small(f, p, high, low)
+    q, q_low, n, n_low = _times_log(p, high, low)
+    return -n, -n_low, q, q_low, 1.0 + (q + n) / (q * high)
+
+
+@kernel
+def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
+    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and C to some ulp.
+
+    With E = a/b, p/D = p b/((f - 1 + p) b + q a): one division instead of two.
+    """
+    q = 1.0 - p
+    a, b = _e_small(f, p, high, low)
     base, base_low = fast_two_sum(f - 1.0, p)
     N = p * b
     product = base * b
     M = fma(q, a, product)
     M_low = fma(q, a, product - M) + fma(base_low, b, fma(base, b, -product))
+    N_one, N_one_low, M_one, M_one_low, C_one = fraction_one(p, high, low)
     one = f == 1.0
-    E = below / (-q * high) if one else a / b
     return (
-        -n if one else N,
-        -n_low if one else fma(p, b, -N),
-        q if one else M,
-        q_low if one else M_low,
-        1.0 - E,
+        N_one if one else N,
+        N_one_low if one else fma(p, b, -N),
+        M_one if one else M,
+        M_one_low if one else M_low,
+        C_one if one else 1.0 - a / b,
     )
 
 
 @kernel
-def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
-    """Return (D, D_low, C) for f = 1, ..., 4, given log p = high + low.
-
-    For f = 1, D = q/L and C = (L - q)/(q L) with L = -log p (DLMF 15.4.1).
-    """
-    q, q_low, _, _, _, _, a, b = _small(f, p, high, low)
-    D, D_low, C = _from_e(f, p, a / b)
-    D_one, D_one_low = quotient_parts(q, q_low, -high, -low)
+def resolvent_one(p: float, high: float, low: float) -> Triple:
+    """Return (D, D_low, C) for f = 1: D = q/L, C = (L - q)/(q L), L = -high - low."""
+    q, q_low, _, _ = _times_log(p, high, low)
+    D, D_low = quotient_parts(q, q_low, -high, -low)
     above = -high - q
     above_low = (-high - above) - q - (low + q_low)
     below = -q * high
     below_low = -fma(q, high, below) - fma(q, low, q_low * high)
-    C_one = quotient(above, above_low, below, below_low)
+    return D, D_low, quotient(above, above_low, below, below_low)
+
+
+@kernel
+def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
+    """Return (D, D_low, C) for f = 1, ..., 4, given log p = high + low."""
+    a, b = _e_small(f, p, high, low)
+    D, D_low, C = _from_e(f, p, a / b)
+    D_one, D_one_low, C_one = resolvent_one(p, high, low)
     one = f == 1.0
     return (
         D_one if one else D,
@@ -215,8 +236,9 @@ _forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 @kernel
 def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for integer f from 5 to 15 by contiguity from f = 2."""
+    q = 1.0 - p
     high, low = log_words(p, 0.0)
-    q, _, _, _, _, _, a, b = _small(4.0, p, high, low)
+    a, b = _e_small(4.0, p, high, low)
     a, b = _forward_10(f, p, q, a, b)
     a, b = _forward_15(f, p, q, a, b)
     return _from_e(f, p, a / b)
@@ -248,8 +270,7 @@ def _levels(levels: int) -> Callable[[float, float], Pair]:
 
     The number of levels is a constant and the loop comes in two halves, so that the
     compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
-    levels leave an error below 2^-58 of D for p >= 0.3 or f >= 16, 14 levels for
-    f >= 32 or p >= 0.75, 64 for p >= 0.2 (0.1 from f = 2.25) and 112 for p >= 0.03
+    levels leave an error below 2^-58 of D for p >= 0.3 or f >= 16, 64 for p >= 0.2 (0.1 from f = 2.25) and 112 for p >= 0.03
     and f >= 1.5.
     """
     pairs = levels // 2
@@ -281,17 +302,56 @@ def _by_levels(levels: int) -> Callable[[float, float], Triple]:
 
 
 resolvent_32 = _by_levels(32)
-resolvent_14 = _by_levels(14)
 _resolvent_112 = _by_levels(112)
 _levels_64 = _levels(64)
+
+
+def _downwards(first: int, last: int) -> Callable[..., Pair]:
+    """Make the kernel that takes U(n+1), U(n+2) from n = 2*first + 2 to 2*last + 1."""
+
+    @kernel
+    def downwards(f: float, q: float, x: float, y: float) -> Pair:
+        for m in range(first, last - 1, -1):
+            kbq = ((m + 1.0) * q) * (f + m)
+            x, y = fma(f + (2.0 * m + 1.0), x, -(kbq * y)), x
+            x, y = fma(f + 2.0 * m, x, -(kbq * y)), x
+        return x, y
+
+    return downwards
+
+
+_downwards_upper = _downwards(6, 4)
+_downwards_lower = _downwards(3, 1)
+
+
+@kernel
+def resolvent_15(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for f >= 32, or f = 1 or f >= 2 and p near 1.
+
+    The same fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with the quotients
+    S(n) = U(n)/U(n+1): half as long a chain of operations. It subtracts, which is
+    harmless here, where q C is small beside D = f - q C.
+    """
+    q = 1.0 - p
+    # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
+    g = min(f, _TWO_60)
+    y = fma(-8.0, q, g + 15.0)  # S(16) with the tail X = p
+    x = fma(g + 14.0, y, -((8.0 * q) * (g + 7.0)))
+    x, y = _downwards_upper(g, q, x, y)
+    x, y = _downwards_lower(g, q, x, y)
+    C = (g * x) / fma(g + 1.0, x, -((g * q) * y))
+    D = fma(-q, C, f)
+    return D, fma(-q, C, f - D), C
 
 
 # --- other f ------------------------------------------------------------------------
 
 
 @kernel
-def resolvent_real(f: float, p: float) -> Triple:
+def resolvent_other(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for f < 2, and for f below 16 where p is small."""
+    if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
+        return math.nan, math.nan, math.nan
     near_one, below_three_halves, beyond = P_EXPANSION
     if f < 1.5:
         if p >= (near_one if f < 1.25 else below_three_halves):
