@@ -29,6 +29,7 @@ NAMES = (
     "individual_risk_from_frequencies",
     "log_individual_risk",
     "individual_risk_gradient",
+    "individual_risk_bounds",
 )
 """The ufuncs that can be asked for by name."""
 

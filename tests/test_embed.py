@@ -17,12 +17,13 @@ from scipy.integrate import quad
 
 import riskcore
 from riskcore import embed, forms
-from riskcore._ufunc import UfuncSource, build
 from riskcore.embed import c_array_function, c_function, c_integrand
 
 PAGE = Path(__file__).parents[1] / "notes" / "embedding.md"
 
-named = pytest.mark.parametrize("name", embed.NAMES)
+named = pytest.mark.parametrize(
+    "name", [name for name in embed.NAMES if name != "individual_risk_bounds"]
+)
 
 F = np.array([1.0, 2.0, 3.0, 0.7, 20.0, 400.0, 2000.0, 5.5, -1.0])
 P = np.array([0.01, 0.2, 0.5, 0.03, 0.9, 0.4, 1e-6, 0.25, 0.5])
@@ -101,37 +102,26 @@ def test_forms():
     )
 
 
-def _halves(x: float, y: float) -> tuple[float, float]:
-    return x / 2, y / 2
-
-
-def _loop_of_halves(args, sizes, steps, _):
-    for i in range(sizes[0]):
-        args[2][i * (steps[2] >> 3)] = args[0][i * (steps[0] >> 3)] / 2
-        args[3][i * (steps[3] >> 3)] = args[1][i * (steps[1] >> 3)] / 2
-
-
 def test_several_results():
-    halves = build(
-        "halves", UfuncSource(_loop_of_halves, _halves, "Halves.", outputs=2)
-    )
+    name = "individual_risk_bounds"
     for make in (c_function, c_integrand):
         with pytest.raises(TypeError, match="2 results: use c_array_function"):
-            make(halves)
-    pointer, x, y = c_array_function(halves), np.empty(9), np.empty(9)
+            make(name)
+    pointer, lower, upper = c_array_function(name), np.empty(9), np.empty(9)
     assert pointer.declaration == (
-        "void halves(const double *x, const double *y, double *out1, double *out2, "
+        f"void {name}(const double *f, const double *p, double *out1, double *out2, "
         "int64_t n);"
     )
-    arrays(pointer, F, P, x, y, n=9)
-    assert x.tolist() == (F / 2).tolist()
-    assert y.tolist() == (P / 2).tolist()
+    arrays(pointer, F, P, lower, upper, n=9)
+    expected = riskcore.individual_risk_bounds(F, P)
+    assert lower.tobytes() == expected[0].tobytes()
+    assert upper.tobytes() == expected[1].tobytes()
 
 
 @pytest.mark.parametrize("make", [c_function, c_array_function, c_integrand])
 def test_refusals(make):
     with pytest.raises(
-        ValueError, match=r"'household_risk' in riskcore, but indiv.*log"
+        ValueError, match=r"'household_risk' in riskcore, but indiv.*bounds"
     ):
         make("household_risk")
     for other in (np.log, riskcore.household_risk, 3):
