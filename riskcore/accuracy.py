@@ -280,8 +280,13 @@ def _transforms(scale: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]
     if scale == "linear":
         return np.asarray, np.asarray
     if scale == "logit":
-        return lambda x: np.log(x) - np.log1p(-x), lambda u: 1 / (1 + np.exp(-u))
+        return lambda x: np.log(x) - np.log1p(-x), _logistic
     return np.log, np.exp
+
+
+def _logistic(u: Floats) -> Floats:
+    small = np.exp(-np.abs(u))
+    return np.asarray(np.where(u < 0, small, 1.0) / (1.0 + small))
 
 
 # Text
@@ -458,13 +463,14 @@ def _matplotlib() -> None:
 def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
     f, i = np.unique(rows["sample_frequency"], return_inverse=True)
     p, j = np.unique(rows["sampling_fraction"], return_inverse=True)
-    if min(len(f), len(p)) < 2 or len(i) != len(f) * len(p):
-        raise ValueError(
-            f"a heat map needs every pair of at least 2 values of f and of p; there "
-            f"are {len(i)} points of {len(f)} x {len(p)}"
-        )
-    error = np.full((len(f), len(p)), np.nan)
+    error = np.full((len(f), len(p)), -1.0)
     error[i, j] = np.abs(rows["relative_error"])
+    there = np.count_nonzero(error != -1.0)
+    if min(len(f), len(p)) < 2 or there < error.size:
+        raise ValueError(
+            "a heat map needs every pair of at least 2 values of f and of p; there are "
+            f"{there} of {len(f)} x {len(p)}"
+        )
     colours, norm = _colours()
     axes.pcolormesh(
         _edges(p, _scale_of(p)),
@@ -522,9 +528,11 @@ def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) ->
         order = np.argsort(line[across])
         x, error = line[across][order], np.abs(line["relative_error"][order])
         label = f"{letter} = {_WRITERS[lines](value)}"
-        axes.plot(x, error.clip(*_SHOWN), ".-", color=shade, label=label, ms=4, lw=1)
-        for lost in x[~np.isfinite(error)]:
-            top = axes.get_xaxis_transform()
+        finite = np.isfinite(error)
+        shown = np.where(finite, error.clip(*_SHOWN), np.nan)
+        axes.plot(x, shown, ".-", color=shade, label=label, ms=4, lw=1)
+        top = axes.get_xaxis_transform()
+        for lost in x[~finite]:
             axes.plot(lost, 0.97, "x", color=shade, transform=top)
     axes.axhline(2.0**-53, color="0.6", lw=0.8, ls="--", zorder=0)
     axes.set(yscale="log", ylabel="|relative error|")
@@ -542,9 +550,10 @@ _AXES = {
 
 def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
     scale = _scale_of(values)
-    axes.set(**{f"{which}label": _AXES[name], f"{which}scale": scale})
     edges = _edges(values, scale)
+    # The limits first: left to itself, the scale would look beyond the doubles.
     axes.set(**{f"{which}lim": (edges[0], edges[-1])})
+    axes.set(**{f"{which}label": _AXES[name], f"{which}scale": scale})
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_tick_params(labelsize="small")
     if scale == "log" and name == "sample_frequency" and values[-1] < 1e6:
@@ -567,11 +576,12 @@ def _edges(values: Floats, scale: str) -> Floats:
     """Return the borders of cells around the values."""
     there, back = _transforms(scale)
     u = there(values)
-    if len(u) == 1:
-        return np.asarray(back(u + np.array([-0.5, 0.5])))
     middle = (u[1:] + u[:-1]) / 2
-    ends = [[2 * u[0] - middle[0]], [2 * u[-1] - middle[-1]]]
-    return np.asarray(back(np.concatenate([ends[0], middle, ends[1]])))
+    first, last = (middle[0], middle[-1]) if len(u) > 1 else (u[0] + 0.5, u[0] - 0.5)
+    borders = np.concatenate([[2 * u[0] - first], middle, [2 * u[-1] - last]])
+    with np.errstate(over="ignore"):
+        # At the ends of the doubles a border may be rounded out of the scale.
+        return np.asarray(back(borders)).clip(*_SCALES[scale])
 
 
 # Files

@@ -283,7 +283,7 @@ def test_summary_of_a_table_without_errors():
 
 @pytest.mark.parametrize(
     ("start", "stop", "scale"),
-    [(0.001, 0.9, "log"), (5e-324, 1.0, "log"), (1e-300, 1 - 2**-53, "logit"),
+    [(0.001, 0.9, "log"), (5e-324, 1.0, "log"), (5e-324, 1 - 2**-53, "logit"),
      (0.1, 0.7, "linear"), (1, 1e6, "whole")],
 )  # fmt: skip
 def test_grids(start, stop, scale):
@@ -365,12 +365,22 @@ def test_a_map_of_finite_values_has_no_hatching(map_table):
 def test_lines():
     table = accuracy.error_table("binomial_sum", [3, 400], np.linspace(0.1, 0.9, 20))
     (axes,) = accuracy.plot(table).axes
-    labels = axes.get_legend_handles_labels()[1]
+    drawn, labels = axes.get_legend_handles_labels()
     assert labels == ["f = 3", "f = 400"]
+    shown = np.concatenate([line.get_ydata() for line in drawn])
+    assert np.array_equal(np.isfinite(shown), np.isfinite(table["value"]))
     assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "log")
     assert axes.get_ylim()[1] < 100
     crosses = [line for line in axes.lines if line.get_marker() == "x"]
     assert len(crosses) == np.count_nonzero(~np.isfinite(table["value"]))
+
+
+def test_maps_and_lines_far_out(tmp_path):
+    p = accuracy.grid(1e-250, 1 - 2**-53, 12, "logit")
+    accuracy.write(
+        tmp_path / "map.png", accuracy.error_table("series7", [*range(1, 9), 1e100], p)
+    )
+    accuracy.write(tmp_path / "lines.png", accuracy.error_table("series7", [1, 4], p))
 
 
 def test_lines_over_the_frequency():
@@ -381,8 +391,9 @@ def test_lines_over_the_frequency():
 
 
 def test_refused_pictures(map_table):
-    pairs = accuracy.error_table("franconi", range(1, 10), P.repeat(3), paired=True)
-    with pytest.raises(ValueError, match="9 points of 9 x 3"):
+    n = np.arange(1, 10)
+    pairs = accuracy.error_table("franconi", n, 1 / n, paired=True)
+    with pytest.raises(ValueError, match="there are 9 of 9 x 9"):
         accuracy.plot(pairs, "map")
     with pytest.raises(ValueError, match="lines for 10 values of sample_frequency"):
         accuracy.plot(map_table, "lines")
