@@ -97,9 +97,16 @@ def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     clear_flags()
 
 
+@kernel
+def enclosure(f: float, p: float) -> tuple[float, float, float, float]:
+    """Return (high, low, radius, n): r 2^(600 n) within radius of high + low."""
+    (high, low, radius), n = risk_ball(f, p)
+    return high, low, radius, float(n)
+
+
 def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     for i in range(sizes[0]):
-        (high, low, radius), n = risk_ball(
+        high, low, radius, n = enclosure(
             args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
         )
         args[2][i * (steps[2] >> 3)] = high
@@ -166,7 +173,7 @@ array([ True, False])
     ),
     "risk_enclosure": UfuncSource(
         _enclosure_loop,
-        risk_ball,
+        enclosure,
         """
 Midpoint and radius of the enclosure of r(f, p), for benches and tests.
 

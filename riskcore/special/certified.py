@@ -55,10 +55,10 @@ _DOWN = 2.0**-600
 _TINY = 2.0**-400
 _HUGE = 2.0**400
 
-# Relative radius of E by the levels for p, absolute radius of E/f by those for f
+# Relative radius of E by the levels for p, radius of f E by those for f
 # (notes/enclosures.md, section 5).
-_E_RELATIVE = 2.0**-100
-_E_ABSOLUTE = 2.0**-110
+E_RELATIVE = 2.0**-100
+E_ABSOLUTE = 2.0**-100
 
 
 # --- the continued fraction ----------------------------------------------------------
@@ -113,11 +113,14 @@ def _fraction(levels: int, in_pairs: int) -> Callable[[Pair, Pair], Ball]:
     return e_of_levels
 
 
-_levels_far = _fraction(62, 32)
-_levels_near = _fraction(32, 18)
-_levels_32 = _fraction(58, 22)
-_levels_128 = _fraction(22, 10)
-_levels_1000 = _fraction(12, 6)
+# Levels, and how many of them in pairs: for p from P_SMALL and from P_NEAR_ONE, and
+# for f from 32, 128 and 1000. A test evaluates the bounds of the note for each.
+LEVELS_BY_P = {P_SMALL: (62, 32), P_NEAR_ONE: (32, 18)}
+LEVELS_BY_F = {F_LARGE: (58, 22), 128.0: (24, 12), 1000.0: (14, 8)}
+_levels_far, _levels_near = (_fraction(*levels) for levels in LEVELS_BY_P.values())
+_levels_32, _levels_128, _levels_1000 = (
+    _fraction(*levels) for levels in LEVELS_BY_F.values()
+)
 
 
 @kernel
@@ -131,7 +134,7 @@ def e_by_p(f: Pair, p: Pair) -> Ball:
     """Return a ball that contains E(f, p), p >= P_SMALL."""
     p_high, _ = p
     E = _levels_near(f, p) if p_high >= P_NEAR_ONE else _levels_far(f, p)
-    return _widen(E, _E_RELATIVE * E[0])
+    return _widen(E, E_RELATIVE * E[0])
 
 
 @kernel
@@ -147,7 +150,7 @@ def e_by_f(f: float, p: float) -> Ball:
         E = _levels_128(g, x)
     else:
         E = _levels_32(g, x)
-    return _widen(E, _E_ABSOLUTE * f)
+    return _widen(E, E_ABSOLUTE / f)
 
 
 # --- small p -------------------------------------------------------------------------
