@@ -33,7 +33,7 @@ import numpy as np
 from riskcore._jit import kernel
 from riskcore._ufunc import elementwise
 from riskcore.special.elementary import log
-from riskcore.special.hyp2f1 import region, resolvent
+from riskcore.special.precise import gauss
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -324,8 +324,8 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
     """
     if _outside(f, p) or not (epsilon > 0.0 and epsilon < 1.0):
         return math.nan
-    D, _ = resolvent(f, p, region(f, p))
-    limit = epsilon * (f / D)
+    G, _, _ = gauss(f, p)
+    limit = epsilon * G
     q = 1.0 - p
     term = q / (f + 1.0)  # t_k, the first term left out by order k - 1
     first = 0.0  # the least k that the lower bound admits, and its term

@@ -21,6 +21,7 @@ from riskcore._contract import Contract
 from riskcore._jit import kernel
 from riskcore._ufunc import UfuncSource, address, build, clear_flags
 from riskcore.special.blocks import Block, Value, by_region
+from riskcore.special.certified import risk_ball, scaled, scaling
 from riskcore.special.elementary import log_parts, log_words
 from riskcore.special.floats import (
     BLOCK,
@@ -36,15 +37,13 @@ from riskcore.special.hyp2f1 import (
     fraction_small,
     quotient,
     quotient_parts,
-    rare_limit,
     resolvent_15,
-    resolvent_32,
+    resolvent_31,
     resolvent_forward_15,
     resolvent_one,
-    resolvent_other,
     resolvent_small,
-    scale,
 )
+from riskcore.special.precise import gauss_excess, rare_risk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,8 +56,6 @@ if TYPE_CHECKING:
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
 # (p, excess, D, D_low, C) -> value
 Finish = Callable[[float, float, float, float, float], float]
-
-_SCALE = 2.0**200
 
 
 @kernel
@@ -119,10 +116,11 @@ def _loop(block: Block) -> Callable[..., None]:
     return loop
 
 
-def _of_resolvent(finish: Finish, **methods: Value) -> tuple[Value, Block]:
+def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block of a quantity of the resolvent.
 
-    ``methods`` replaces those of some regions.
+    ``other`` is for the cells without a resolvent in two words; ``methods`` replaces
+    the kernels of some regions.
     """
 
     def of(resolvent: Callable[..., Any]) -> Any:
@@ -147,11 +145,10 @@ def _of_resolvent(finish: Finish, **methods: Value) -> tuple[Value, Block]:
         "one": one,
         "small": small,
         "forward_15": of(resolvent_forward_15),
-        "levels_32": of(resolvent_32),
+        "levels_31": of(resolvent_31),
         "levels_15": of(resolvent_15),
-        "other": of(resolvent_other),
     }
-    return by_region(**{**general, **methods})
+    return by_region(**{**general, **methods}, other=other)
 
 
 def _of_fraction(value: Value, block: Block) -> Evaluation:
@@ -186,10 +183,8 @@ def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> f
 
 @kernel
 def _risk_other(f: float, p: float, excess: float) -> float:
-    D, D_low, _ = resolvent_other(f, p)
-    # The remainder of the division must not underflow; for f < 1 D is scaled.
-    up = _SCALE if p < RARE and f >= 1.0 else 1.0
-    return quotient(p * scale(f, p) * up, 0.0, D, D_low) / up
+    (r, _, _), n = risk_ball(f, p)
+    return scaled(r, -n)
 
 
 # --- r at p = f/F ------------------------------------------------------------------
@@ -239,9 +234,12 @@ def _moved_risk_small(
 
 @kernel
 def _moved_risk_other(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_other(f, p)
-    r, r_low = quotient_parts(p * scale(f, p), 0.0, D, D_low)
-    return _moved(r, r_low, excess, C)
+    (r, r_low, _), n = risk_ball(f, p)
+    # C = (f - p/r)/q; it multiplies what is below 2^-53, and needs few digits.
+    q = 1.0 - p
+    D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
+    C = (f - D) / q if q > 2.0**-20 else f / (f + 1.0)
+    return scaled(_moved(r, r_low, excess, C), -n)
 
 
 _moved_value, _moved_block = _of_resolvent(
@@ -250,20 +248,11 @@ _moved_value, _moved_block = _of_resolvent(
 
 
 @kernel
-def _rare_risk(f: float, F: float) -> float:
-    """Return r for f/F < 2^-960, where the quotient itself is too coarse."""
-    F_high, F_low = log_parts(F)
-    f_high, f_low = log_parts(f)
-    high, low = two_sum(F_high, -f_high)
-    limit = rare_limit(f, high, low + (F_low - f_low))
-    return limit / f if f <= 0.5 else f * limit / F
-
-
-@kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
     p, excess = _fraction(f, F)
     if _inside(f, F) and p < RARE:
-        return _rare_risk(f, F)
+        (r, _, _), n = rare_risk(f, F)
+        return scaled(r, -n)
     return _moved_value(f, p, excess)
 
 
@@ -298,8 +287,7 @@ def _gradient(p: float, excess: float, D: float, D_low: float, C: float) -> floa
 
 @kernel
 def _gradient_other(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_other(f, p)
-    return quotient(C * scale(f, p), 0.0, D, D_low)
+    return gauss_excess(f, p)
 
 
 @kernel
@@ -352,14 +340,15 @@ def _log_risk_15(f: float, p: float, excess: float) -> float:
 
 @kernel
 def _log_risk_other(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_other(f, p)
-    return _log_risk(p * scale(f, p), excess, D, D_low, C)
+    (r, r_low, _), n = risk_ball(f, p)
+    high, low = log_words(r, 600.0 * n)
+    return high + (low + r_low / r)
 
 
 _SOURCES = {
     "individual_risk": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(_risk, one=_risk_one, small=_risk_small, other=_risk_other)
+            *_of_resolvent(_risk, _risk_other, one=_risk_one, small=_risk_small)
         ),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.

@@ -16,7 +16,7 @@ from riskcore.special.floats import BLOCK, integer_stack, stack
 from riskcore.special.hyp2f1 import (
     FORWARD_15,
     LEVELS_15,
-    LEVELS_32,
+    LEVELS_31,
     ONE,
     OTHER,
     REGIONS,
@@ -94,6 +94,17 @@ def size(mask: int) -> int:
 
 
 @kernel
+def _classify(f: Any, p: Any, codes: Any, n: int) -> int:
+    """Fill the codes of n cells, and of none up to whole masks; return their number."""
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n):
+        codes[i] = region(f[i], p[i])
+    for i in range(n, words * _WORD):
+        codes[i] = REGIONS
+    return words
+
+
+@kernel
 def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
     """List the cells that have a code; return how many."""
     m = 0
@@ -104,6 +115,12 @@ def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
             mask &= mask - 1
             m += 1
     return m
+
+
+@kernel
+def _gather(source: Any, picked: Any, target: Any, n: int) -> None:
+    for j in range(n):
+        target[j] = source[picked[j]]
 
 
 @kernel
@@ -131,7 +148,7 @@ def by_region(
     one: ValueByLogarithm,
     small: ValueByLogarithm,
     forward_15: Value,
-    levels_32: Value,
+    levels_31: Value,
     levels_15: Value,
     other: Value,
 ) -> tuple[Value, Block]:
@@ -139,7 +156,7 @@ def by_region(
 
     Parameters
     ----------
-    one, small, forward_15, levels_32, levels_15, other : kernel
+    one, small, forward_15, levels_31, levels_15, other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
         for cells of the region; ``one`` and ``small`` take two more arguments, log p
         in two words. ``small`` gives the same as ``one`` where f = 1; ``other`` gives
@@ -157,22 +174,22 @@ def by_region(
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
-        if where == ONE or where == SMALL:
+        if where <= SMALL:
             high, low = log_words(p, 0.0)
             if where == ONE:
                 return one(f, p, excess, high, low)
             return small(f, p, excess, high, low)
         if where == FORWARD_15:
             return forward_15(f, p, excess)
-        if where == LEVELS_32:
-            return levels_32(f, p, excess)
+        if where == LEVELS_31:
+            return levels_31(f, p, excess)
         if where == LEVELS_15:
             return levels_15(f, p, excess)
         return other(f, p, excess)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        if w == ONE or w == SMALL:
+        if w <= SMALL:
             # Two loops: the processor overlaps more of two short chains.
             high, low = stack(), stack()
             for i in range(n):
@@ -186,9 +203,9 @@ def by_region(
         elif w == FORWARD_15:
             for i in range(n):
                 out[i] = forward_15(f[i], p[i], excess[i])
-        elif w == LEVELS_32:
+        elif w == LEVELS_31:
             for i in range(n):
-                out[i] = levels_32(f[i], p[i], excess[i])
+                out[i] = levels_31(f[i], p[i], excess[i])
         elif w == LEVELS_15:
             for i in range(n):
                 out[i] = levels_15(f[i], p[i], excess[i])
@@ -204,11 +221,7 @@ def by_region(
         codes, picked = code_stack(), integer_stack()
         f_picked, p_picked = stack(), stack()
         excess_picked, out_picked = stack(), stack()
-        words = (n + _WORD - 1) // _WORD
-        for i in range(n):
-            codes[i] = region(f[i], p[i])
-        for i in range(n, words * _WORD):
-            codes[i] = REGIONS
+        words = _classify(f, p, codes, n)
         commonest, done_with_one = _commonest(codes, words)
         for turn in range(REGIONS):
             w = (commonest + turn) % REGIONS
@@ -223,10 +236,9 @@ def by_region(
                     full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
                     for j in range(m, full):
                         picked[j] = picked[0]
-                for j in range(full):
-                    f_picked[j] = f[picked[j]]
-                    p_picked[j] = p[picked[j]]
-                    excess_picked[j] = excess[picked[j]]
+                _gather(f, picked, f_picked, full)
+                _gather(p, picked, p_picked, full)
+                _gather(excess, picked, excess_picked, full)
             if m > 0:
                 fill(
                     w,

@@ -21,12 +21,11 @@ The plane is cut into regions; each method stands under the test of where it hol
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from riskcore._jit import kernel
-from riskcore.special.elementary import exp_parts, exprel, log_parts, log_words
-from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
+from riskcore.special.elementary import log_words
+from riskcore.special.floats import fast_two_sum, fma, two_sum
 
 Pair = tuple[float, float]
 Triple = tuple[float, float, float]
@@ -35,7 +34,7 @@ Triple = tuple[float, float, float]
 ONE = 0  # f = 1, p not near 1: by the logarithm
 SMALL = 1  # f = 2, 3, 4, p not near 1: contiguity upwards from f = 2
 FORWARD_15 = 2  # integer f from 5 to 15, p small: the same
-LEVELS_32 = 3  # continued fraction, p not small or f >= 16
+LEVELS_31 = 3  # continued fraction, p not small or f >= 16
 LEVELS_15 = 4  # the same, p near 1 or f >= 32
 OTHER = (
     5  # other f below 2, or not integers with p small; p < 2^-960; not in the domain
@@ -52,11 +51,6 @@ P_SMALL = 0.5
 P_NEAR_ONE = 0.75
 # Below it products of p underflow, and p is nothing beside 1.
 RARE = 2.0**-960
-# Below these p the expansion in p/q, of at most 28 terms, takes over from the fraction:
-# for f < 1.25, for f < 1.5 and for larger f. Above them it loses digits, in T for f up
-# to 1.5 and then on the way up.
-P_EXPANSION = (0.2, 0.1, 0.03)
-_SCALE = 2.0**1000
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 _TWO_60 = 2.0**60
 
@@ -69,21 +63,12 @@ def region(f: float, p: float) -> int:
     integer = (f + _TWO_52) - _TWO_52 == f
     upwards = SMALL if f <= 4.0 else FORWARD_15
     upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
-    below = P_NEAR_ONE if one else (P_SMALL if f <= 4.0 else P_FORWARD)
-    levels = LEVELS_32 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
+    half = (f <= 4.0) | (not integer)
+    below = P_NEAR_ONE if one else (P_SMALL if half else P_FORWARD)
+    levels = LEVELS_31 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
     where = upwards if p < below else levels
-    where = LEVELS_32 + (f >= 32.0) if f >= 16.0 else where
+    where = LEVELS_31 + (f >= 32.0) if f >= 16.0 else where
     return where if (p >= RARE) & (p <= 1.0) else OTHER
-
-
-@kernel
-def scale(f: float, p: float) -> float:
-    """Return the factor by which the resolvent multiplies D: 1, or 2^1000.
-
-    For f < 1 and tiny p, D (about p f for small f) may be too small for a double
-    where p/D is not.
-    """
-    return _SCALE if (f < 1.0) & (p < 2.0**-40) else 1.0
 
 
 @kernel
@@ -247,65 +232,6 @@ def resolvent_forward_15(f: float, p: float) -> Triple:
 # --- the continued fraction --------------------------------------------------------
 
 
-def _climb(first: int, last: int) -> Callable[[float, float, float, float], Pair]:
-    """Make the kernel that takes X/Y from level 2*first + 1 down to 2*last - 1."""
-
-    @kernel
-    def climb(f: float, p: float, x: float, y: float) -> Pair:
-        for m in range(first, last - 1, -1):
-            k = m + 1.0
-            t = (f + m) * y
-            u = k * x
-            x, y = fma(p, t, u), t + u
-            t = (f + (m - 1.0)) * y
-            u = k * x
-            x, y = fma(p, t, u), t + u
-        return x, y
-
-    return climb
-
-
-def _levels(levels: int) -> Callable[[float, float], Pair]:
-    """Make the kernel (f, p) -> (X, Y) with X1 = X/Y, for f <= 2^60.
-
-    The number of levels is a constant and the loop comes in two halves, so that the
-    compiler unrolls them and vectorises the loop over cells. With the tail X = p, 32
-    levels leave an error below 2^-58 of D for p >= 0.3 or f >= 16, 64 for p >= 0.2 (0.1 from f = 2.25) and 112 for p >= 0.03
-    and f >= 1.5.
-    """
-    pairs = levels // 2
-    upper = _climb(pairs, pairs // 2 + 1)
-    lower = _climb(pairs // 2, 1)
-
-    @kernel
-    def first_level(f: float, p: float) -> Pair:
-        x, y = upper(f, p, p, 1.0)
-        return lower(f, p, x, y)
-
-    return first_level
-
-
-def _by_levels(levels: int) -> Callable[[float, float], Triple]:
-    """Make the kernel (f, p) -> (D, D_low, C) of the continued fraction, for f >= 1."""
-    first_level = _levels(levels)
-
-    @kernel
-    def resolvent_levels(f: float, p: float) -> Triple:
-        # Past 2^60 the term q E is far below an ulp of D; the bound keeps the
-        # denominators, which grow like f^levels, from overflowing.
-        g = min(f, _TWO_60)
-        x, y = first_level(g, p)
-        E = x / fma(g, y, x)
-        return _from_e(f, p, E)
-
-    return resolvent_levels
-
-
-resolvent_32 = _by_levels(32)
-_resolvent_112 = _by_levels(112)
-_levels_64 = _levels(64)
-
-
 def _downwards(first: int, last: int) -> Callable[..., Pair]:
     """Make the kernel that takes U(n+1), U(n+2) from n = 2*first + 2 to 2*last + 1."""
 
@@ -320,188 +246,57 @@ def _downwards(first: int, last: int) -> Callable[..., Pair]:
     return downwards
 
 
-_downwards_upper = _downwards(6, 4)
-_downwards_lower = _downwards(3, 1)
+def _levels(levels: int) -> Callable[[float, float], Triple]:
+    """Make the kernel (f, p) -> (U3, f q U4, U2), for an odd number of levels.
+
+    The fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with quotients
+    S(n) = U(n)/U(n+1) and the tail that X = p is for the other form. It subtracts,
+    but at most a third: the loop is as short as it can be and has no division. Levels
+    are a constant, and the loop comes in two halves, so that the compiler unrolls it
+    and vectorises the loop over cells. What 15 and 31 levels leave of D is below 2^-58
+    (bench/continued_fraction.py).
+    """
+    half = levels // 2
+    upper = _downwards(half - 1, half // 2 + 1)
+    lower = _downwards(half // 2, 1)
+
+    @kernel
+    def last_levels(f: float, p: float) -> Triple:
+        q = 1.0 - p
+        k = half + 1.0
+        y = fma(-k, q, f + levels)
+        x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
+        x, y = upper(f, q, x, y)
+        x, y = lower(f, q, x, y)
+        w = (f * q) * y
+        return x, w, fma(f + 1.0, x, -w)
+
+    return last_levels
+
+
+_levels_31 = _levels(31)
+_levels_15 = _levels(15)
+
+
+@kernel
+def resolvent_31(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for 16 <= f < 32, integer f < 16 and p not small, p >= 1/2.
+
+    E = (U3 - f q U4)/U2.
+    """
+    U_3, w, U_2 = _levels_31(f, p)
+    return _from_e(f, p, (U_3 - w) / U_2)
 
 
 @kernel
 def resolvent_15(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for f >= 32, or f = 1 or f >= 2 and p near 1.
 
-    The same fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with the quotients
-    S(n) = U(n)/U(n+1): half as long a chain of operations. It subtracts, which is
-    harmless here, where q C is small beside D = f - q C.
+    C = f U3/U2; q C is small beside D = f - q C.
     """
-    q = 1.0 - p
     # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
     g = min(f, _TWO_60)
-    y = fma(-8.0, q, g + 15.0)  # S(16) with the tail X = p
-    x = fma(g + 14.0, y, -((8.0 * q) * (g + 7.0)))
-    x, y = _downwards_upper(g, q, x, y)
-    x, y = _downwards_lower(g, q, x, y)
-    C = (g * x) / fma(g + 1.0, x, -((g * q) * y))
+    U_3, _, U_2 = _levels_15(g, p)
+    q, C = 1.0 - p, (g * U_3) / U_2
     D = fma(-q, C, f)
     return D, fma(-q, C, f - D), C
-
-
-# --- other f ------------------------------------------------------------------------
-
-
-@kernel
-def resolvent_other(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for f < 2, and for f below 16 where p is small."""
-    if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
-        return math.nan, math.nan, math.nan
-    near_one, below_three_halves, beyond = P_EXPANSION
-    if f < 1.5:
-        if p >= (near_one if f < 1.25 else below_three_halves):
-            return _resolvent_downward(f, p)
-        return _resolvent_expansion(f, p) if f <= 0.5 else _resolvent_forward_real(f, p)
-    return _resolvent_112(f, p) if p >= beyond else _resolvent_forward_real(f, p)
-
-
-@kernel
-def _resolvent_downward(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) from E(f+1) for f < 1.5, where D cancels or is mostly q E(f).
-
-    r(f) = 1/f - (q/p) r(f+1) becomes, with w = p + q E(f+1), all positive:
-    D = p f (f + w)/(p f + w), C = f w/(p f + w).
-    """
-    if p == 1.0:
-        return f, 0.0, f / (f + 1.0)
-    x, y = _levels_64(f + 1.0, p)
-    w = p + (1.0 - p) * (x / fma(f + 1.0, y, x))
-    below, rest = two_product(p, f)
-    below, below_low = two_sum(below, w)
-    below_low += rest
-    above, above_low = two_product(f, w)
-    C = quotient(above, above_low, below, below_low)
-    total, total_low = two_sum(f, w)
-    above, above_low = two_product(p * f, total)
-    above_low += fma(p, f, -(p * f)) * total + (p * f) * total_low
-    D, D_low = quotient_parts(above, above_low, below, below_low)
-    return D, D_low, C
-
-
-# zeta(2k)/k for k = 27, ..., 1: log(pi e/sin(pi e)) = sum zeta(2k)/k e^(2k).
-_REFLECTION = (
-    0.03703703703703704, 0.03846153846153847, 0.040000000000000036,
-    0.04166666666666682, 0.043478260869565834, 0.04545454545454804,
-    0.04761904761905845, 0.05000000000004547, 0.0526315789475599, 0.055555555556363996,
-    0.05882352941518869, 0.06250000001455194, 0.06666666672875517, 0.07142857169466671,
-    0.07692307806935036, 0.08333333830068242, 0.09090911258640934, 0.10000009539620339,
-    0.11111153525480723, 0.12500191028242608, 0.14286589259072266, 0.166707681092218,
-    0.2001989150255636, 0.2510193390494861, 0.3391143539948164, 0.5411616168555691,
-    1.6449340668482264,
-)  # fmt: skip
-
-
-@kernel
-def _reflection(e: float) -> float:
-    """Return g(e) = log(pi e/sin(pi e))/e for |e| <= 1/2."""
-    square = e * e
-    total = 0.0
-    for coefficient in _REFLECTION:
-        total = fma(total, square, coefficient)
-    return total * e
-
-
-@kernel
-def _odds_logarithm(p: float, shift: float) -> Pair:
-    """Return log(q/p) - shift in two parts, for p < 0.2."""
-    q = 1.0 - p
-    q_high, q_low = log_parts(q)
-    p_high, p_low = log_parts(p)
-    # 1 - p loses at most 2^-54 of q; its logarithm gets it back.
-    q_low += ((1.0 - q) - p) / q
-    high, low = two_sum(q_high, -p_high)
-    total, rest = two_sum(high, -shift)
-    return total, rest + (low + (q_low - p_low))
-
-
-@kernel
-def rare_limit(f: float, high: float, low: float) -> float:
-    """Return r(f, p) exp(L) for f > 1/2, or r f for f <= 1/2, as p falls to 0.
-
-    L = high + low is -log p. What is left out is of relative size sqrt(p) or less,
-    2^-480 for the p < 2^-960 that this is for. The numbers are those of
-    ``_resolvent_forward_real`` and ``_resolvent_expansion``.
-    """
-    if f > 1.5:
-        return 1.0 / (f - 1.0)
-    e = f - 1.0 if f > 0.5 else f
-    W, rest = two_sum(high, -_reflection(e))
-    rest += low
-    exponent = -e * W
-    exponent_low = fma(-e, W, -exponent) - e * rest
-    value, correction = exp_parts(exponent, exponent_low)
-    if f <= 0.5:
-        return value + correction
-    if abs(exponent) > 0.5:
-        return (1.0 - value - correction) / e
-    return W * exprel(-exponent)
-
-
-@kernel
-def _odds_series(v: float, e: float) -> float:
-    """Return sum_{k>=1} (-1)^(k+1) v^k/(k - e) for v <= 1/4, e <= 1/2."""
-    total = 0.0
-    for k in range(28, 0, -1):
-        total = v * (1.0 / (k - e) - total)
-    return total
-
-
-@kernel
-def _resolvent_expansion(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for f <= 1/2, p < 0.2.
-
-    r = p/D = exp(-f W)/f - v (1/(1-f) - v/(2-f) + ...), v = p/q, W = log(1/v) - g(f):
-    the connection formula 15.8.2 of DLMF with pi/sin(pi f) = exp(f g(f))/f.
-    """
-    q = 1.0 - p
-    v = p / q
-    high, low = _odds_logarithm(p, _reflection(f))
-    exponent = -f * high
-    lead, lead_low = exp_parts(exponent, fma(-f, high, -exponent) - f * low)
-    M, M_low = fast_two_sum(lead, lead_low - f * _odds_series(v, f))
-    s = scale(f, p)
-    above, above_low = two_product(p * s, f)
-    D, D_low = quotient_parts(above, above_low, M, M_low)
-    return D, D_low, (f - D / s) / q
-
-
-@kernel
-def _resolvent_forward_real(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for f > 1/2 and p below ``P_EXPANSION``, from f = 1 + e.
-
-    D(1+e) = q/T, T = (1 - exp(-e W))/e + S with W = log(q/p) - g(e) and
-    S = v/(1-e) - v^2/(2-e) + ...: again 15.8.2, with the poles at e = 0 joined.
-    """
-    q = 1.0 - p
-    v = p / q
-    steps = int(f + 0.5) - 1
-    e = f - steps - 1.0
-    high, low = _odds_logarithm(p, _reflection(e))
-    exponent = -e * high
-    decay, decay_low = exp_parts(exponent, fma(-e, high, -exponent) - e * low)
-    if abs(exponent) > 0.1:
-        part, part_low = two_sum(1.0, -decay)
-        t = part / e
-        t_low = (fma(-t, e, part) + (part_low - decay_low)) / e
-    else:
-        shrink = exprel(-exponent)
-        t, t_low = two_product(high, shrink)
-        t_low += low * shrink
-    S = _odds_series(v, e)
-    T, T_low = two_sum(t, S)
-    T_low += t_low
-    if steps == 0:
-        D, D_low = quotient_parts(q, (1.0 - q) - p, T, T_low)
-        s = scale(f, p)
-        return D * s, D_low * s, (f - D) / q
-    E = (decay - p - e * S - p * T) / (q * T)
-    g_less_one = q / T - p * (1.0 - E)  # = e + E, which would cancel for e < 0
-    for step in range(1, steps + 1):
-        E = v * (1.0 - (e + step + 1.0) * E) / g_less_one
-        g_less_one = e + step + E
-    return _from_e(f, p, E)
