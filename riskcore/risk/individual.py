@@ -248,11 +248,16 @@ _moved_value, _moved_block = _of_resolvent(
 
 
 @kernel
+def _rare_risk(f: float, F: float) -> float:
+    (r, _, _), n = rare_risk(f, F)
+    return scaled(r, -n)
+
+
+@kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
     p, excess = _fraction(f, F)
     if _inside(f, F) and p < RARE:
-        (r, _, _), n = rare_risk(f, F)
-        return scaled(r, -n)
+        return _rare_risk(f, F)
     return _moved_value(f, p, excess)
 
 
@@ -270,8 +275,8 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         _moved_block(f, p, excess, out, n)
         if rare > 0:
             for i in range(n):
-                if p[i] < RARE:
-                    out[i] = _from_frequencies_scalar(f[i], F[i])
+                if p[i] < RARE and _inside(f[i], F[i]):
+                    out[i] = _rare_risk(f[i], F[i])
         _store(out, args[2], first, steps[2] >> 3, n)
         first += n
     clear_flags()

@@ -215,9 +215,6 @@ def by_region(
 
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        if n == 1:
-            out[0] = scalar(f[0], p[0], excess[0])
-            return
         codes, picked = code_stack(), integer_stack()
         f_picked, p_picked = stack(), stack()
         excess_picked, out_picked = stack(), stack()

@@ -173,12 +173,14 @@ def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, 
 @kernel
 def resolvent_one(p: float, high: float, low: float) -> Triple:
     """Return (D, D_low, C) for f = 1: D = q/L, C = (L - q)/(q L), L = -high - low."""
-    q, q_low, _, _ = _times_log(p, high, low)
-    D, D_low = quotient_parts(q, q_low, -high, -low)
-    above = -high - q
-    above_low = (-high - above) - q - (low + q_low)
-    below = -q * high
-    below_low = -fma(q, high, below) - fma(q, low, q_low * high)
+    q = 1.0 - p
+    q_low = (1.0 - q) - p
+    L, L_low = fast_two_sum(-high, -low)
+    D, D_low = quotient_parts(q, q_low, L, L_low)
+    above = L - q
+    above_low = (L - above) - q + (L_low - q_low)
+    below = q * L
+    below_low = fma(q, L, -below) + fma(q, L_low, q_low * L)
     return D, D_low, quotient(above, above_low, below, below_low)
 
 
