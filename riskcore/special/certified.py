@@ -8,7 +8,7 @@ by three methods, each with a bound of what it leaves out (notes/enclosures.md):
   the error of its tail by a factor known beforehand, so the deep levels run in doubles,
   the others in two words, and the radius follows from their number.
 - integer f and small p: from -log p by contiguity upwards.
-- real f and small p: the reflection r(f, p) + r(1-f, q) = v^f pi/sin(pi f), v = p/q,
+- real f and small p: the reflection r(f, p) + v r(1-f, q) = v^f pi/sin(pi f), v = p/q,
   whose second term is again the fraction, near p = 1 and short.
 """
 
