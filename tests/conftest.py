@@ -44,40 +44,55 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of hyp2f1.py, the one of real f by its ladder of methods.
+# The regions of hyp2f1.py; its OTHER by the methods of certified.py.
 METHODS = {
-    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -1070, 0.75, n)),
-    "forward_4": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -1050, 0.3, n)),
-    "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -1050, 0.3, n)),
-    "levels_32, p": lambda rng, n: (
-        half_integers(rng, 1, 16, n),
-        rng.uniform(0.3, 1, n),
-    ),
-    "levels_32, f": lambda rng, n: (
-        half_integers(rng, 16, 32, n),
-        mixed_p(rng, -1050, 1, n),
-    ),
-    "levels_14": lambda rng, n: (
-        half_integers(rng, 32, 1000, n),
-        mixed_p(rng, -1000, 1, n),
-    ),
-    "levels_4": lambda rng, n: (
-        10.0 ** rng.uniform(3, 15, n),
-        mixed_p(rng, -60, 1, n),
-    ),
-    "levels_64": lambda rng, n: (
+    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
+    "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
+    "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -950, 0.3, n)),
+    "levels_31, p": lambda rng, n: (
         np.where(
-            rng.random(n) < 0.5, rng.uniform(1, 16, n), 1 + 2.0 ** -rng.uniform(0, 50)
+            rng.random(n) < 0.5, rng.uniform(2, 16, n), rng.integers(2, 16, n) + 0.0
         ),
-        rng.uniform(0.1, 0.3, n),
+        rng.uniform(0.5, 0.75, n),
     ),
-    "below one": lambda rng, n: (below(rng, 1.0, n), rng.uniform(0.1, 1, n)),
-    "expansion": lambda rng, n: (below(rng, 0.5, n), mixed_p(rng, -1060, 0.1, n)),
-    "forward, real": lambda rng, n: (
+    "levels_31, integer": lambda rng, n: (
+        rng.integers(5, 16, n),
+        rng.uniform(0.3, 0.5, n),
+    ),
+    "levels_31, f": lambda rng, n: (
+        half_integers(rng, 16, 32, n),
+        mixed_p(rng, -950, 1, n),
+    ),
+    "levels_15, f": lambda rng, n: (
+        np.where(
+            rng.random(n) < 0.5,
+            half_integers(rng, 32, 1000, n),
+            10.0 ** rng.uniform(3, 15, n),
+        ),
+        mixed_p(rng, -950, 1, n),
+    ),
+    "levels_15, p": lambda rng, n: (
+        np.where(rng.random(n) < 0.3, 1.0, half_integers(rng, 2, 16, n)),
+        1 - 2.0 ** -rng.uniform(2, 53, n),
+    ),
+    "other, p not small": lambda rng, n: (
+        np.where(rng.random(n) < 0.5, rng.uniform(0, 2, n), rng.uniform(2, 16, n)),
+        rng.uniform(0.3, 0.5, n),
+    ),
+    "other, p near one": lambda rng, n: (
+        rng.uniform(0, 2, n),
+        1 - 2.0 ** -rng.uniform(1, 53, n),
+    ),
+    "other, tiny f": lambda rng, n: (below(rng, 0.5, n), mixed_p(rng, -1060, 0.3, n)),
+    "other, p small": lambda rng, n: (
         np.where(
             rng.random(n) < 0.5, rng.uniform(0.5, 16, n), next_to_integers(rng, n)
         ),
-        mixed_p(rng, -1060, 0.1, n),
+        mixed_p(rng, -1060, 0.3, n),
+    ),
+    "other, rare": lambda rng, n: (
+        half_integers(rng, 0, 100, n) + 0.5,
+        2.0 ** -rng.uniform(960, 1070, n),
     ),
 }
 

@@ -58,18 +58,20 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
 @kernel
 def _towards_zero(x: float, n: int) -> float:
     """Return the largest double not above x 2^(-600 n)."""
+    step = 1 if n > 0 else -1
     for _ in range(abs(n)):
-        y = scaled(x, -n)
-        x = _previous(y) if scaled(y, n) > x else y
+        y = scaled(x, -step)
+        x = _previous(y) if scaled(y, step) > x else y
     return x
 
 
 @kernel
 def _from_zero(x: float, n: int) -> float:
     """Return the smallest double not below x 2^(-600 n)."""
+    step = 1 if n > 0 else -1
     for _ in range(abs(n)):
-        y = scaled(x, -n)
-        x = _next(y) if scaled(y, n) < x else y
+        y = scaled(x, -step)
+        x = _next(y) if scaled(y, step) < x else y
     return x
 
 

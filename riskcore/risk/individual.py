@@ -32,6 +32,7 @@ from riskcore.special.floats import (
     two_sum,
 )
 from riskcore.special.hyp2f1 import (
+    P_NEAR_ONE,
     RARE,
     fraction_one,
     fraction_small,
@@ -339,7 +340,7 @@ def _log_risk_of_one(p: float) -> float:
 def _log_risk_15(f: float, p: float, excess: float) -> float:
     D, D_low, C = resolvent_15(f, p)
     # Only for f = 1 does p near 1 bring r near 1.
-    near = _log_risk_of_one(p)
+    near = _log_risk_of_one(max(p, P_NEAR_ONE))
     return near if f == 1.0 else _log_risk(p, excess, D, D_low, C)
 
 

@@ -246,8 +246,9 @@ def scaling(f: float) -> int:
 
 @kernel
 def scaled(x: float, k: int) -> float:
-    """Return x 2^(600 k) for k = -1, 0, 1."""
-    return x * (_UP if k > 0 else _DOWN if k < 0 else 1.0)
+    """Return x 2^(600 k) for k = -2, ..., 2."""
+    factor = _UP if k > 0 else _DOWN if k < 0 else 1.0
+    return x * factor * (factor if abs(k) > 1 else 1.0)
 
 
 @kernel

@@ -143,7 +143,8 @@ def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
     p/D = p L/q, C = 1 - (q - p L)/(q L), L = -log p = -high - low (DLMF 15.4.1).
     """
     q, q_low, n, n_low = _times_log(p, high, low)
-    return -n, -n_low, q, q_low, 1.0 + (q + n) / (q * high)
+    C = 1.0 + (q + (n + n_low)) / (q * (high + low))
+    return -n, -n_low, q, q_low, C
 
 
 @kernel

@@ -69,13 +69,13 @@ def rare_risk(f: float, F: float) -> tuple[Ball, int]:
 
     It is for p < 2^-960, where p itself may be too small for a double.
     """
-    size = (scaled(F, -1), 0.0, 0.0)
+    size = (scaled(F, -1), 0.0, 0.0)  # F may be too large for the logarithm
     if f > 1.5:  # r = p/(f-1)
         base, base_low = two_sum(f, -1.0)
         return divide(divide((f, 0.0, 0.0), (base, base_low, 0.0)), size), 1
     k = scaling(f)
     x = scaled(f, k)
-    log_p = subtract(log((x, 0.0, 0.0), -600.0 * k), log((F, 0.0, 0.0), 0.0))
+    log_p = subtract(log((x, 0.0, 0.0), -600.0 * k), log(size, 600.0))
     if f <= 0.5:  # r = p^f pi/sin(pi f)
         power, m = exp_parts(multiply_double(log_p, f))
         limit = multiply(exp(power, m), add_double(sine_excess(f), 1.0))

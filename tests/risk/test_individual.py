@@ -19,8 +19,12 @@ NAMES = [
     "log_individual_risk",
     "individual_risk_gradient",
 ]
-CONTRACT = 4  # ulp
-LOG_NEAR_ZERO = 2.0**-51  # absolute, for f < 1
+CONTRACT = {
+    "individual_risk": 1,
+    "individual_risk_from_frequencies": 1,
+    "log_individual_risk": 2,
+    "individual_risk_gradient": 2,
+}  # ulp
 
 named = pytest.mark.parametrize("name", NAMES)
 
@@ -44,25 +48,20 @@ def second_argument(name, f, p):
 
 @pytest.fixture
 def errors(name, function, exact, ulps):
-    """Return the errors of a function in ulp; of log for f < 1 the kinder measure."""
+    """Return the errors of a function in ulp."""
 
     def measure(f, p):
         seconds = second_argument(name, f, p)
         result = []
         for x, y, got in zip(f, seconds, function(f, seconds), strict=True):
-            value = exact(name, x, y)
-            error = ulps(got, value)
-            if name.startswith("log") and x < 1:
-                units = float(abs(mpmath.mpf(float(got)) - value) / LOG_NEAR_ZERO)
-                error = min(error, units * CONTRACT)
-            result.append(error)
+            result.append(ulps(got, exact(name, x, y)))
         return np.array(result)
 
     return measure
 
 
-def assert_within_contract(errors, f, p):
-    bad = ~(errors <= CONTRACT)
+def assert_within_contract(name, errors, f, p):
+    bad = ~(errors < CONTRACT[name])
     points = [(x.hex(), y.hex()) for x, y in zip(f[bad], p[bad], strict=True)]
     assert not points, (points, errors[bad])
 
@@ -71,7 +70,7 @@ def assert_within_contract(errors, f, p):
 def test_error_in_every_region(name, method, cells, errors):
     f, p = cells(40, method)
     found = errors(f, p)
-    assert_within_contract(found, f, p)
+    assert_within_contract(name, found, f, p)
     # Half an ulp of rounding must show, or the measure sees nothing.
     assert found.max() > 0.4
 
@@ -80,7 +79,7 @@ def test_error_in_every_region(name, method, cells, errors):
 def test_error_on_both_sides_of_every_border(name, borders, errors):
     f, p = borders
     found = errors(f, p)
-    assert_within_contract(found, f, p)
+    assert_within_contract(name, found, f, p)
     assert found.max() > 0.4
 
 
@@ -91,14 +90,14 @@ EXTREME_P = [5e-324, 1.5e-322, 2.0**-1030, 2.0**-1022, 1 - 2.0**-53, 1.0]
 @named
 def test_error_at_the_extremes(name, errors):
     f, p = (grid.ravel() for grid in np.meshgrid(EXTREME_F, EXTREME_P))
-    assert_within_contract(errors(f, p), f, p)
+    assert_within_contract(name, errors(f, p), f, p)
 
 
 @named
 @pytest.mark.parametrize("f", [1e15, 2.0**60, 1e18, 1e300])
 def test_error_for_huge_frequencies(name, f, errors):
     p = np.array([2.0**-40, 1e-3, 0.3, 0.77, 1 - 2.0**-53, 1.0])
-    assert_within_contract(errors(np.full(6, f), p), np.full(6, f), p)
+    assert_within_contract(name, errors(np.full(6, f), p), np.full(6, f), p)
 
 
 def test_error_of_subnormal_risks(ulps):
@@ -113,7 +112,7 @@ def test_error_of_subnormal_risks(ulps):
     for x, y, got in zip(f, p, r, strict=True):
         with mpmath.workprec(200):
             # At this p the risk is p/(f-1) up to a factor 1 + O(p log p).
-            assert ulps(got, mpmath.mpf(y) / (mpmath.mpf(x) - 1)) <= CONTRACT
+            assert ulps(got, mpmath.mpf(y) / (mpmath.mpf(x) - 1)) < 1
 
 
 def test_log_error_near_one(ulps):
@@ -121,7 +120,7 @@ def test_log_error_near_one(ulps):
         p = 1 - 2.0**-k
         got = riskcore.log_individual_risk(1.0, p)
         assert -(2.0 ** -(k - 1)) < got < 0
-        assert ulps(got, reference.log_individual_risk(1.0, p)) <= CONTRACT
+        assert ulps(got, reference.log_individual_risk(1.0, p)) < 1
 
 
 def test_log_error_where_it_crosses_zero():
@@ -135,7 +134,7 @@ def test_log_error_where_it_crosses_zero():
             )  # fmt: skip
         got = riskcore.log_individual_risk(f, p)
         assert abs(reference.log_individual_risk(f, p)) < 2.0**-50
-        assert abs(got - reference.log_individual_risk(f, p)) < LOG_NEAR_ZERO
+        assert abs(got - reference.log_individual_risk(f, p)) < 2.0**-104
 
 
 RARE = [
@@ -152,7 +151,7 @@ RARE = [
 @pytest.mark.parametrize(("f", "F"), RARE)
 def test_quotient_below_the_normal_numbers(f, F, exact, ulps):
     value = exact("individual_risk_from_frequencies", f, F)
-    assert ulps(riskcore.individual_risk_from_frequencies(f, F), value) <= CONTRACT
+    assert ulps(riskcore.individual_risk_from_frequencies(f, F), value) < 1
 
 
 def test_quotient_is_not_rounded_first(exact):
@@ -179,7 +178,7 @@ def test_quotient_is_not_rounded_first(exact):
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_error_in_every_region_at_length(name, method, cells, errors, seed):
     f, p = cells(1000, method, seed)
-    assert_within_contract(errors(f, p), f, p)
+    assert_within_contract(name, errors(f, p), f, p)
 
 
 # --- facts -----------------------------------------------------------------------
@@ -227,17 +226,17 @@ def test_whole_population_in_the_sample(f):
 
 def test_whole_population_log_and_gradient(ulps):
     for f in [0.01, 0.5, 1.5, 3.0, 1e6]:
-        assert ulps(riskcore.log_individual_risk(f, 1.0), -mpmath.log(f)) <= CONTRACT
+        assert ulps(riskcore.log_individual_risk(f, 1.0), -mpmath.log(f)) < 1
         assert ulps(
             riskcore.individual_risk_gradient(f, 1.0), 1 / (1 + mpmath.mpf(f))
-        ) <= CONTRACT  # fmt: skip
+        ) < 2  # fmt: skip
     assert riskcore.log_individual_risk(1.0, 1.0) == 0
 
 
 # --- properties ------------------------------------------------------------------
 
 # Relative error that the contract allows in one risk, and in a comparison of two.
-ONE, TWO = CONTRACT * 2.0**-52, 2 * CONTRACT * 2.0**-52
+ONE, TWO = 2.0**-52, 2.0**-51
 
 frequencies = st.one_of(st.integers(1, 100).map(float), st.floats(0.01, 1e9))
 fractions = st.one_of(
@@ -302,7 +301,7 @@ def test_logarithm_and_gradient_belong_to_the_risk(f, p):
     log_r = riskcore.log_individual_risk(f, p)
     assert math.exp(log_r) == pytest.approx(r, rel=2e-13)
     # p dr/dp = C r, and C = 1 - E lies between 0 and 1.
-    assert 0 < p * riskcore.individual_risk_gradient(f, p) <= r * (1 + TWO)
+    assert 0 < p * riskcore.individual_risk_gradient(f, p) <= r * (1 + 2 * TWO)
 
 
 @given(st.integers(1, 60), st.floats(1e-3, 1, exclude_max=True))
@@ -372,12 +371,13 @@ def test_interpreted_kernel(name, function, mixed):
 
 
 @named
-def test_interpreted_loop(name, function, mixed):
-    f, second = plain(mixed, 200)
-    out = [0.0] * 200
-    individual._SOURCES[name].loop(
-        [f.tolist(), second.tolist(), out], [200], [8, 8, 8], None
-    )
+def test_interpreted_loop(name, function, method, cells):
+    # One region at a time: another's method may divide by zero, and Python raises.
+    f, p = plain(cells(60, method), 20)
+    second = second_argument(name, f, p)
+    out = np.zeros(len(f))
+    columns = [f.tolist(), second.tolist(), out]
+    individual._SOURCES[name].loop(columns, [len(f)], [8, 8, 8], None)
     assert same_bits(out, function(f, second))
 
 
