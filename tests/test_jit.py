@@ -118,7 +118,7 @@ def truncations(f, p, order):
     return out
 
 
-@pytest.mark.parametrize("kind", ["f4", "i1", "u2", "i4", "i8", "u8", "?"])
+@pytest.mark.parametrize("kind", ["f4", "i4", "u8", "?"])
 def test_every_number_becomes_a_double(kind):
     # In single precision f/F, and so the risk, would be wrong from the eighth digit on.
     f = np.tile(np.arange(1, 51), 4).astype(kind)
