@@ -2,10 +2,10 @@
 
     python -m bench.continued_fraction
 
-riskcore/special/hyp2f1.py cuts the fraction of E after a fixed number of levels, with
-the tail X = p. The table gives the largest relative error of D = (f - 1 + p) + q E that
-this cut leaves, in exact arithmetic (mpmath, 200 bits; D = f/2F1 by mpmath's own 2F1),
-over a grid that starts at the corner of the region.
+riskcore/special/hyp2f1.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1) of
+D = S(1) after a fixed number of levels, with the tail f + n - 1 - k q. The table gives
+the largest relative error of D that this cut leaves, in exact arithmetic (mpmath, 200
+bits; D = f/2F1 by mpmath's own 2F1), over a grid that starts at the corner of the region.
 """
 
 from itertools import product
@@ -27,25 +27,22 @@ class Region(NamedTuple):
 
 
 REGIONS = [
-    Region("f >= 1.5, p >= 0.03 (real f)", 112, 1.5, 0.03),
-    Region("f >= 1, p >= 0.2 (f + 1 for f < 1.25)", 64, 1, 0.2),
-    Region("f >= 2.25, p >= 0.1 (f + 1 for f < 1.5)", 64, 2.25, 0.1),
-    Region("f >= 1, p >= 0.3", 32, 1, 0.3),
-    Region("f >= 16, any p", 32, 16, 0),
-    Region("f >= 1, p >= 0.75", 14, 1, 0.75),
-    Region("f >= 32, any p", 14, 32, 0),
-    Region("f >= 1000, any p", 4, 1000, 0),
+    Region("f >= 16, any p", 29, 16, 0),
+    Region("f >= 2, p >= 0.5", 29, 2, 0.5),
+    Region("f >= 5, p >= 0.3", 29, 5, 0.3),
+    Region("f >= 32, any p", 15, 32, 0),
+    Region("f >= 1, p >= 0.75", 15, 1, 0.75),
 ]
 
 
 def resolvent(f, p, levels):
-    """Return D from the fraction, level by level: X_levels+1 = p down to X_1."""
-    x = p
+    """Return D from the fraction, level by level: S(levels + 1) down to S(1)."""
+    q = 1 - p
+    level = f + levels - (1 + levels // 2) * q
     for n in range(levels, 0, -1):
-        k = 1 + (n + 1) // 2
-        b = f + n // 2
-        x = (p * b + k * x) / (b + k * x)
-    return f - 1 + p + (1 - p) * x / (f + x)
+        k = 1 + (n - 1) // 2
+        level = f + n - 1 - k * (f + k - 1) * q / level
+    return level
 
 
 def truncation_error(f, p, levels):

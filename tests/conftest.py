@@ -49,17 +49,17 @@ METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
     "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -950, 0.3, n)),
-    "levels_31, p": lambda rng, n: (
+    "levels_29, p": lambda rng, n: (
         np.where(
             rng.random(n) < 0.5, rng.uniform(2, 16, n), rng.integers(2, 16, n) + 0.0
         ),
         rng.uniform(0.5, 0.75, n),
     ),
-    "levels_31, integer": lambda rng, n: (
+    "levels_29, integer": lambda rng, n: (
         rng.integers(5, 16, n),
         rng.uniform(0.3, 0.5, n),
     ),
-    "levels_31, f": lambda rng, n: (
+    "levels_29, f": lambda rng, n: (
         half_integers(rng, 16, 32, n),
         mixed_p(rng, -950, 1, n),
     ),

@@ -39,7 +39,7 @@ from riskcore.special.hyp2f1 import (
     quotient,
     quotient_parts,
     resolvent_15,
-    resolvent_31,
+    resolvent_29,
     resolvent_forward_15,
     resolvent_one,
     resolvent_small,
@@ -146,7 +146,7 @@ def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, 
         "one": one,
         "small": small,
         "forward_15": of(resolvent_forward_15),
-        "levels_31": of(resolvent_31),
+        "levels_29": of(resolvent_29),
         "levels_15": of(resolvent_15),
     }
     return by_region(**{**general, **methods}, other=other)

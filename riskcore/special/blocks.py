@@ -16,7 +16,7 @@ from riskcore.special.floats import BLOCK, integer_stack, stack
 from riskcore.special.hyp2f1 import (
     FORWARD_15,
     LEVELS_15,
-    LEVELS_31,
+    LEVELS_29,
     ONE,
     OTHER,
     REGIONS,
@@ -148,7 +148,7 @@ def by_region(
     one: ValueByLogarithm,
     small: ValueByLogarithm,
     forward_15: Value,
-    levels_31: Value,
+    levels_29: Value,
     levels_15: Value,
     other: Value,
 ) -> tuple[Value, Block]:
@@ -156,7 +156,7 @@ def by_region(
 
     Parameters
     ----------
-    one, small, forward_15, levels_31, levels_15, other : kernel
+    one, small, forward_15, levels_29, levels_15, other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
         for cells of the region; ``one`` and ``small`` take two more arguments, log p
         in two words. ``small`` gives the same as ``one`` where f = 1; ``other`` gives
@@ -181,8 +181,8 @@ def by_region(
             return small(f, p, excess, high, low)
         if where == FORWARD_15:
             return forward_15(f, p, excess)
-        if where == LEVELS_31:
-            return levels_31(f, p, excess)
+        if where == LEVELS_29:
+            return levels_29(f, p, excess)
         if where == LEVELS_15:
             return levels_15(f, p, excess)
         return other(f, p, excess)
@@ -203,9 +203,9 @@ def by_region(
         elif w == FORWARD_15:
             for i in range(n):
                 out[i] = forward_15(f[i], p[i], excess[i])
-        elif w == LEVELS_31:
+        elif w == LEVELS_29:
             for i in range(n):
-                out[i] = levels_31(f[i], p[i], excess[i])
+                out[i] = levels_29(f[i], p[i], excess[i])
         elif w == LEVELS_15:
             for i in range(n):
                 out[i] = levels_15(f[i], p[i], excess[i])

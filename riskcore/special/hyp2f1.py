@@ -7,11 +7,11 @@ Everything the package needs of it comes from one pair of numbers, its *resolven
 
 because G = f/D and (G - 1)/q = C/D, both without cancellation. D itself is formed as
 (f - 1 + p) + q E with E = 1 - C, which satisfies a contiguity relation in f and an
-all-positive continued fraction in p (notes/individual_risk.md, sections 3 and 4):
+continued fraction (notes/individual_risk.md, sections 3 and 4):
 
     E(f+1) = (p/q) (1 - (f+1) E(f)) / (f - 1 + E(f))
-    E(f) = X1/(f + X1),   Xn = (p b Y + k X)/(b Y + k X) with X/Y = Xn+1,
-    k = 1 + ceil(n/2),  b = f + floor(n/2).
+    D = S(1),   S(n) = f + n - 1 - k b q/S(n+1),
+    k = 1 + floor((n-1)/2),  b = f + k - 1.
 
 For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts. D has two
 words, D + D_low, so that a quotient by it is rounded little more than once.
@@ -34,7 +34,7 @@ Triple = tuple[float, float, float]
 ONE = 0  # f = 1, p not near 1: by the logarithm
 SMALL = 1  # f = 2, 3, 4, p not near 1: contiguity upwards from f = 2
 FORWARD_15 = 2  # integer f from 5 to 15, p small: the same
-LEVELS_31 = 3  # continued fraction, p not small or f >= 16
+LEVELS_29 = 3  # continued fraction, p not small or f >= 16
 LEVELS_15 = 4  # the same, p near 1 or f >= 32
 OTHER = (
     5  # other f below 2, or not integers with p small; p < 2^-960; not in the domain
@@ -65,9 +65,9 @@ def region(f: float, p: float) -> int:
     upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
     half = (f <= 4.0) | (not integer)
     below = P_NEAR_ONE if one else (P_SMALL if half else P_FORWARD)
-    levels = LEVELS_31 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
+    levels = LEVELS_29 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
     where = upwards if p < below else levels
-    where = LEVELS_31 + (f >= 32.0) if f >= 16.0 else where
+    where = LEVELS_29 + (f >= 32.0) if f >= 16.0 else where
     return where if (p >= RARE) & (p <= 1.0) else OTHER
 
 
@@ -253,10 +253,10 @@ def _levels(levels: int) -> Callable[[float, float], Triple]:
     """Make the kernel (f, p) -> (U3, f q U4, U2), for an odd number of levels.
 
     The fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with quotients
-    S(n) = U(n)/U(n+1) and the tail that X = p is for the other form. It subtracts,
-    but at most a third: the loop is as short as it can be and has no division. Levels
-    are a constant, and the loop comes in two halves, so that the compiler unrolls it
-    and vectorises the loop over cells. What 15 and 31 levels leave of D is below 2^-58
+    S(n) = U(n)/U(n+1) and the tail f + n - 1 - k q, that is X = p. It subtracts, always
+    less than half, but is half as long a chain of operations as X. Levels are a
+    constant, and the loop comes in two halves, so that the compiler unrolls it and
+    vectorises the loop over cells. What 15 and 29 levels leave of D is below 2^-58
     (bench/continued_fraction.py).
     """
     half = levels // 2
@@ -277,17 +277,17 @@ def _levels(levels: int) -> Callable[[float, float], Triple]:
     return last_levels
 
 
-_levels_31 = _levels(31)
+_levels_29 = _levels(29)
 _levels_15 = _levels(15)
 
 
 @kernel
-def resolvent_31(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for 16 <= f < 32, integer f < 16 and p not small, p >= 1/2.
+def resolvent_29(f: float, p: float) -> Triple:
+    """Return (D, D_low, C) for 16 <= f < 32, and for f >= 2 where p is not small.
 
     E = (U3 - f q U4)/U2.
     """
-    U_3, w, U_2 = _levels_31(f, p)
+    U_3, w, U_2 = _levels_29(f, p)
     return _from_e(f, p, (U_3 - w) / U_2)
 
 

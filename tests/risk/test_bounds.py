@@ -278,7 +278,6 @@ def test_monotone(cells):
 
 def test_the_risk_is_one_of_its_bounds(cells):
     f, p = cells(20_000, seed=18)
-    f = np.ceil(f)
     lower, upper = riskcore.individual_risk_bounds(f, p)
     r = riskcore.individual_risk(f, p)
     inside = (lower <= r) & (r <= upper)

@@ -10,7 +10,7 @@ from riskcore.special.elementary import log_words
 from riskcore.special.hyp2f1 import (
     FORWARD_15,
     LEVELS_15,
-    LEVELS_31,
+    LEVELS_29,
     ONE,
     OTHER,
     SMALL,
@@ -41,7 +41,7 @@ RESOLVENTS = {
     ONE: by_logarithm(lambda f, p, high, low: hyp2f1.resolvent_one(p, high, low)),
     SMALL: by_logarithm(hyp2f1.resolvent_small),
     FORWARD_15: hyp2f1.resolvent_forward_15,
-    LEVELS_31: hyp2f1.resolvent_31,
+    LEVELS_29: hyp2f1.resolvent_29,
     LEVELS_15: hyp2f1.resolvent_15,
 }
 FRACTIONS = {
@@ -52,7 +52,7 @@ FRACTIONS = {
 
 @pytest.mark.parametrize("p", [0.02, 0.4, 0.6, 0.9])
 def test_a_region_for_every_frequency(p):
-    downwards = LEVELS_15 if p >= hyp2f1.P_NEAR_ONE else LEVELS_31
+    downwards = LEVELS_15 if p >= hyp2f1.P_NEAR_ONE else LEVELS_29
     expected = [
         (1.0, ONE if p < hyp2f1.P_NEAR_ONE else LEVELS_15),
         (2.0, SMALL if p < hyp2f1.P_SMALL else downwards),
@@ -61,8 +61,8 @@ def test_a_region_for_every_frequency(p):
         (15.0, FORWARD_15 if p < hyp2f1.P_FORWARD else downwards),
         (2.5, OTHER if p < hyp2f1.P_SMALL else downwards),
         (down(16.0), OTHER if p < hyp2f1.P_SMALL else downwards),
-        (16.0, LEVELS_31),
-        (down(32.0), LEVELS_31),
+        (16.0, LEVELS_29),
+        (down(32.0), LEVELS_29),
         (32.0, LEVELS_15),
         (1.7e308, LEVELS_15),
         (down(2.0), OTHER),
@@ -77,11 +77,11 @@ def test_regions_meet_at_their_borders():
     assert region(1.0, down(hyp2f1.P_NEAR_ONE)) == ONE
     assert region(1.0, hyp2f1.P_NEAR_ONE) == LEVELS_15
     assert region(2.0, down(hyp2f1.P_SMALL)) == SMALL
-    assert region(2.0, hyp2f1.P_SMALL) == LEVELS_31
+    assert region(2.0, hyp2f1.P_SMALL) == LEVELS_29
     assert region(9.0, down(hyp2f1.P_FORWARD)) == FORWARD_15
-    assert region(9.0, hyp2f1.P_FORWARD) == LEVELS_31
+    assert region(9.0, hyp2f1.P_FORWARD) == LEVELS_29
     assert region(9.5, down(hyp2f1.P_SMALL)) == OTHER
-    assert region(9.5, hyp2f1.P_SMALL) == LEVELS_31
+    assert region(9.5, hyp2f1.P_SMALL) == LEVELS_29
     assert region(1.0, hyp2f1.RARE) == ONE
     assert region(1.0, down(hyp2f1.RARE)) == OTHER
 
