@@ -22,6 +22,16 @@ if TYPE_CHECKING:
         individual_risk_gradient as individual_risk_gradient,
         log_individual_risk as log_individual_risk,
     )
+    from riskcore.risk.posterior import (  # isort: skip
+        individual_risk_deviation as individual_risk_deviation,
+        individual_risk_quantile as individual_risk_quantile,
+        individual_risk_second_moment as individual_risk_second_moment,
+        log_population_frequency_probability as log_population_frequency_probability,
+        population_frequency_distribution as population_frequency_distribution,
+        population_frequency_probability as population_frequency_probability,
+        population_frequency_quantile as population_frequency_quantile,
+        population_frequency_survival as population_frequency_survival,
+    )
 
 __version__ = "0.1.0"
 
@@ -36,6 +46,14 @@ _HOMES = {
     "individual_risk_from_frequencies": "riskcore.risk.individual",
     "individual_risk_gradient": "riskcore.risk.individual",
     "log_individual_risk": "riskcore.risk.individual",
+    "individual_risk_deviation": "riskcore.risk.posterior",
+    "individual_risk_quantile": "riskcore.risk.posterior",
+    "individual_risk_second_moment": "riskcore.risk.posterior",
+    "log_population_frequency_probability": "riskcore.risk.posterior",
+    "population_frequency_distribution": "riskcore.risk.posterior",
+    "population_frequency_probability": "riskcore.risk.posterior",
+    "population_frequency_quantile": "riskcore.risk.posterior",
+    "population_frequency_survival": "riskcore.risk.posterior",
 }
 _MODULES = {"accuracy", "embed", "forms", "simulate"}
 

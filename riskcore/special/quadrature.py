@@ -1,0 +1,79 @@
+"""Nodes and weights of two double-exponential rules of integration.
+
+The trapezoidal rule after a change of variable that makes the integrand fall doubly
+exponentially at both ends (Takahasi and Mori 1974); constants, correctly rounded, from
+decimal arithmetic, so that they are the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+from riskcore._jit import primitive
+
+Rule = tuple[tuple[float, float], ...]
+
+_DIGITS = 60
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+
+
+def _half_line(points_per_unit: int, first: int, last: int) -> Rule:
+    """Return x = exp(t - exp(-t)) and dx/dt h, for t = i h, h = 1/points_per_unit."""
+    rule = []
+    with localcontext(prec=_DIGITS):
+        for i in range(first, last + 1):
+            t = Decimal(i) / points_per_unit
+            x = (t - (-t).exp()).exp()
+            rule.append((float(x), float(x * (1 + (-t).exp()) / points_per_unit)))
+    return tuple(rule)
+
+
+def _interval(points_per_unit: int, last: int) -> Rule:
+    """Return x = 1/(1 + exp(pi sinh t)) and |dx/dt| h, for t = i h, 0 <= i <= last."""
+    rule = []
+    with localcontext(prec=_DIGITS):
+        for i in range(last + 1):
+            rising = (Decimal(i) / points_per_unit).exp()
+            odds = (_PI * (rising - 1 / rising) / 2).exp()
+            slope = _PI * (rising + 1 / rising) / 2 * odds / (1 + odds) ** 2
+            rule.append((float(1 / (1 + odds)), float(slope / points_per_unit)))
+    return tuple(rule)
+
+
+def _look_up(name: str, values: tuple[float, ...]) -> Callable[[int], float]:
+    """Make the function i -> values[i], for compiled code a table of constants."""
+
+    def emit_look_up(builder: Any, index: Any) -> Any:
+        from llvmlite import ir
+
+        module = builder.module
+        if name not in module.globals:
+            kind = ir.ArrayType(ir.DoubleType(), len(values))
+            table = ir.GlobalVariable(module, kind, name)
+            table.linkage = "internal"
+            table.global_constant = True
+            table.initializer = ir.Constant(kind, values)
+        first = ir.Constant(ir.IntType(64), 0)
+        return builder.load(builder.gep(module.globals[name], [first, index]))
+
+    def look_up(index: int) -> float:
+        return values[index]
+
+    look_up.__name__ = name
+    return primitive("float64(int64)", emit_look_up)(look_up)
+
+
+# For integrals over (0, inf) of a function that falls like exp(-x): x from 1e-19 to 42.
+_HALF_LINE = _half_line(8, -29, 30)
+HALF_LINE_NODES = len(_HALF_LINE)
+half_line_node = _look_up("half_line_node", tuple(x for x, _ in _HALF_LINE))
+half_line_weight = _look_up("half_line_weight", tuple(w for _, w in _HALF_LINE))
+
+# For integrals over (0, 1): the nodes up to 1/2, each standing for 1 - x too, but for
+# the first, which is 1/2.
+_INTERVAL = _interval(24, 80)
+INTERVAL_NODES = len(_INTERVAL)
+interval_node = _look_up("interval_node", tuple(x for x, _ in _INTERVAL))
+interval_weight = _look_up("interval_weight", tuple(w for _, w in _INTERVAL))
