@@ -20,13 +20,13 @@ from riskcore.special.floats import fma, two_product, two_sum
 from riskcore.special.hyp2f1 import (
     FORWARD_15,
     LEVELS_15,
-    LEVELS_31,
+    LEVELS_29,
     ONE,
     SMALL,
     quotient,
     region,
     resolvent_15,
-    resolvent_31,
+    resolvent_29,
     resolvent_forward_15,
     resolvent_one,
     resolvent_small,
@@ -74,8 +74,8 @@ def _resolvent(f: float, p: float) -> tuple[float, float, float]:
         return resolvent_small(f, p, high, low)
     if where == FORWARD_15:
         return resolvent_forward_15(f, p)
-    if where == LEVELS_31:
-        return resolvent_31(f, p)
+    if where == LEVELS_29:
+        return resolvent_29(f, p)
     if where == LEVELS_15:
         return resolvent_15(f, p)
     return math.nan, math.nan, math.nan
