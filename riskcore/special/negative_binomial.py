@@ -266,8 +266,8 @@ def _half_line(a: float, b: float, y: float, slope: float) -> float:
     ``slope`` is a - b y, at least 0 where b > 0. With u = 1 - exp(-v) the exponent is
     -slope u - a (v - u) - b (y u - log(1 + y u)): for b > 0 it has one sign only.
     """
-    bend_width = max(sqrt(a), min(b, sqrt(b)) * y) if b > 0.0 else a
-    width = 1.0 / max(slope, bend_width)
+    pace = max(slope, sqrt(a), min(b, sqrt(b)) * y) if b > 0.0 else a
+    width = 1.0 / pace
     total, low = 0.0, 0.0
     for i in range(HALF_LINE_NODES):
         node, weight = half_line_node(i), half_line_weight(i)
