@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from inspect import signature
 from pathlib import Path
 
 import numba
@@ -30,7 +31,8 @@ from riskcore import embed
 from riskcore._ufunc import made_from
 
 PER_GROUP = 30_000
-DIGITS = 12  # of a hash in the table
+SLOWER = 30  # times fewer points for the functions of the posterior of F
+DIGITS = 16  # of a hash in the table
 INTERPRETED = 50  # points of each group: exact rational arithmetic is slow
 NAMES = embed.NAMES
 
@@ -70,100 +72,122 @@ GROUPS = {
 
 
 def points(name, n=PER_GROUP):
-    """Return n points of each group: f and p, or F = f/p, in mixed order."""
+    """Return the function's arguments at n points of each group, in mixed order."""
     parts = []
     for seed, draw in enumerate(GROUPS.values()):
         f, p = draw(np.random.default_rng(seed), n)
         parts.append(np.stack([f, p]))
-    f, p = np.random.default_rng(len(GROUPS)).permutation(np.hstack(parts).T).T
-    if not name.endswith("frequencies"):
-        return f.copy(), p.copy()
+    rng = np.random.default_rng(len(GROUPS))
+    f, p = rng.permutation(np.hstack(parts).T).T.copy()
+    level = rng.random(len(f))
     with np.errstate(all="ignore"):
-        return f.copy(), f / p
+        at = {"f": f, "p": p, "F": f / p, "level": level}
+        wanted = list(
+            signature(made_from(getattr(riskcore, name))[0].scalar).parameters
+        )
+        if {"F", "p"} <= set(wanted):  # F - f is a whole number
+            at["F"] = f + np.floor(2 * level * f / p)
+    return [at[argument] for argument in wanted]
+
+
+def fewer(name, n):
+    """Return how many points of each group a function gets."""
+    slow = riskcore._HOMES[name].endswith("posterior")
+    return max(n // SLOWER, 1) if slow else n
 
 
 # --- ways --------------------------------------------------------------------------
 
 
-def whole(function, f, second):
+def whole(function, arguments):
     """Return the results at n points, for a pair of bounds with shape (2, n)."""
-    return np.asarray(function(f, second))
+    return np.asarray(function(*arguments))
 
 
-def in_chunks(function, f, second, size):
-    pieces = [slice(i, i + size) for i in range(0, len(f), size)]
-    return np.concatenate([whole(function, f[i], second[i]) for i in pieces], axis=-1)
+def cut(arguments, where):
+    return [values[where] for values in arguments]
 
 
-def in_threads(function, f, second, threads):
-    pieces = np.array_split(np.arange(len(f)), 64)
-    cuts = [slice(piece[0], piece[-1] + 1) for piece in pieces]
+def in_chunks(function, arguments, size):
+    pieces = [slice(i, i + size) for i in range(0, len(arguments[0]), size)]
+    results = [whole(function, cut(arguments, piece)) for piece in pieces]
+    return np.concatenate(results, axis=-1)
+
+
+def in_threads(function, arguments, threads):
+    n = len(arguments[0])
+    pieces = [slice(i * n // 64, (i + 1) * n // 64) for i in range(64)]
     with ThreadPoolExecutor(threads) as pool:
-        results = pool.map(lambda i: whole(function, f[i], second[i]), cuts)
+        results = pool.map(lambda piece: whole(function, cut(arguments, piece)), pieces)
         return np.concatenate(list(results), axis=-1)
 
 
-def strided(function, f, second):
-    out = tuple(np.empty(2 * len(f))[::2] for _ in range(function.nout))
-    return np.asarray(
-        function(np.repeat(f, 3)[::3], np.repeat(second, 2)[::2], out=out)
-    )
+def strided(function, arguments):
+    apart = [np.repeat(values, k)[::k] for k, values in enumerate(arguments, 2)]
+    out = tuple(np.empty(2 * len(apart[0]))[::2] for _ in range(function.nout))
+    return np.asarray(function(*apart, out=out))
 
 
-def unaligned(function, f, second):
+def unaligned(function, arguments):
     shifted = [
         np.frombuffer(b"\0" + values.tobytes(), np.float64, offset=1)
-        for values in (f, second)
+        for values in arguments
     ]
-    return whole(function, *shifted)
+    return whole(function, shifted)
 
 
-def backwards(function, f, second):
-    return whole(function, f[::-1], second[::-1])[..., ::-1]
+def backwards(function, arguments):
+    return whole(function, cut(arguments, slice(None, None, -1)))[..., ::-1]
 
 
-def shuffled(function, f, second):
-    order = np.random.default_rng(1).permutation(len(f))
-    return whole(function, f[order], second[order])[..., np.argsort(order)]
+def shuffled(function, arguments):
+    order = np.random.default_rng(1).permutation(len(arguments[0]))
+    return whole(function, cut(arguments, order))[..., np.argsort(order)]
 
 
-def in_place(function, f, second):
-    memory = f.copy(), second.copy()
+def in_place(function, arguments):
+    memory = tuple(values.copy() for values in arguments)
     return np.asarray(function(*memory, out=memory[: function.nout]))
 
 
-def one_by_one(function, f, second):
-    pairs = zip(f.tolist(), second.tolist(), strict=True)
-    return np.array([function(x, y) for x, y in pairs]).T
+def one_by_one(function, arguments):
+    rows = zip(*[values.tolist() for values in arguments], strict=True)
+    return np.array([function(*row) for row in rows]).T
 
 
 @cache
 def under_njit(function):
     @numba.njit
-    def fill(f, second, out):
-        for i in range(len(f)):
-            out[i] = function(f[i], second[i])
+    def fill_of_two(out, x, y):
+        for i in range(len(x)):
+            out[i] = function(x[i], y[i])
 
-    return fill
+    @numba.njit
+    def fill_of_three(out, x, y, z):
+        for i in range(len(x)):
+            out[i] = function(x[i], y[i], z[i])
+
+    return fill_of_two if function.nin == 2 else fill_of_three
 
 
-def by_numba(function, f, second):
-    out = np.empty((len(f), function.nout))
-    under_njit(function)(f, second, out)
-    return np.squeeze(out.T)
+def by_numba(function, arguments):
+    out = np.empty((len(arguments[0]), function.nout))
+    under_njit(function)(out, *arguments)
+    return out.T.squeeze()
 
 
-def by_c_function(function, f, second):
+def by_c_function(function, arguments):
     if function.nout > 1:
         return None
-    return one_by_one(embed.c_function(function), f, second)
+    return one_by_one(embed.c_function(function), arguments)
 
 
-def by_c_array(function, f, second):
-    out, code = np.empty((function.nout, len(f))), embed.c_array_function(function)
+def by_c_array(function, arguments):
+    n, code = len(arguments[0]), embed.c_array_function(function)
+    out = np.empty((function.nout, n))
     kind = code.argtypes[0]
-    code(*[values.ctypes.data_as(kind) for values in (f, second, *out)], len(f))
-    return np.squeeze(out)
+    code(*[values.ctypes.data_as(kind) for values in (*arguments, *out)], n)
+    return out.squeeze()
 
 
 WAYS = {
@@ -187,16 +211,17 @@ WAYS = {
 }
 
 
-def interpreted(function, f, second):
+def interpreted(function, arguments):
     """Run the kernel as Python; return where it can and the results there.
 
     It cannot where a branch that is then discarded divides by zero or overflows.
     """
     scalar = made_from(function)[0].scalar
-    chosen, results = np.ones(len(f), bool), []
-    for i, (x, y) in enumerate(zip(f.tolist(), second.tolist(), strict=True)):
+    chosen, results = np.ones(len(arguments[0]), bool), []
+    rows = zip(*[values.tolist() for values in arguments], strict=True)
+    for i, row in enumerate(rows):
         try:
-            results.append(scalar(x, y))
+            results.append(scalar(*row))
         except ArithmeticError:
             chosen[i] = False
     return chosen, np.array(results).T
@@ -215,7 +240,7 @@ def digest(values):
 def by_way(way, n=PER_GROUP):
     """Return the hash of each function's results."""
     return {
-        name: digest(WAYS[way](getattr(riskcore, name), *points(name, n)))
+        name: digest(WAYS[way](getattr(riskcore, name), points(name, fewer(name, n))))
         for name in NAMES
     }
 
@@ -224,9 +249,9 @@ def by_python(n=INTERPRETED):
     """Return the hashes of the compiled and the interpreted kernels, at few points."""
     compiled, python = {}, {}
     for name in NAMES:
-        function, (f, second) = getattr(riskcore, name), points(name, n)
-        chosen, results = interpreted(function, f, second)
-        compiled[name] = digest(whole(function, f, second)[..., chosen])
+        function, arguments = getattr(riskcore, name), points(name, n)
+        chosen, results = interpreted(function, arguments)
+        compiled[name] = digest(whole(function, arguments)[..., chosen])
         python[name] = digest(results)
     return compiled, python
 
@@ -264,11 +289,10 @@ def target(processor):
 
 def on_target(processor, n=PER_GROUP):
     """Return the hashes from code for a processor, and what its machine code uses."""
-    ways = ["one array", "C function"]
     code = f"""
 import json
 from bench import same_bits
-print(json.dumps([same_bits.by_way(way, {n}) for way in {ways}]))
+print(json.dumps(same_bits.by_way("one array", {n})))
 """
     with tempfile.TemporaryDirectory() as cache:
         variables = target(processor) | {"RISKCORE_CACHE_DIR": cache}
@@ -303,39 +327,42 @@ def instructions(cache):
 # --- table -------------------------------------------------------------------------
 
 
-def row(label, hashes):
-    shown = [f"`{hashes[name][:DIGITS]}`" if hashes[name] else "" for name in NAMES]
-    return [label, *shown]
+def differing(hashes, expected):
+    """Return the functions whose results, where there are any, are others."""
+    return [name for name in NAMES if hashes[name] and hashes[name] != expected[name]]
+
+
+def row(label, hashes, expected):
+    have = sum(hashes[name] is not None for name in NAMES)
+    others = differing(hashes, expected)
+    return [label, f"{have - len(others)} of {have}", ", ".join(others)]
 
 
 def main():
     n = int(sys.argv[1]) if len(sys.argv) > 1 else PER_GROUP
+    expected = by_way("one array", n)
     found = {way: by_way(way, n) for way in WAYS}
     for processor in runnable():
-        (arrays, numbers), uses = on_target(processor, n)
-        found[f"for {processor} ({uses})"] = arrays
-        found[f"for {processor}, C function"] = numbers
+        hashes, uses = on_target(processor, n)
+        found[f"code for {processor} ({uses})"] = hashes
+    ways = [row(label, hashes, expected) for label, hashes in found.items()]
     compiled, python = by_python()
-    rows = [row(label, hashes) for label, hashes in found.items()]
-    rows += [row("few points, one array", compiled), row("few points, Python", python)]
-    expected = {name: {hashed, None} for name, hashed in found["one array"].items()}
-    same = compiled == python and all(
-        hashes[name] in expected[name] for hashes in found.values() for name in NAMES
-    )
+    ways.append(row("interpreted by Python, few points", python, compiled))
+    same = not any(others for _, _, others in ways)
+    functions = [
+        [f"`{name}`", f"{fewer(name, n) * len(GROUPS):,}", f"`{hashed[:DIGITS]}`"]
+        for name, hashed in expected.items()
+    ]
     verdict = "All ways give the same bits." if same else "The ways differ."
     text = f"""\
 `{command()}`: {machine("numpy", "numba", "llvmlite")}.
-The first {DIGITS} digits of the SHA-256 of the results at {n * len(GROUPS):,} points,
-{n:,} from each group; of f and p themselves: `{arguments(n)}`. The few points are
-{INTERPRETED} of each group, without those where Python divides by 0.
-**{verdict}**"""
-    publish("bits", f"{text}\n\n{table(['way', *NAMES], rows)}")
+**{verdict}**
+
+{table(["function", "points", f"first {DIGITS} digits of SHA-256"], functions)}
+
+{table(["way", "functions with these bits", "other bits"], ways)}"""
+    publish("bits", text)
     sys.exit(not same)
-
-
-def arguments(n):
-    """Return the hash of f and p."""
-    return digest(np.stack(points("individual_risk", n)))[:DIGITS]
 
 
 if __name__ == "__main__":

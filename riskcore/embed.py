@@ -24,13 +24,13 @@ from riskcore._ufunc import made_from
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
 
-NAMES = (
-    "individual_risk",
-    "individual_risk_from_frequencies",
-    "log_individual_risk",
-    "individual_risk_gradient",
-    "individual_risk_bounds",
+# All public names of these modules are ufuncs.
+_MODULES = (
+    "riskcore.risk.bounds",
+    "riskcore.risk.individual",
+    "riskcore.risk.posterior",
 )
+NAMES = tuple(name for name, home in riskcore._HOMES.items() if home in _MODULES)
 """The ufuncs that can be asked for by name."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)

@@ -22,7 +22,7 @@ from riskcore.embed import c_array_function, c_function, c_integrand
 PAGE = Path(__file__).parents[1] / "notes" / "embedding.md"
 
 named = pytest.mark.parametrize(
-    "name", [name for name in embed.NAMES if name != "individual_risk_bounds"]
+    "name", ["individual_risk", "individual_risk_from_frequencies"]
 )
 
 F = np.array([1.0, 2.0, 3.0, 0.7, 20.0, 400.0, 2000.0, 5.5, -1.0])
@@ -121,7 +121,7 @@ def test_several_results():
 @pytest.mark.parametrize("make", [c_function, c_array_function, c_integrand])
 def test_refusals(make):
     with pytest.raises(
-        ValueError, match=r"'household_risk' in riskcore, but indiv.*bounds"
+        ValueError, match=r"'household_risk' in riskcore, but indiv.*survival"
     ):
         make("household_risk")
     for other in (np.log, riskcore.household_risk, 3):
