@@ -1,8 +1,8 @@
 """Blocks of cells: every loop over many cells runs one region's method, unbranched.
 
-The method of a block's commonest region runs over all its cells in place; then the
-cells of each other region are picked out, evaluated and put back. A value does not
-depend on its neighbours.
+If the first cells of a block tell that a common region prevails, its method runs over
+all of them in place. The cells left are picked out, then those of each region among
+them, evaluated and put back. A value does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from riskcore.special.hyp2f1 import (
     OTHER,
     REGIONS,
     SMALL,
+    is_levels_15,
+    is_one,
+    is_small,
     region,
 )
 
@@ -28,6 +31,7 @@ from riskcore.special.hyp2f1 import (
 Value = Callable[[float, float, float], float]
 ValueByLogarithm = Callable[[float, float, float, float, float], float]
 Block = Callable[[Any, Any, Any, Any, int], None]
+Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
 _WORD = 64  # cells that one mask holds; a divisor of BLOCK
 _VECTOR = 8  # cells that a loop takes at once, at most; a divisor of BLOCK
@@ -68,7 +72,7 @@ def _emit_matching(builder: Any, codes: Any, first: Any, code: Any) -> Any:
 @primitive("int64(CPointer(uint8), int64, int64)", _emit_matching)
 def matching(codes: Any, first: int, code: int) -> int:
     """Return a mask of 64 bits, bit i set where ``codes[first + i] == code``."""
-    return sum((codes[first + i] == code) << i for i in range(_WORD))
+    return sum(1 << i for i in range(_WORD) if codes[first + i] == code)
 
 
 def _emit_lowest(builder: Any, mask: Any) -> Any:
@@ -118,30 +122,63 @@ def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
 
 
 @kernel
-def _gather(source: Any, picked: Any, target: Any, n: int) -> None:
+def _filled_up(picked: Any, m: int) -> int:
+    """Repeat the first cell up to whole vectors; return the new length.
+
+    The rest of a vectorised loop would run cell by cell.
+    """
+    full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
+    for j in range(m, full):
+        picked[j] = picked[0]
+    return full
+
+
+@kernel
+def _gather(
+    f: Any, p: Any, excess: Any, picked: Any, to_f: Any, to_p: Any, to_e: Any, n: int
+) -> None:
+    """Copy the n cells listed."""
     for j in range(n):
-        target[j] = source[picked[j]]
+        i = picked[j]
+        to_f[j], to_p[j], to_e[j] = f[i], p[i], excess[i]
 
 
 @kernel
-def _count(codes: Any, words: int, code: int) -> int:
-    """Return how many cells have a code."""
-    cells = 0
-    for j in range(words):
-        cells += size(matching(codes, j * _WORD, code))
-    return cells
+def _scatter(source: Any, picked: Any, target: Any, n: int) -> None:
+    for j in range(n):
+        target[picked[j]] = source[j]
 
 
 @kernel
-def _commonest(codes: Any, words: int) -> tuple[int, bool]:
-    """Return the method for most cells, and whether it is also that of f = 1."""
-    ones, small = _count(codes, words, ONE), _count(codes, words, SMALL)
-    commonest, most = SMALL if small > 0 else ONE, ones + small
-    for w in range(FORWARD_15, OTHER):
-        cells = _count(codes, words, w)
-        commonest = w if cells > most else commonest
-        most = max(most, cells)
-    return commonest, commonest <= SMALL
+def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
+    """Return the region to try on a whole block; REGIONS if none is common enough."""
+    n = min(n, _WORD)
+    _classify(f, p, codes, n)
+    ones = size(matching(codes, 0, ONE))
+    small = size(matching(codes, 0, SMALL))
+    if 2 * (ones + small) > n:
+        return SMALL if small > 0 else ONE
+    if 2 * size(matching(codes, 0, LEVELS_15)) > n:
+        return LEVELS_15
+    return REGIONS
+
+
+@kernel
+def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
+    """List the cells that the method of region ``w`` does not serve."""
+    if w == ONE:
+        for i in range(n):
+            codes[i] = is_one(f[i], p[i])
+    elif w == SMALL:
+        for i in range(n):
+            codes[i] = is_small(f[i], p[i])
+    else:
+        for i in range(n):
+            codes[i] = is_levels_15(f[i], p[i])
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n, words * _WORD):
+        codes[i] = 1
+    return _pick(codes, words, 0, rest)
 
 
 def by_region(
@@ -213,40 +250,50 @@ def by_region(
             for i in range(n):
                 out[i] = other(f[i], p[i], excess[i])
 
+    return scalar, _blockwise(fill)
+
+
+def _blockwise(fill: Fill) -> Block:
+    """Make the kernel of a block from one that evaluates cells by one method."""
+
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        codes, picked = code_stack(), integer_stack()
+        codes, rest, picked = code_stack(), integer_stack(), integer_stack()
+        f_rest, p_rest, excess_rest, out_rest = stack(), stack(), stack(), stack()
         f_picked, p_picked = stack(), stack()
         excess_picked, out_picked = stack(), stack()
-        words = _classify(f, p, codes, n)
-        commonest, done_with_one = _commonest(codes, words)
-        for turn in range(REGIONS):
-            w = (commonest + turn) % REGIONS
-            in_place = turn == 0
-            if w == ONE and done_with_one and not in_place:
-                continue
-            m = n if in_place else _pick(codes, words, w, picked)
-            full = m
-            if not in_place:
-                if w < OTHER:
-                    # Whole vectors: the rest of a loop would run cell by cell.
-                    full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
-                    for j in range(m, full):
-                        picked[j] = picked[0]
-                _gather(f, picked, f_picked, full)
-                _gather(p, picked, p_picked, full)
-                _gather(excess, picked, excess_picked, full)
+        first = _prevailing(f, p, codes, n)
+        in_place = first < REGIONS
+        left = n
+        if in_place:
+            left = _filled_up(rest, _set_apart(first, f, p, codes, n, rest))
+            _gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
+        x = f_rest if in_place else f
+        y = p_rest if in_place else p
+        z = excess_rest if in_place else excess
+        value = out_rest if in_place else out
+        words = _classify(x, y, codes, left)
+        # One turn for the cells in place, then one for each region among the rest: a
+        # single call of ``fill``, which is long.
+        for turn in range(REGIONS + 1):
+            w, m, full = first, n if in_place else 0, n
+            if turn > 0:
+                w = turn - 1
+                m = _pick(codes, words, w, picked)
+                full = _filled_up(picked, m) if w < OTHER else m
+                _gather(x, y, z, picked, f_picked, p_picked, excess_picked, full)
             if m > 0:
                 fill(
                     w,
-                    f if in_place else f_picked,
-                    p if in_place else p_picked,
-                    excess if in_place else excess_picked,
-                    out if in_place else out_picked,
+                    f_picked if turn > 0 else f,
+                    p_picked if turn > 0 else p,
+                    excess_picked if turn > 0 else excess,
+                    out_picked if turn > 0 else out,
                     full,
                 )
-            if not in_place:
-                for j in range(m):
-                    out[picked[j]] = out_picked[j]
+            if turn > 0:
+                _scatter(out_picked, picked, value, full)
+        if in_place:
+            _scatter(out_rest, rest, out, left)
 
-    return scalar, block
+    return block

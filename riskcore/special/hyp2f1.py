@@ -58,17 +58,41 @@ _TWO_60 = 2.0**60
 @kernel
 def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
-    # Nothing here branches, and comparisons are few, so that a loop of it is fast.
+    # Nothing here branches, so that a loop of it vectorises.
     one = f == 1.0
     integer = (f + _TWO_52) - _TWO_52 == f
     upwards = SMALL if f <= 4.0 else FORWARD_15
     upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
     half = (f <= 4.0) | (not integer)
     below = P_NEAR_ONE if one else (P_SMALL if half else P_FORWARD)
-    levels = LEVELS_29 + (p >= P_NEAR_ONE) if one | (f >= 2.0) else OTHER
-    where = upwards if p < below else levels
-    where = LEVELS_29 + (f >= 32.0) if f >= 16.0 else where
+    levels = LEVELS_29 + ((p >= P_NEAR_ONE) | (f >= 32.0))
+    levels = levels if one | (f >= 2.0) else OTHER
+    where = upwards if (p < below) & (f < 16.0) else levels
     return where if (p >= RARE) & (p <= 1.0) else OTHER
+
+
+# The commonest regions by fewer comparisons.
+
+
+@kernel
+def is_one(f: float, p: float) -> bool:
+    """Return whether the region is ONE."""
+    return (f == 1.0) & (p < P_NEAR_ONE) & (p >= RARE)
+
+
+@kernel
+def is_small(f: float, p: float) -> bool:
+    """Return whether the region is ONE or SMALL."""
+    integer = (f + _TWO_52) - _TWO_52 == f
+    below = P_NEAR_ONE if f == 1.0 else P_SMALL
+    return integer & (f >= 1.0) & (f <= 4.0) & (p < below) & (p >= RARE)
+
+
+@kernel
+def is_levels_15(f: float, p: float) -> bool:
+    """Return whether the region is LEVELS_15."""
+    near_one = (p >= P_NEAR_ONE) & ((f >= 2.0) | (f == 1.0))
+    return (near_one | (f >= 32.0)) & (p <= 1.0) & (p >= RARE)
 
 
 @kernel
@@ -295,11 +319,11 @@ def resolvent_29(f: float, p: float) -> Triple:
 def resolvent_15(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for f >= 32, or f = 1 or f >= 2 and p near 1.
 
-    C = f U3/U2; q C is small beside D = f - q C.
+    E as above, C = 1 - E; q C is small beside D = f - q C.
     """
     # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
     g = min(f, _TWO_60)
-    U_3, _, U_2 = _levels_15(g, p)
-    q, C = 1.0 - p, (g * U_3) / U_2
+    U_3, w, U_2 = _levels_15(g, p)
+    q, C = 1.0 - p, 1.0 - (U_3 - w) / U_2
     D = fma(-q, C, f)
     return D, fma(-q, C, f - D), C

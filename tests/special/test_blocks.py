@@ -3,6 +3,7 @@ import pytest
 
 from riskcore.special import blocks
 from riskcore.special.floats import BLOCK
+from riskcore.special.hyp2f1 import region
 
 CODES = np.random.default_rng(2).integers(0, 6, BLOCK).tolist()
 
@@ -33,10 +34,42 @@ def test_codes_past_the_cells_are_of_no_region():
     assert codes[70:128] == [blocks.REGIONS] * 58
 
 
-def test_commonest_region():
-    codes = [blocks.ONE] * 20 + [blocks.LEVELS_15] * 30 + [blocks.SMALL] * 14
-    assert blocks._commonest(codes, 1) == (blocks.SMALL, True)
-    codes[32:64] = [blocks.OTHER] * 32
-    assert blocks._commonest(codes, 1) == (blocks.ONE, True)
-    codes[0:20] = [blocks.OTHER] * 20
-    assert blocks._commonest(codes, 1) == (blocks.LEVELS_15, False)
+ONES, SMALLS, LARGE = ([f] * 64 for f in (1.0, 2.0, 100.0))
+COMMON = [0.1] * 64
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (ONES, blocks.ONE),
+        (SMALLS, blocks.SMALL),
+        (ONES[:40] + SMALLS[:2], blocks.SMALL),
+        (ONES[:33] + LARGE[:31], blocks.ONE),
+        (LARGE[:33] + ONES[:31], blocks.LEVELS_15),
+        (LARGE[:32] + ONES[:32], blocks.REGIONS),
+        ([9.0] * 64, blocks.REGIONS),
+        ([1.0], blocks.ONE),
+    ],
+)
+def test_prevailing_region(f, expected):
+    assert blocks._prevailing(f, COMMON, blocks.code_stack(), len(f)) == expected
+
+
+@pytest.mark.parametrize("w", [blocks.ONE, blocks.SMALL, blocks.LEVELS_15])
+def test_cells_set_apart(w, cells):
+    f, p = (column.tolist() for column in cells(BLOCK - 5))
+    rest = [-1] * BLOCK
+    left = blocks._set_apart(w, f, p, blocks.code_stack(), len(f), rest)
+    served = {blocks.SMALL: (blocks.ONE, blocks.SMALL)}.get(w, (w,))
+    places = [region(x, y) for x, y in zip(f, p, strict=True)]
+    assert rest[:left] == [i for i, place in enumerate(places) if place not in served]
+    assert 0 < left < len(f)
+
+
+@pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 64])
+def test_lists_are_filled_up_to_whole_vectors(m):
+    picked = list(range(5, 5 + m)) + [-1] * 8
+    full = blocks._filled_up(picked, m)
+    assert 0 <= full - m < 8
+    assert full % 8 == 0
+    assert picked[m:full] == [5] * (full - m)
