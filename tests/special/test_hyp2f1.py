@@ -61,8 +61,8 @@ def test_a_region_for_every_frequency(p):
         (15.0, FORWARD_15 if p < hyp2f1.P_FORWARD else downwards),
         (2.5, OTHER if p < hyp2f1.P_SMALL else downwards),
         (down(16.0), OTHER if p < hyp2f1.P_SMALL else downwards),
-        (16.0, LEVELS_29),
-        (down(32.0), LEVELS_29),
+        (16.0, downwards),
+        (down(32.0), downwards),
         (32.0, LEVELS_15),
         (1.7e308, LEVELS_15),
         (down(2.0), OTHER),
@@ -71,6 +71,15 @@ def test_a_region_for_every_frequency(p):
         (5e-324, OTHER),
     ]
     assert {f: region(f, p) for f, _ in expected} == dict(expected)
+
+
+def test_the_shorter_questions_agree(cells, borders):
+    f, p = (np.hstack(both).tolist() for both in zip(cells(3000), borders, strict=True))
+    for x, y in zip([*f, -1.0, 0.0, 3.0], [*p, 0.1, 0.1, 2.0], strict=True):
+        where = region(x, y)
+        assert hyp2f1.is_one(x, y) == (where == ONE)
+        assert hyp2f1.is_small(x, y) == (where in (ONE, SMALL))
+        assert hyp2f1.is_levels_15(x, y) == (where == LEVELS_15)
 
 
 def test_regions_meet_at_their_borders():
