@@ -262,10 +262,11 @@ def _blockwise(fill: Fill) -> Block:
         f_rest, p_rest, excess_rest, out_rest = stack(), stack(), stack(), stack()
         f_picked, p_picked = stack(), stack()
         excess_picked, out_picked = stack(), stack()
-        first = _prevailing(f, p, codes, n)
+        alone = n == 1
+        first = region(f[0], p[0]) if alone else _prevailing(f, p, codes, n)
         in_place = first < REGIONS
-        left = n
-        if in_place:
+        left = 0 if alone else n
+        if in_place and not alone:
             left = _filled_up(rest, _set_apart(first, f, p, codes, n, rest))
             _gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
         x = f_rest if in_place else f
@@ -275,7 +276,7 @@ def _blockwise(fill: Fill) -> Block:
         words = _classify(x, y, codes, left)
         # One turn for the cells in place, then one for each region among the rest: a
         # single call of ``fill``, which is long.
-        for turn in range(REGIONS + 1):
+        for turn in range(1 if left == 0 else REGIONS + 1):
             w, m, full = first, n if in_place else 0, n
             if turn > 0:
                 w = turn - 1
