@@ -13,6 +13,7 @@ for the moments. The kernels use none of these integrals. Writes bench/README.md
 
 import argparse
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -101,7 +102,7 @@ def exact_moments(f, p):
         acb.integral(
             integrand, acb(a), acb(b), rel_tol=arb(2) ** -BITS, abs_tol=small
         ).real
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        for a, b in pairwise(cuts)
     )
     rest = (-f_ * arb(last)).exp() * (arb(last) / f_ + 1 / f_**2)
     second += arb(0.5, 0.5) * rest
@@ -147,7 +148,10 @@ LAWS = {
     "f to 64": lambda rng, n: (rng.integers(1, 65, n).astype(float), fractions(rng, n)),
     "f to 1e4": lambda rng, n: (np.floor(powers(rng, 1.8, 4, n)), fractions(rng, n)),
     "f to 1e9": lambda rng, n: (np.floor(powers(rng, 4, 9, n)), fractions(rng, n, -3)),
-    "real f in [1/64, 1)": lambda rng, n: (rng.uniform(1 / 64, 1, n), fractions(rng, n)),
+    "real f in [1/64, 1)": lambda rng, n: (
+        rng.uniform(1 / 64, 1, n),
+        fractions(rng, n),
+    ),
     "real f to 1000": lambda rng, n: (powers(rng, 0, 3, n), fractions(rng, n)),
 }
 
