@@ -158,8 +158,9 @@ def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
     small = size(matching(codes, 0, SMALL))
     if 2 * (ones + small) > n:
         return SMALL if small > 0 else ONE
-    if 2 * size(matching(codes, 0, LEVELS_15)) > n:
-        return LEVELS_15
+    for w in (LEVELS_15, FORWARD_15):
+        if 2 * size(matching(codes, 0, w)) > n:
+            return w
     return REGIONS
 
 
@@ -172,9 +173,12 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     elif w == SMALL:
         for i in range(n):
             codes[i] = is_small(f[i], p[i])
-    else:
+    elif w == LEVELS_15:
         for i in range(n):
             codes[i] = is_levels_15(f[i], p[i])
+    else:
+        for i in range(n):
+            codes[i] = region(f[i], p[i]) == w
     words = (n + _WORD - 1) // _WORD
     for i in range(n, words * _WORD):
         codes[i] = 1

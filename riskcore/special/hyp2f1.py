@@ -134,7 +134,7 @@ def _times_log(p: float, high: float, low: float) -> tuple[float, float, float, 
 
 @kernel
 def _e_two(p: float, high: float, low: float) -> Pair:
-    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as a/b; v = p/q, L = -high - low.
+    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as v a/b; v = p/q, L = -high - low.
 
     Both differences may cancel to a tenth or less, hence the second words.
     """
@@ -142,19 +142,20 @@ def _e_two(p: float, high: float, low: float) -> Pair:
     rest = q_low + n_low
     above = (fma(-2.0, q, -high) - n) - (low + (rest + q_low))
     below = (q + n) + rest
-    return p * above, q * below
+    return above, below
 
 
 @kernel
 def _e_small(f: float, p: float, high: float, low: float) -> Pair:
     """Return E(f) as a/b for f = 2, 3, 4."""
-    q = 1.0 - p
+    v = p / (1.0 - p)
     a, b = _e_two(p, high, low)
+    a *= v
     # The steps past f are taken and dropped: no branch, so the loop vectorises.
-    a_3 = p * fma(-3.0, a, b)
-    b_3 = q * (b + a)
-    a_4 = p * fma(-4.0, a_3, b_3)
-    b_4 = q * fma(2.0, b_3, a_3)
+    a_3 = v * fma(-3.0, a, b)
+    b_3 = b + a
+    a_4 = v * fma(-4.0, a_3, b_3)
+    b_4 = fma(2.0, b_3, a_3)
     a = a_4 if f == 4.0 else (a_3 if f == 3.0 else a)
     b = b_4 if f == 4.0 else (b_3 if f == 3.0 else b)
     return a, b
@@ -230,10 +231,10 @@ def _forward(first: int, last: int) -> Callable[..., Pair]:
     """Make the kernel that takes E = a/b from f = first up to f, at most to last."""
 
     @kernel
-    def forward(f: float, p: float, q: float, a: float, b: float) -> Pair:
+    def forward(f: float, v: float, a: float, b: float) -> Pair:
         for g in range(first, last):
-            a_next = p * fma(-(g + 1.0), a, b)
-            b_next = q * fma(g - 1.0, b, a)
+            a_next = v * fma(-(g + 1.0), a, b)
+            b_next = fma(g - 1.0, b, a)
             a = a_next if g < f else a
             b = b_next if g < f else b
         return a, b
@@ -248,11 +249,11 @@ _forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 @kernel
 def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for integer f from 5 to 15 by contiguity from f = 2."""
-    q = 1.0 - p
+    v = p / (1.0 - p)
     high, low = log_words(p, 0.0)
     a, b = _e_small(4.0, p, high, low)
-    a, b = _forward_10(f, p, q, a, b)
-    a, b = _forward_15(f, p, q, a, b)
+    a, b = _forward_10(f, v, a, b)
+    a, b = _forward_15(f, v, a, b)
     return _from_e(f, p, a / b)
 
 

@@ -47,7 +47,8 @@ COMMON = [0.1] * 64
         (ONES[:33] + LARGE[:31], blocks.ONE),
         (LARGE[:33] + ONES[:31], blocks.LEVELS_15),
         (LARGE[:32] + ONES[:32], blocks.REGIONS),
-        ([9.0] * 64, blocks.REGIONS),
+        ([9.0] * 64, blocks.FORWARD_15),
+        ([20.0] * 64, blocks.REGIONS),
         ([1.0], blocks.ONE),
     ],
 )
@@ -55,7 +56,7 @@ def test_prevailing_region(f, expected):
     assert blocks._prevailing(f, COMMON, blocks.code_stack(), len(f)) == expected
 
 
-@pytest.mark.parametrize("w", [blocks.ONE, blocks.SMALL, blocks.LEVELS_15])
+@pytest.mark.parametrize("w", [0, 1, 2, 4])
 def test_cells_set_apart(w, cells):
     f, p = (column.tolist() for column in cells(BLOCK - 5))
     rest = [-1] * BLOCK
