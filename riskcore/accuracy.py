@@ -638,7 +638,7 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
         picture = BytesIO()
         plot(table).savefig(picture, format=suffix[1:], dpi=150)
         content = picture.getvalue()
-    with files._replacing(path, overwrite) as file:
+    with files.replacing(path, overwrite) as file:
         file.write(content)
     return path
 
@@ -662,7 +662,7 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
         )
     if suffix in _PICTURES:
         _matplotlib()
-    files._refuse_existing(path, overwrite)
+    files.refuse_existing(path, overwrite)
     return path
 
 

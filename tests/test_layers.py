@@ -21,7 +21,7 @@ LAYERS = [
 ]
 HEIGHT = {unit: row for row, units in enumerate(LAYERS) for unit in units}
 COMPILERS = {"numba", "llvmlite"}
-HEAVY = {*COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy"}
+HEAVY = {*COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy", "matplotlib"}
 
 modules = {
     path.relative_to(ROOT).with_suffix("").as_posix(): ast.parse(path.read_text())

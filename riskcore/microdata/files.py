@@ -249,7 +249,7 @@ def write(path: str | Path, columns: Any, *, overwrite: bool = False) -> Path:
     path = check_writable(path, overwrite=overwrite)
     suffix, gzipped = _suffix(path)
     table = _table(columns, plain=suffix not in _PARQUET)
-    with _replacing(path, overwrite) as file:
+    with replacing(path, overwrite) as file:
         if suffix in _PARQUET:
             _pyarrow("parquet").write_table(table, file)
         else:
@@ -270,7 +270,7 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
     if suffix not in (".csv", ".tsv", *_PARQUET) or (gzipped and suffix in _PARQUET):
         raise ValueError(f"{path}: can write .csv, .tsv, .csv.gz and .parquet only")
     _pyarrow()
-    _refuse_existing(path, overwrite)
+    refuse_existing(path, overwrite)
     return path
 
 
@@ -570,7 +570,7 @@ def _write_csv(table: Any, file: IO[bytes], delimiter: str, gzipped: bool) -> No
         pyarrow_csv.write_csv(table, packed, options)
 
 
-def _refuse_existing(path: Path, overwrite: bool) -> None:
+def refuse_existing(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
     if not path.parent.is_dir():
@@ -580,7 +580,7 @@ def _refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def _replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
+def replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of ``path`` once it is complete."""
     target = Path(os.path.realpath(path))  # of a link, replace what it points to
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
@@ -589,7 +589,7 @@ def _replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _refuse_existing(path, overwrite)
+        refuse_existing(path, overwrite)
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
