@@ -571,6 +571,7 @@ def _write_csv(table: Any, file: IO[bytes], delimiter: str, gzipped: bool) -> No
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise unless a file may be written at ``path``."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
     if not path.parent.is_dir():

@@ -60,17 +60,31 @@ Finish = Callable[[float, float, float, float, float], float]
 
 
 @kernel
-def _load(source: Any, first: int, step: int, target: Any, n: int) -> None:
-    """Copy n strided doubles to the stack."""
-    for i in range(n):
-        target[i] = source[(first + i) * step]
+def _column(
+    array: Any, first: int, step: int, room: Any, n: int, as_it_is: bool
+) -> Any:
+    """Return n doubles in a row: where they are, or copied to the stack."""
+    if not as_it_is:
+        for i in range(n):
+            room[i] = array[(first + i) * (step >> 3)]
+    return offset(array, first) if as_it_is else room
 
 
 @kernel
-def _store(source: Any, target: Any, first: int, step: int, n: int) -> None:
-    """Copy n doubles from the stack to a strided array."""
+def _store(room: Any, array: Any, first: int, step: int, n: int) -> None:
+    """Copy n doubles from the stack to an array with gaps."""
     for i in range(n):
-        target[(first + i) * step] = source[i]
+        array[(first + i) * (step >> 3)] = room[i]
+
+
+@kernel
+def _apart(args: Any) -> bool:
+    """Return whether the result is none of the two arguments.
+
+    NumPy lets it be one of them; a block must not, and then gets copies.
+    """
+    out = address(args[2])
+    return (out != address(args[0])) & (out != address(args[1]))
 
 
 @kernel
@@ -84,33 +98,22 @@ def _ahead(args: Any, steps: Any) -> int:
 
 
 def _loop(block: Block) -> Callable[..., None]:
-    """Make NumPy's loop of the block kernel of a quantity of (f, p).
-
-    NumPy lets the result be one of the arguments; a block must not, and then gets
-    copies. So it does of arrays with gaps.
-    """
+    """Make NumPy's loop of the block kernel of a quantity of (f, p)."""
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         f_room, p_room, out_room = stack(), stack(), stack()
-        apart = (address(args[2]) != address(args[0])) & (
-            address(args[2]) != address(args[1])
-        )
-        f_as_is = apart & (steps[0] == 8)
-        p_as_is = apart & (steps[1] == 8)
-        out_as_is = steps[2] == 8
+        f_is = _apart(args) & (steps[0] == 8)
+        p_is = _apart(args) & (steps[1] == 8)
+        out_is = steps[2] == 8
         first, ahead = 0, _ahead(args, steps)
         while first < sizes[0]:
             n = min(ahead, sizes[0] - first)
-            f = offset(args[0], first) if f_as_is else f_room
-            p = offset(args[1], first) if p_as_is else p_room
-            out = offset(args[2], first) if out_as_is else out_room
-            if not f_as_is:
-                _load(args[0], first, steps[0] >> 3, f_room, n)
-            if not p_as_is:
-                _load(args[1], first, steps[1] >> 3, p_room, n)
+            f = _column(args[0], first, steps[0], f_room, n, f_is)
+            p = _column(args[1], first, steps[1], p_room, n, p_is)
+            out = offset(args[2], first) if out_is else out_room
             block(f, p, f, out, n)
-            if not out_as_is:
-                _store(out_room, args[2], first, steps[2] >> 3, n)
+            if not out_is:
+                _store(out_room, args[2], first, steps[2], n)
             first += n
         clear_flags()
 
@@ -263,12 +266,17 @@ def _from_frequencies_scalar(f: float, F: float) -> float:
 
 
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f, F, p, excess, out = stack(), stack(), stack(), stack(), stack()
+    f_room, F_room, out_room = stack(), stack(), stack()
+    p, excess = stack(), stack()
+    f_is = _apart(args) & (steps[0] == 8)
+    F_is = _apart(args) & (steps[1] == 8)
+    out_is = steps[2] == 8
     first, ahead = 0, _ahead(args, steps)
     while first < sizes[0]:
         n = min(ahead, sizes[0] - first)
-        _load(args[0], first, steps[0] >> 3, f, n)
-        _load(args[1], first, steps[1] >> 3, F, n)
+        f = _column(args[0], first, steps[0], f_room, n, f_is)
+        F = _column(args[1], first, steps[1], F_room, n, F_is)
+        out = offset(args[2], first) if out_is else out_room
         rare = 0
         for i in range(n):
             p[i], excess[i] = _fraction(f[i], F[i])
@@ -278,7 +286,8 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
             for i in range(n):
                 if p[i] < RARE and _inside(f[i], F[i]):
                     out[i] = _rare_risk(f[i], F[i])
-        _store(out, args[2], first, steps[2] >> 3, n)
+        if not out_is:
+            _store(out_room, args[2], first, steps[2], n)
         first += n
     clear_flags()
 
