@@ -33,7 +33,7 @@ from riskcore._ufunc import made_from
 PER_GROUP = 30_000
 SLOWER = 30  # times fewer points for the functions of the posterior of F
 DIGITS = 16  # of a hash in the table
-INTERPRETED = 50  # points of each group: exact rational arithmetic is slow
+INTERPRETED = 15  # points of each group: exact rational arithmetic is slow
 NAMES = embed.NAMES
 
 # --- points ------------------------------------------------------------------------
