@@ -6,7 +6,8 @@ Each region of the (f, p) plane, its borders and the extremes of the doubles get
 equal share of the points. The exact value is a ball of Arb (python-flint): 2F1 itself
 for f < 200, above it the series with a proven bound of what is left out; the kernels
 use neither. The precision is raised until the error in ulp is known to 0.005. Some
-points of each region are computed again by mpmath. Writes accuracy.md and its summary.
+points of each region are computed again by mpmath. Writes accuracy.md and its summary;
+a broken contract ends the run with status 1.
 """
 
 import argparse
@@ -23,14 +24,21 @@ from flint import arb, ctx
 import riskcore
 from bench._common import HERE, command, publish, table
 from riskcore import reference
-from riskcore.special.hyp2f1 import P_EXPANSION, P_FORWARD, P_NEAR_ONE
+from riskcore.risk.individual import CONTRACTS
+from riskcore.special import certified
+from riskcore.special.hyp2f1 import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
 
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation
-P_CUTS = [*P_EXPANSION, P_FORWARD, P_NEAR_ONE]
-P_CUTS += [2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022, 1.0]
-F_CUTS = [*range(1, 18), 32, 1000, 2.0**52, 2.0**53, 2.0**60]
-F_CUTS += [0.5, 1.25, 1.5, 2.5, 3.5, 14.5, 15.5]
+# Below f = 2 and for tiny p the kernel takes the midpoints of the enclosures.
+MIDDLE_CUTS = [P_FORWARD, P_SMALL, P_NEAR_ONE, certified.P_SMALL, certified.P_NEAR_ONE]
+P_CUTS = [*MIDDLE_CUTS, 2.0**-20, 2.0**-400, RARE, 2.0**-1022, 1 - 2.0**-20, 1.0]
+F_CUTS = [*range(1, 18), 32, 128, 1000, 2.0**52, 2.0**53, 2.0**60]
+F_CUTS += [0.5, 1.5, 2.5, 3.5, 14.5, 15.5, 31.5, 2.0**-400, 2.0**400]
+# Below it a value's second word loses bits, and mpmath takes minutes.
+FAINT = 2.0**-960
+# For f < 1 log r has a zero; smaller values count in ulp of the doubles below this.
+NEAR_ZERO = 2.0**-50
 CHUNK = 2500
 
 ERROR_KNOWN = 0.005  # ulp
@@ -98,11 +106,22 @@ def borders(rng, n):
 
 
 def strips(rng, n):
-    """Return real f with p just above and below the cuts, where errors are largest."""
-    f = np.where(rng.random(n) < 0.5, rng.uniform(0, 1.6, n), rng.uniform(1, 1.15, n))
-    f[::4] = rng.uniform(1.5, 16, len(f[::4]))
-    cuts = np.array([*P_EXPANSION, P_FORWARD])
-    return f, rng.choice(cuts, n) * rng.uniform(0.8, 1.25, n)
+    """Return f < 17 with p just above and below the cuts, where errors are largest."""
+    f = half_integers(rng, 0.01, 17, n)
+    f[1::4] = rng.uniform(1.9, 2.1, len(f[1::4]))
+    return f, (rng.choice(MIDDLE_CUTS, n) * rng.uniform(0.9, 1.1, n)).clip(None, 1)
+
+
+def near_zero_of_log(rng, n):
+    """Return f < 1 and p where r(f, p) is near 1."""
+    f = rng.uniform(0.02, 1, n)
+    low, high = np.zeros(n), np.ones(n)
+    for _ in range(60):
+        p = (low + high) / 2
+        above = riskcore.individual_risk(f, p) > 1
+        low, high = np.where(above, low, p), np.where(above, p, high)
+    distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(3, 60, n)
+    return f, (p * (1 + distance)).clip(SMALLEST, 1)
 
 
 def extremes(rng, n):
@@ -110,18 +129,23 @@ def extremes(rng, n):
     p = any_double(rng, SMALLEST, 1.0, n)
     p[::8] = fractions(rng, 0, 1, len(p[::8]))
     f[1::8] = half_integers(rng, 0.1, 40, len(f[1::8]))
+    f[2::8] = any_double(rng, 2.0**900, LARGEST, len(f[2::8]))  # r near its smallest
     return f, p
 
 
 REGIONS = {
     "f = 1": lambda rng, n: (np.ones(n), fractions(rng, 0, 1, n)),
-    "f = 2 to 15, p < 0.3": lambda rng, n: (
-        integers(rng, 2, 15, n),
-        fractions(rng, 0, 0.3, n),
+    "f = 2, 3, 4, p < 0.5": lambda rng, n: (
+        integers(rng, 2, 4, n),
+        fractions(rng, 0, P_SMALL, n),
+    ),
+    "f = 5 to 15, p < 0.3": lambda rng, n: (
+        integers(rng, 5, 15, n),
+        fractions(rng, 0, P_FORWARD, n),
     ),
     "f = 2 to 15, p >= 0.3": lambda rng, n: (
         integers(rng, 2, 15, n),
-        fractions(rng, 0.3, 1, n),
+        fractions(rng, P_FORWARD, 1, n),
     ),
     "f in [16, 32)": lambda rng, n: (
         half_integers(rng, 16, 32, n),
@@ -135,28 +159,20 @@ REGIONS = {
         half_integers(rng, 1000, 1e12, n),
         fractions(rng, 0, 1, n),
     ),
-    "real f in (1, 16), p >= 0.3": lambda rng, n: (
-        real(rng, 1, 16, n),
-        fractions(rng, 0.3, 1, n),
+    "real f in [2, 16), p >= 0.5": lambda rng, n: (
+        real(rng, 2, 16, n),
+        fractions(rng, P_SMALL, 1, n),
     ),
-    "real f in (1, 16), p in [0.1, 0.3)": lambda rng, n: (
-        real(rng, 1, 16, n),
-        fractions(rng, 0.1, 0.3, n),
+    "real f in [2, 16), p < 0.5": lambda rng, n: (
+        real(rng, 2, 16, n),
+        fractions(rng, 0, P_SMALL, n),
     ),
-    "real f in (0.5, 16), p < 0.1": lambda rng, n: (
-        real(rng, 0.5, 16, n),
-        fractions(rng, 0, 0.1, n),
-    ),
-    "f < 1, p >= 0.1": lambda rng, n: (
-        real(rng, 1e-6, 1, n),
-        fractions(rng, 0.1, 1, n),
-    ),
-    "f < 0.5, p < 0.1": lambda rng, n: (
-        real(rng, 1e-6, 0.5, n),
-        fractions(rng, 0, 0.1, n),
-    ),
+    "f in (1, 2)": lambda rng, n: (real(rng, 1, 2, n), fractions(rng, 0, 1, n)),
+    "f in (0.5, 1)": lambda rng, n: (real(rng, 0.5, 1, n), fractions(rng, 0, 1, n)),
+    "f <= 0.5": lambda rng, n: (real(rng, 1e-6, 0.5, n), fractions(rng, 0, 1, n)),
+    "f < 1, r near 1": near_zero_of_log,
     "f near integers": lambda rng, n: (near_integers(rng, n), fractions(rng, 0, 1, n)),
-    "real f, p near the cuts": strips,
+    "p near the cuts": strips,
     "borders and their neighbours": borders,
     "extreme f and p": extremes,
     "subnormal p": lambda rng, n: (
@@ -257,6 +273,15 @@ class Found(NamedTuple):
     at: tuple[float, float]
 
 
+def found_at(x, y, error):
+    """Return what the errors at points (x, y) show."""
+    if len(error) == 0:
+        return Found(0, 0.0, 0, (math.nan, math.nan))
+    i = error.argmax()
+    at = (float(x[i]), float(y[i]))
+    return Found(len(error), float(error[i]), int((error < 0.5).sum()), at)
+
+
 def summarise(parts):
     worst = max(parts, key=lambda part: (part.worst, part.at))
     return Found(
@@ -285,8 +310,7 @@ def sweep(work):
     risks_at_quotient = riskcore.individual_risk_from_frequencies(f, F)
     measured = []
     for i, (x, y, z) in enumerate(zip(f.tolist(), p.tolist(), F.tolist(), strict=True)):
-        # For f < 1 log r has a zero: there an ulp is that of 1/2.
-        log_exponent = 0 if x < 1 else -1021
+        log_exponent = math.frexp(NEAR_ZERO)[1] - 1 if x < 1 else -1021
         of_fraction = errors(
             [float(risk[i]) for risk in risks],
             exact_of_fraction, x, y, [-1021, log_exponent, -1021],
@@ -295,11 +319,13 @@ def sweep(work):
             [float(risks_at_quotient[i])], exact_of_frequencies, x, z, [-1021]
         )
         measured.append(of_fraction + of_frequencies)
+    values = [*risks, risks_at_quotient]
+    apart = [value < FAINT for value in values]
+    apart[1] = (f < 1) & (np.abs(values[1]) < NEAR_ZERO)
     found = []
-    for error, second in zip(np.abs(measured).T, [p, p, p, F], strict=True):
-        i = error.argmax()
-        at = (float(f[i]), float(second[i]))
-        found.append(Found(len(f), float(error[i]), int((error < 0.5).sum()), at))
+    for error, y, aside in zip(np.abs(measured).T, [p, p, p, F], apart, strict=True):
+        parts = [found_at(f[m], y[m], error[m]) for m in (~aside, aside)]
+        found.append(tuple(parts))
     return region, found
 
 
@@ -325,8 +351,20 @@ def check_reference(seed):
 # --- tables ------------------------------------------------------------------------
 
 
+# Points that do not count in the row of the function.
+APART = {
+    "individual_risk": "r < 2^-960",
+    "log_individual_risk": "f < 1, abs(log r) < 2^-50",
+    "individual_risk_gradient": "dr/dp < 2^-960",
+    "individual_risk_from_frequencies": "r < 2^-960",
+}
+LOG_NEAR_ZERO = 4  # 2^-101 in ulp of the doubles below NEAR_ZERO
+
+
 def row(name, found):
     first, second = found.at
+    if found.points == 0:
+        return [name, "0", "", "", "", ""]
     return [
         name,
         f"{found.points}",
@@ -335,6 +373,25 @@ def row(name, found):
         f"`{first.hex()}` ({first:.6g})",
         f"`{second.hex()}` ({second:.6g})",
     ]
+
+
+def verdict(name, found, apart):
+    """Return what the function promises and whether the sweep agrees."""
+    (ulps,) = (contract.ulps for contract in CONTRACTS if contract.function == name)
+    absolute = apart and name.startswith("log")
+    ulps = LOG_NEAR_ZERO if absolute else ulps
+    promise = "2^-101" if absolute else f"{ulps} ulp"
+    return f"{promise}: {'holds' if found.worst < ulps else 'BROKEN'}"
+
+
+def total_rows(name, by_region):
+    """Return the rows of a function in the summary: its points, and those apart."""
+    rows = []
+    for apart in (False, True):
+        total = summarise([found[apart] for found in by_region.values()])
+        label = f"{name}, {APART[name]}" if apart else name
+        rows.append([*row(label, total), verdict(name, total, apart)])
+    return rows
 
 
 def header(of, second):
@@ -349,19 +406,23 @@ def page(results, count, seed):
     summary, sections = [], []
     for index, name in enumerate(FUNCTIONS):
         by_region = {region: found[index] for region, found in results.items()}
-        total = summarise(list(by_region.values()))
-        summary.append(row(name, total))
-        rows = [row(region, found) for region, found in by_region.items()]
+        summary += total_rows(name, by_region)
+        rows = [row(region, found) for region, (found, _) in by_region.items()]
         second = "at F" if name.endswith("frequencies") else "at p"
         sections.append(f"## {name}\n\n{table(header('region', second), rows)}")
     intro = (
         f"`{command()}`: {', '.join(versions)}, seed {seed}.\n"
         f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan, and\n"
-        "inf only where the exact value is beyond the largest double. log r has a\n"
-        "zero where f < 1: there an error at |log r| < 1/2 is counted in ulp of 1/2."
+        "inf only where the exact value is beyond the largest double. Two kinds of\n"
+        "points have rows of their own and no others: values below 2^-960, where bits\n"
+        "are lost to underflow, and log r next to its zero, which it has for f < 1; there\n"
+        "errors count in 2^-103, the ulp of the doubles below 2^-50."
     )
-    short = f"{intro}\n\n{table(header('function', 'at p, or F'), summary)}"
-    brief = table(["function", *header("", "")[1:4]], [line[:4] for line in summary])
+    columns = [*header("function", "at p, or F"), "contract"]
+    short = f"{intro}\n\n{table(columns, summary)}"
+    brief = table(
+        ["function", *header("", "")[1:4]], [line[:4] for line in summary[::2]]
+    )
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "
     return brief, short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
 
@@ -385,7 +446,10 @@ def main():
         for region, found in pool.imap_unordered(sweep, work):
             parts[region].append(found)
     results = {
-        region: [summarise(function) for function in zip(*found, strict=True)]
+        region: [
+            tuple(summarise(part) for part in zip(*function, strict=True))
+            for function in zip(*found, strict=True)
+        ]
         for region, found in parts.items()
     }
     brief, short, whole = page(results, check_reference(options.seed), options.seed)
@@ -394,7 +458,8 @@ def main():
     else:
         publish("accuracy", short, f"{brief}\n\nSource: `bench/accuracy.md`.")
         (HERE / "accuracy.md").write_text(whole)
+    return 1 if "BROKEN" in short else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
