@@ -415,8 +415,8 @@ def page(results, count, seed):
         f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan, and\n"
         "inf only where the exact value is beyond the largest double. Two kinds of\n"
         "points have rows of their own and no others: values below 2^-960, where bits\n"
-        "are lost to underflow, and log r next to its zero, which it has for f < 1; there\n"
-        "errors count in 2^-103, the ulp of the doubles below 2^-50."
+        "are lost to underflow, and log r next to its zero. That is inside the domain\n"
+        "for f < 1; there errors count in 2^-103, the ulp of the doubles below 2^-50."
     )
     columns = [*header("function", "at p, or F"), "contract"]
     short = f"{intro}\n\n{table(columns, summary)}"
