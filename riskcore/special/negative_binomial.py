@@ -291,27 +291,35 @@ def _lower(f: float, j: float, p: float, weight: float, excess: float) -> float:
     y = p / q
     if f <= _SHORT:
         # P(f or more successes in k trials), term by term (DLMF 8.17.7).
-        term, total, n = 1.0, 1.0, 0.0
+        term, total, low, moment, n = 1.0, 1.0, 0.0, 0.0, 0.0
         while (n < j) & (term > _NOTHING * total):
             term *= (j - n) * y / (f + 1.0 + n)
-            total += term
             n += 1.0
-        return weight / f * total
+            total, rest = two_sum(total, term)
+            low += rest
+            moment = fma(n, term, moment)
+        # The rounding error of y, which counts n times in its power n.
+        error = (fma(-y, q, p) - y * (1.0 - q - p)) / p
+        return weight / f * (total + fma(error, moment, low))
     return weight * _half_line(f, j, y, excess / q)
 
 
 @kernel
 def _upper(f: float, j: float, p: float, weight: float, excess: float) -> float:
     """Return P(F > f + j) = I_q(j+1, f) for j above its mean, j > 0."""
-    y = (1.0 - p) / p
+    q = 1.0 - p
+    y = q / p
     if (f <= _SHORT) & (float(int(min(f, _SHORT))) == f):
         # P(fewer than f successes in k trials), term by term.
-        term, total, i = 1.0, 1.0, 1.0
+        term, total, low, moment, i = 1.0, 1.0, 0.0, 1.0, 1.0
         while (i < f) & (term > _NOTHING * total):
             term *= (f - i) * y / (j + 1.0 + i)
-            total += term
             i += 1.0
-        return weight * (y / (j + 1.0)) * total
+            total, rest = two_sum(total, term)
+            low += rest
+            moment = fma(i, term, moment)
+        error = (fma(-y, p, q) + (1.0 - q - p)) / q
+        return weight * (y / (j + 1.0)) * (total + fma(error, moment, low))
     slope = (1.0 - excess) / p
     return weight * y * _half_line(j + 1.0, f - 1.0, y, slope)
 
