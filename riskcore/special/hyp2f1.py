@@ -134,7 +134,7 @@ def _times_log(p: float, high: float, low: float) -> tuple[float, float, float, 
 
 @kernel
 def _e_two(p: float, high: float, low: float) -> Pair:
-    """Return E(2) = v ((1+p) L - 2q)/(q - p L) as v a/b; v = p/q, L = -high - low.
+    """Return (a, b) with E(2) = v a/b = v ((1+p) L - 2q)/(q - p L), L = -high - low.
 
     Both differences may cancel to a tenth or less, hence the second words.
     """
@@ -146,19 +146,18 @@ def _e_two(p: float, high: float, low: float) -> Pair:
 
 
 @kernel
-def _e_small(f: float, p: float, high: float, low: float) -> Pair:
-    """Return E(f) as a/b for f = 2, 3, 4."""
+def _e_small(f: float, p: float, high: float, low: float) -> Triple:
+    """Return (a, b, v) with E(f) = v a/b, v = p/q, for f = 2, 3, 4."""
     v = p / (1.0 - p)
     a, b = _e_two(p, high, low)
-    a *= v
     # The steps past f are taken and dropped: no branch, so the loop vectorises.
-    a_3 = v * fma(-3.0, a, b)
-    b_3 = b + a
-    a_4 = v * fma(-4.0, a_3, b_3)
-    b_4 = fma(2.0, b_3, a_3)
+    t = v * a
+    a_3, b_3 = fma(-3.0, t, b), b + t
+    t = v * a_3
+    a_4, b_4 = fma(-4.0, t, b_3), fma(2.0, b_3, t)
     a = a_4 if f == 4.0 else (a_3 if f == 3.0 else a)
     b = b_4 if f == 4.0 else (b_3 if f == 3.0 else b)
-    return a, b
+    return a, b, v
 
 
 @kernel
@@ -176,15 +175,14 @@ def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
 def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
     """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and C to some ulp.
 
-    With E = a/b, p/D = p b/((f - 1 + p) b + q a): one division instead of two.
+    With E = v a/b, p/D = p b/((f - 1 + p) b + p a): one division instead of two.
     """
-    q = 1.0 - p
-    a, b = _e_small(f, p, high, low)
+    a, b, v = _e_small(f, p, high, low)
     base, base_low = fast_two_sum(f - 1.0, p)
     N = p * b
     product = base * b
-    M = fma(q, a, product)
-    M_low = fma(q, a, product - M) + fma(base_low, b, fma(base, b, -product))
+    M = fma(p, a, product)
+    M_low = fma(p, a, product - M) + fma(base_low, b, fma(base, b, -product))
     N_one, N_one_low, M_one, M_one_low, C_one = fraction_one(p, high, low)
     one = f == 1.0
     return (
@@ -192,7 +190,7 @@ def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, 
         N_one_low if one else fma(p, b, -N),
         M_one if one else M,
         M_one_low if one else M_low,
-        C_one if one else 1.0 - a / b,
+        C_one if one else 1.0 - v * a / b,
     )
 
 
@@ -213,8 +211,8 @@ def resolvent_one(p: float, high: float, low: float) -> Triple:
 @kernel
 def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
     """Return (D, D_low, C) for f = 1, ..., 4, given log p = high + low."""
-    a, b = _e_small(f, p, high, low)
-    D, D_low, C = _from_e(f, p, a / b)
+    a, b, v = _e_small(f, p, high, low)
+    D, D_low, C = _from_e(f, p, v * a / b)
     D_one, D_one_low, C_one = resolvent_one(p, high, low)
     one = f == 1.0
     return (
@@ -228,13 +226,14 @@ def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
 
 
 def _forward(first: int, last: int) -> Callable[..., Pair]:
-    """Make the kernel that takes E = a/b from f = first up to f, at most to last."""
+    """Make the kernel that takes E = v a/b from f = first up to f, at most to last."""
 
     @kernel
     def forward(f: float, v: float, a: float, b: float) -> Pair:
         for g in range(first, last):
-            a_next = v * fma(-(g + 1.0), a, b)
-            b_next = fma(g - 1.0, b, a)
+            t = v * a
+            a_next = fma(-(g + 1.0), t, b)
+            b_next = fma(g - 1.0, b, t)
             a = a_next if g < f else a
             b = b_next if g < f else b
         return a, b
@@ -249,12 +248,11 @@ _forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 @kernel
 def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, C) for integer f from 5 to 15 by contiguity from f = 2."""
-    v = p / (1.0 - p)
     high, low = log_words(p, 0.0)
-    a, b = _e_small(4.0, p, high, low)
+    a, b, v = _e_small(4.0, p, high, low)
     a, b = _forward_10(f, v, a, b)
     a, b = _forward_15(f, v, a, b)
-    return _from_e(f, p, a / b)
+    return _from_e(f, p, v * a / b)
 
 
 # --- the continued fraction --------------------------------------------------------
