@@ -368,7 +368,7 @@ def row(name, found):
     return [
         name,
         f"{found.points}",
-        f"{found.worst:.2f}",
+        f"{found.worst:.2f}" if found.worst < 1000 else f"{found.worst:.2g}",
         f"{100 * found.rounded / found.points:.1f} %",
         f"`{first.hex()}` ({first:.6g})",
         f"`{second.hex()}` ({second:.6g})",
