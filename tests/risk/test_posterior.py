@@ -403,7 +403,7 @@ def test_quantiles_of_large_and_rare_cells():
             level = np.array([1e-9, 0.05, 0.5, 0.95, 1 - 1e-9])
             found = riskcore.population_frequency_quantile(level, f, p) * p
             assert found == pytest.approx(stats.gamma.ppf(level, f), rel=1e-9)
-    # For f = 1e9 SciPy is off by 5e-6, where three terms of Cornish and Fisher give 1e-9.
+    # For f = 1e9 SciPy is off by 5e-6; three terms of Cornish and Fisher give 1e-9.
     z, f = stats.norm.ppf(1e-9), 1e9
     expected = f + z * math.sqrt(f) + (z * z - 1) / 3
     found = riskcore.population_frequency_quantile(1e-9, f, 1e-100) * 1e-100
