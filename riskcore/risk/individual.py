@@ -6,7 +6,7 @@ Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
     r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
 
-Each quantity has one kernel of (p, D, D_low, C); a scalar kernel, which compiled
+Each quantity has one kernel of (p, D, D_low, E); a scalar kernel, which compiled
 user code calls, and a loop over blocks, which NumPy calls, both end in it and give the
 same bits. The four ufuncs are made when first asked for.
 """
@@ -34,10 +34,10 @@ from riskcore.special.floats import (
 from riskcore.special.hyp2f1 import (
     P_NEAR_ONE,
     RARE,
+    division,
     fraction_one,
     fraction_small,
     quotient,
-    quotient_parts,
     resolvent_15,
     resolvent_29,
     resolvent_forward_15,
@@ -54,8 +54,10 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
+_P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
+
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
-# (p, excess, D, D_low, C) -> value
+# (p, excess, D, D_low, E) -> value
 Finish = Callable[[float, float, float, float, float], float]
 
 
@@ -130,20 +132,20 @@ def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, 
     def of(resolvent: Callable[..., Any]) -> Any:
         @kernel
         def value(f: float, p: float, excess: float) -> float:
-            D, D_low, C = resolvent(f, p)
-            return finish(p, excess, D, D_low, C)
+            D, D_low, E = resolvent(f, p)
+            return finish(p, excess, D, D_low, E)
 
         return value
 
     @kernel
     def one(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, C = resolvent_one(p, high, low)
-        return finish(p, excess, D, D_low, C)
+        D, D_low, E = resolvent_one(p, high, low)
+        return finish(p, excess, D, D_low, E)
 
     @kernel
     def small(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, C = resolvent_small(f, p, high, low)
-        return finish(p, excess, D, D_low, C)
+        D, D_low, E = resolvent_small(f, p, high, low)
+        return finish(p, excess, D, D_low, E)
 
     general: dict[str, Any] = {
         "one": one,
@@ -169,7 +171,7 @@ def _of_fraction(value: Value, block: Block) -> Evaluation:
 
 
 @kernel
-def _risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+def _risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
     return quotient(p, 0.0, D, D_low)
 
 
@@ -207,33 +209,33 @@ def _fraction(f: float, F: float) -> tuple[float, float]:
 
 
 @kernel
-def _moved(r: float, r_low: float, excess: float, C: float) -> float:
-    # The fraction p (1 + d) moves r by the factor 1 + C d, C being (p/r) dr/dp.
-    return r + fma(r, C * excess, r_low)
+def _moved(
+    N: float, N_low: float, M: float, M_low: float, excess: float, E: float
+) -> float:
+    """Return N/M moved by the factor 1 + C d for the fraction p (1 + d), C = 1 - E."""
+    r, rest, reciprocal = division(N, N_low, M, M_low)
+    return fma(fma(N, (1.0 - E) * excess, rest), reciprocal, r)
 
 
 @kernel
-def _moved_risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
-    r, r_low = quotient_parts(p, 0.0, D, D_low)
-    return _moved(r, r_low, excess, C)
+def _moved_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
+    return _moved(p, 0.0, D, D_low, excess, E)
 
 
 @kernel
 def _moved_risk_one(
     f: float, p: float, excess: float, high: float, low: float
 ) -> float:
-    N, N_low, M, M_low, C = fraction_one(p, high, low)
-    r, r_low = quotient_parts(N, N_low, M, M_low)
-    return _moved(r, r_low, excess, C)
+    N, N_low, M, M_low, E = fraction_one(p, high, low)
+    return _moved(N, N_low, M, M_low, excess, E)
 
 
 @kernel
 def _moved_risk_small(
     f: float, p: float, excess: float, high: float, low: float
 ) -> float:
-    N, N_low, M, M_low, C = fraction_small(f, p, high, low)
-    r, r_low = quotient_parts(N, N_low, M, M_low)
-    return _moved(r, r_low, excess, C)
+    N, N_low, M, M_low, E = fraction_small(f, p, high, low)
+    return _moved(N, N_low, M, M_low, excess, E)
 
 
 @kernel
@@ -243,7 +245,7 @@ def _moved_risk_other(f: float, p: float, excess: float) -> float:
     q = 1.0 - p
     D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
     C = (f - D) / q if q > 2.0**-20 else f / (f + 1.0)
-    return scaled(_moved(r, r_low, excess, C), -n)
+    return scaled(r + fma(r, C * excess, r_low), -n)
 
 
 _moved_value, _moved_block = _of_resolvent(
@@ -296,8 +298,26 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 @kernel
-def _gradient(p: float, excess: float, D: float, D_low: float, C: float) -> float:
-    return quotient(C, 0.0, D, D_low)
+def _gradient(p: float, excess: float, D: float, D_low: float, E: float) -> float:
+    C = 1.0 - E
+    return quotient(C, (1.0 - C) - E, D, D_low)
+
+
+@kernel
+def _gradient_small(
+    f: float, p: float, excess: float, high: float, low: float
+) -> float:
+    # C itself is wanted here, to which E(2) to E(4) by contiguity are not good enough.
+    D, D_low, E = resolvent_small(f, p, high, low)
+    D_29, D_29_low, E_29 = resolvent_29(f, p)
+    far = (p >= _P_GRADIENT) & (f > 1.0)
+    return _gradient(
+        p,
+        excess,
+        D_29 if far else D,
+        D_29_low if far else D_low,
+        E_29 if far else E,
+    )
 
 
 @kernel
@@ -306,7 +326,7 @@ def _gradient_other(f: float, p: float, excess: float) -> float:
 
 
 @kernel
-def _log_risk(p: float, excess: float, D: float, D_low: float, C: float) -> float:
+def _log_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
     p_high, p_low = log_parts(p)
     D_high, D_rest = log_parts(D)
     high, low = two_sum(p_high, -D_high)
@@ -335,7 +355,8 @@ def _log_risk_of_one(p: float) -> float:
     r = p L/q = (1 - z) atanh(z)/z with z = q/(1 + p) <= 1/7.
     """
     sum_, sum_low = fast_two_sum(1.0, p)
-    z, z_low = quotient_parts(1.0 - p, 0.0, sum_, sum_low)
+    z, z_rest, reciprocal = division(1.0 - p, 0.0, sum_, sum_low)
+    z_low = z_rest * reciprocal
     rest, rest_low = fast_two_sum(1.0, -z)
     high, low = log_words(rest, 0.0)
     w = z * z
@@ -347,10 +368,10 @@ def _log_risk_of_one(p: float) -> float:
 
 @kernel
 def _log_risk_15(f: float, p: float, excess: float) -> float:
-    D, D_low, C = resolvent_15(f, p)
+    D, D_low, E = resolvent_15(f, p)
     # Only for f = 1 does p near 1 bring r near 1.
     near = _log_risk_of_one(max(p, P_NEAR_ONE))
-    return near if f == 1.0 else _log_risk(p, excess, D, D_low, C)
+    return near if f == 1.0 else _log_risk(p, excess, D, D_low, E)
 
 
 @kernel
@@ -443,7 +464,9 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        *_of_fraction(*_of_resolvent(_gradient, other=_gradient_other)),
+        *_of_fraction(
+            *_of_resolvent(_gradient, small=_gradient_small, other=_gradient_other)
+        ),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
 

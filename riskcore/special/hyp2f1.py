@@ -5,8 +5,8 @@ Everything the package needs of it comes from one pair of numbers, its *resolven
     D = f/G        between p and f,
     C in [0, 1]    with  D = f - q C,
 
-because G = f/D and (G - 1)/q = C/D, both without cancellation. D itself is formed as
-(f - 1 + p) + q E with E = 1 - C, which satisfies a contiguity relation in f and an
+because G = f/D and (G - 1)/q = C/D, both without cancellation. Kernels return (D, E)
+with E = 1 - C and D = (f - 1 + p) + q E; E satisfies a contiguity relation in f and an
 continued fraction (notes/individual_risk.md, sections 3 and 4):
 
     E(f+1) = (p/q) (1 - (f+1) E(f)) / (f - 1 + E(f))
@@ -96,29 +96,29 @@ def is_levels_15(f: float, p: float) -> bool:
 
 
 @kernel
-def quotient_parts(a: float, a_low: float, b: float, b_low: float) -> Pair:
-    """Return (a + a_low)/(b + b_low) in two words."""
+def division(a: float, a_low: float, b: float, b_low: float) -> Triple:
+    """Return r = a/b, the rest a + a_low - r (b + b_low), and 1/b."""
     reciprocal = 1.0 / b
     r = a * reciprocal
-    return r, fma(-r, b_low, fma(-r, b, a) + a_low) * reciprocal
+    return r, fma(-r, b_low, fma(-r, b, a) + a_low), reciprocal
 
 
 @kernel
 def quotient(a: float, a_low: float, b: float, b_low: float) -> float:
     """Return (a + a_low)/(b + b_low), rounded little more than once."""
-    r, r_low = quotient_parts(a, a_low, b, b_low)
-    return r + r_low
+    r, rest, reciprocal = division(a, a_low, b, b_low)
+    return fma(rest, reciprocal, r)
 
 
 @kernel
 def _from_e(f: float, p: float, E: float) -> Triple:
-    """Return D = (f - 1) + p + q E in two words and C = 1 - E, for f >= 1."""
+    """Return D = (f - 1) + p + q E in two words, and E, for f >= 1."""
     base = f - 1.0
     high, low = two_sum(base, p)
     low += (f - base) - 1.0  # f - 1 is not exact above 2^53
     q = 1.0 - p
     D = fma(q, E, high)
-    return D, fma(q, E, high - D) + low, 1.0 - E
+    return D, fma(q, E, high - D) + low, E
 
 
 # --- f = 1 to 4, by the logarithm --------------------------------------------------
@@ -162,18 +162,18 @@ def _e_small(f: float, p: float, high: float, low: float) -> Triple:
 
 @kernel
 def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return p/D for f = 1, as N + N_low over M + M_low, and C to some ulp.
+    """Return p/D for f = 1, as N + N_low over M + M_low, and E to some ulp.
 
-    p/D = p L/q, C = 1 - (q - p L)/(q L), L = -log p = -high - low (DLMF 15.4.1).
+    p/D = p L/q, E = (q - p L)/(q L), L = -log p = -high - low (DLMF 15.4.1).
     """
     q, q_low, n, n_low = _times_log(p, high, low)
-    C = 1.0 + (q + (n + n_low)) / (q * (high + low))
-    return -n, -n_low, q, q_low, C
+    E = (q + (n + n_low)) / (-q * (high + low))
+    return -n, -n_low, q, q_low, E
 
 
 @kernel
 def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and C to some ulp.
+    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and E to some ulp.
 
     With E = v a/b, p/D = p b/((f - 1 + p) b + p a): one division instead of two.
     """
@@ -183,42 +183,41 @@ def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, 
     product = base * b
     M = fma(p, a, product)
     M_low = fma(p, a, product - M) + fma(base_low, b, fma(base, b, -product))
-    N_one, N_one_low, M_one, M_one_low, C_one = fraction_one(p, high, low)
+    N_one, N_one_low, M_one, M_one_low, E_one = fraction_one(p, high, low)
     one = f == 1.0
     return (
         N_one if one else N,
         N_one_low if one else fma(p, b, -N),
         M_one if one else M,
         M_one_low if one else M_low,
-        C_one if one else 1.0 - v * a / b,
+        E_one if one else v * a / b,
     )
 
 
 @kernel
 def resolvent_one(p: float, high: float, low: float) -> Triple:
-    """Return (D, D_low, C) for f = 1: D = q/L, C = (L - q)/(q L), L = -high - low."""
-    q = 1.0 - p
-    q_low = (1.0 - q) - p
+    """Return (D, D_low, E) for f = 1: D = q/L, E = (q - p L)/(q L), L = -high - low."""
+    q, q_low, n, n_low = _times_log(p, high, low)
     L, L_low = fast_two_sum(-high, -low)
-    D, D_low = quotient_parts(q, q_low, L, L_low)
-    above = L - q
-    above_low = (L - above) - q + (L_low - q_low)
+    D, rest, reciprocal = division(q, q_low, L, L_low)
+    above = q + n
+    above_low = ((q - above) + n) + (q_low + n_low)
     below = q * L
     below_low = fma(q, L, -below) + fma(q, L_low, q_low * L)
-    return D, D_low, quotient(above, above_low, below, below_low)
+    return D, rest * reciprocal, quotient(above, above_low, below, below_low)
 
 
 @kernel
 def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
-    """Return (D, D_low, C) for f = 1, ..., 4, given log p = high + low."""
+    """Return (D, D_low, E) for f = 1, ..., 4, given log p = high + low."""
     a, b, v = _e_small(f, p, high, low)
-    D, D_low, C = _from_e(f, p, v * a / b)
-    D_one, D_one_low, C_one = resolvent_one(p, high, low)
+    D, D_low, E = _from_e(f, p, v * a / b)
+    D_one, D_one_low, E_one = resolvent_one(p, high, low)
     one = f == 1.0
     return (
         D_one if one else D,
         D_one_low if one else D_low,
-        C_one if one else C,
+        E_one if one else E,
     )
 
 
@@ -247,7 +246,7 @@ _forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 
 @kernel
 def resolvent_forward_15(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for integer f from 5 to 15 by contiguity from f = 2."""
+    """Return (D, D_low, E) for integer f from 5 to 15 by contiguity from f = 2."""
     high, low = log_words(p, 0.0)
     a, b, v = _e_small(4.0, p, high, low)
     a, b = _forward_10(f, v, a, b)
@@ -272,8 +271,8 @@ def _downwards(first: int, last: int) -> Callable[..., Pair]:
     return downwards
 
 
-def _levels(levels: int) -> Callable[[float, float], Triple]:
-    """Make the kernel (f, p) -> (U3, f q U4, U2), for an odd number of levels.
+def _levels(levels: int) -> Callable[[float, float], float]:
+    """Make the kernel (f, p) -> E = (U3 - f q U4)/U2 for an odd number of levels.
 
     The fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with quotients
     S(n) = U(n)/U(n+1) and the tail f + n - 1 - k q, that is X = p. It subtracts, always
@@ -287,17 +286,17 @@ def _levels(levels: int) -> Callable[[float, float], Triple]:
     lower = _downwards(half // 2, 1)
 
     @kernel
-    def last_levels(f: float, p: float) -> Triple:
+    def e_of_levels(f: float, p: float) -> float:
         q = 1.0 - p
         k = half + 1.0
         y = fma(-k, q, f + levels)
         x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
         x, y = upper(f, q, x, y)
         x, y = lower(f, q, x, y)
-        w = (f * q) * y
-        return x, w, fma(f + 1.0, x, -w)
+        above = fma(-(f * q), y, x)
+        return above / fma(f, x, above)
 
-    return last_levels
+    return e_of_levels
 
 
 _levels_29 = _levels(29)
@@ -306,23 +305,18 @@ _levels_15 = _levels(15)
 
 @kernel
 def resolvent_29(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for 16 <= f < 32, and for f >= 2 where p is not small.
-
-    E = (U3 - f q U4)/U2.
-    """
-    U_3, w, U_2 = _levels_29(f, p)
-    return _from_e(f, p, (U_3 - w) / U_2)
+    """Return (D, D_low, E) for 16 <= f < 32, and for f >= 2 where p is not small."""
+    return _from_e(f, p, _levels_29(f, p))
 
 
 @kernel
 def resolvent_15(f: float, p: float) -> Triple:
-    """Return (D, D_low, C) for f >= 32, or f = 1 or f >= 2 and p near 1.
+    """Return (D, D_low, E) for f >= 32, or f = 1 or f >= 2 and p near 1.
 
-    E as above, C = 1 - E; q C is small beside D = f - q C.
+    There q C is small beside D = f - q C, C = 1 - E.
     """
     # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
-    g = min(f, _TWO_60)
-    U_3, w, U_2 = _levels_15(g, p)
-    q, C = 1.0 - p, 1.0 - (U_3 - w) / U_2
+    E = _levels_15(min(f, _TWO_60), p)
+    q, C = 1.0 - p, 1.0 - E
     D = fma(-q, C, f)
-    return D, fma(-q, C, f - D), C
+    return D, fma(-q, C, f - D), E

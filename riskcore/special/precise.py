@@ -8,7 +8,14 @@ from __future__ import annotations
 import math
 
 from riskcore._jit import kernel
-from riskcore.special.certified import P_SMALL, e_by_p, risk_ball, scaled, scaling
+from riskcore.special.certified import (
+    F_LARGE,
+    P_SMALL,
+    e_by_p,
+    risk_ball,
+    scaled,
+    scaling,
+)
 from riskcore.special.double_double import (
     Ball,
     add,
@@ -41,10 +48,14 @@ def gauss(f: float, p: float) -> Ball:
 
 @kernel
 def gauss_excess(f: float, p: float) -> float:
-    """Return (G(f, q) - 1)/q = C/D for f < 32; nan outside the domain."""
+    """Return (G(f, q) - 1)/q = C/D for f < 32 or p < 2^-960; nan outside the domain."""
     if not ((f > 0.0) & (p > 0.0) & (p <= 1.0)):
         return math.nan
     q, q_low = two_sum(1.0, -p)
+    if p < P_SMALL and f >= F_LARGE:  # p < 2^-960: the limit, where G is near 1
+        base, base_low = two_sum(f, -1.0)
+        value, _, _ = divide((1.0, 0.0, 0.0), (base, base_low, 0.0))
+        return value
     if p < P_SMALL:
         G = gauss(f, p)  # not near 1
         if G[0] == math.inf:
