@@ -202,8 +202,8 @@ def read_metadata(path: str | Path) -> Metadata:
     path = Path(path)
     variables: list[Variable] = []
     header: dict[str, Any] = {}
-    for number, line in enumerate(_LINE_END.split(_read_text(path)), 1):
-        tokens = _tokens(line)
+    for number, line in enumerate(text_lines(path), 1):
+        tokens = line_tokens(line)
         if not tokens:
             continue
         tag = tokens[0].upper()
@@ -222,12 +222,13 @@ def read_metadata(path: str | Path) -> Metadata:
     return metadata
 
 
-def _tokens(line: str) -> list[str]:
+def line_tokens(line: str) -> list[str]:
     """Split a line as mu-Argus does; quoted tokens keep their quotes."""
     return [token for token in _TOKEN.findall(line.strip()) if token]
 
 
-def _unquoted(token: str) -> str:
+def unquoted(token: str) -> str:
+    """Return a token without its quotes, the last of which may be lacking."""
     return token[1:].removesuffix('"') if token.startswith('"') else token
 
 
@@ -239,7 +240,7 @@ def _header(tag: str, tokens: list[str]) -> dict[str, Any]:
         return {"names_in_front": True}
     if tag != "<SEPARATOR>":
         return {}
-    separator = _unquoted(tokens[0]) if tokens else ""
+    separator = unquoted(tokens[0]) if tokens else ""
     if len(separator) != 1 or separator in '\r\n"':
         raise ValueError("the separator must be one character")
     return {"separator": separator}
@@ -247,21 +248,21 @@ def _header(tag: str, tokens: list[str]) -> dict[str, Any]:
 
 def _variable(tokens: list[str], *, free: bool) -> Variable:
     """Read ``name [start] width [missing [missing]]``, the start in fixed format."""
-    name = _unquoted(tokens[0])
+    name = unquoted(tokens[0])
     if not name:
         raise ValueError("a variable without a name")
     begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
     width = _integer(tokens, 1 if free else 2, "width", least=1)
-    missing = _missing_codes(tokens[2 if free else 3 :])
+    missing = missing_codes(tokens[2 if free else 3 :])
     return Variable(name, begin, width, missing)
 
 
-def _missing_codes(tokens: list[str]) -> tuple[str, ...]:
+def missing_codes(tokens: list[str]) -> tuple[str, ...]:
     """Read missing codes; commas between them are met in practice."""
     codes: list[str] = []
     for token in tokens:
         quoted = token.startswith('"')
-        codes += [_unquoted(token)] if quoted else token.split(",")
+        codes += [unquoted(token)] if quoted else token.split(",")
     codes = [code.strip() for code in codes if code.strip()]
     if len(codes) > 2:
         raise ValueError("more than two missing codes")
@@ -281,14 +282,14 @@ def _tagged(variable: Variable, tag: str, tokens: list[str], folder: Path) -> Va
         return variable
     if not tokens:
         raise ValueError(f"{tag} needs a name")
-    name = _unquoted(tokens[0])
+    name = unquoted(tokens[0])
     if tag == "<RELATED>":
         return replace(variable, related=name)
     return replace(variable, codelist=folder / PureWindowsPath(name).as_posix())
 
 
 def _integer(tokens: list[str], position: int, what: str, least: int = 0) -> int:
-    text = _unquoted(tokens[position]) if position < len(tokens) else ""
+    text = unquoted(tokens[position]) if position < len(tokens) else ""
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
         raise ValueError(f"{what} must be a whole number of at least {least}")
     return int(text)
@@ -348,10 +349,10 @@ def read_codelist(path: str | Path) -> dict[str, str]:
     """
     path = Path(path)
     labels = {}
-    for line in _LINE_END.split(_read_text(_ignoring_case(path) or path)):
+    for line in text_lines(path):
         fields = line.split(",")
         if len(fields) > 1:
-            labels[fields[0].strip()] = _unquoted(fields[1].strip())
+            labels[fields[0].strip()] = unquoted(fields[1].strip())
     return labels
 
 
@@ -736,6 +737,11 @@ def _characters(path: Path) -> Array:
 
 def _decoded(characters: Array) -> str:
     return characters.astype("<u4").tobytes().decode("utf-32-le")
+
+
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a text file, found whatever the case of its name."""
+    return _LINE_END.split(_read_text(_ignoring_case(path) or path))
 
 
 def _read_text(path: Path) -> str:

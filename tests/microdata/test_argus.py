@@ -148,7 +148,7 @@ quoted = st.text(st.characters(min_codepoint=32, max_codepoint=126)).filter(
 @given(st.lists(st.tuples(st.booleans(), words, quoted)), st.sampled_from([" ", "\t "]))
 def test_tokens_are_found_again(parts, blank):
     line = blank.join(f'"{inner}"' if quote else word for quote, word, inner in parts)
-    found = [argus._unquoted(token) for token in argus._tokens(line)]
+    found = [argus.unquoted(token) for token in argus.line_tokens(line)]
     assert found == [inner if quote else word for quote, word, inner in parts]
 
 

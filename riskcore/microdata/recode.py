@@ -1,0 +1,900 @@
+"""Global recoding: fewer, wider categories of a variable, the same for every record.
+
+By a mapping of codes, by intervals, by top and bottom coding, by truncation, and by
+the recode files of mu-Argus (``.grc``). A `Recoding` is applied to the original codes
+and looks at nothing else, so that it can be recorded and replayed.
+
+A code is text or a number, and text stays text. A rule written in text compares text;
+a rule written in numbers compares numbers, and reads text codes as such. In ``.grc``
+files all codes are text, blanks around them do not count, and a shorter code is
+compared as if it had blanks before it: "9" < "10" < "1a".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.microdata import argus
+from riskcore.microdata.columns import CodedColumn, Records, code_column
+
+Array = NDArray[Any]
+Code: TypeAlias = str | int | float
+Bounds = Literal["[]", "[)", "(]", "()"]
+Others = Literal["keep", "missing", "refuse"]
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+# A quoted text, one of the marks of a rule, or text up to one of these or a blank.
+_GRC_TOKEN = re.compile(r'"[^"]*"?|[:,-]|[^":,\s-]+')
+_MARKS = (":", ",", "-")
+# So many codes or rules are named in a message.
+_NAMED = 5
+
+
+class DoubtfulRules(UserWarning):
+    """Rules of a recoding that fit no code of the data, or more than one a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a recoding: the codes from ``low`` to ``high`` become ``to``.
+
+    Attributes
+    ----------
+    to : str, int, float or None
+        The new code; None is missing.
+    low, high : str, int, float or None
+        Ends of the range, both text or both numbers, equal for a single code; None is
+        an open end.
+    bounds : {"[]", "[)", "(]", "()"}
+        Whether the ends belong to the range.
+    line : int or None
+        Line of the file the rule comes from.
+
+    Raises
+    ------
+    TypeError
+        If a code is not text or a number.
+    ValueError
+        If a number is not finite, or there is no code in the range.
+
+    Examples
+    --------
+    >>> print(Rule("young", None, 30, "()"))
+    (-inf, 30) -> 'young'
+    """
+
+    to: Code | None
+    low: Code | None
+    high: Code | None
+    bounds: Bounds = "[]"
+    line: int | None = None
+
+    def __post_init__(self) -> None:
+        for code in (self.to, self.low, self.high):
+            if code is not None:
+                _check_code(code)
+        if self.bounds not in ("[]", "[)", "(]", "()"):
+            raise ValueError(f"bounds={self.bounds!r}: use '[]', '[)', '(]' or '()'")
+        if self.low is None and self.high is None:
+            raise ValueError("a rule for no code: give low, high or both")
+        if self.low is None or self.high is None:
+            return
+        if isinstance(self.low, str) != isinstance(self.high, str):
+            raise TypeError(f"{self.low!r} to {self.high!r}: text and a number")
+        if self.low == self.high and self.bounds != "[]":
+            raise ValueError(f"no code lies in {self.interval}")
+
+    @property
+    def single(self) -> bool:
+        """Whether the rule is for one code, not for a range."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def of_text(self) -> bool:
+        """Whether the rule compares text, not numbers."""
+        return isinstance(self.high if self.low is None else self.low, str)
+
+    @property
+    def interval(self) -> str:
+        """The codes of the rule in the notation of intervals."""
+        if self.single:
+            return repr(self.low)
+        low = "(-inf" if self.low is None else f"{self.bounds[0]}{self.low!r}"
+        high = "inf)" if self.high is None else f"{self.high!r}{self.bounds[1]}"
+        return f"{low}, {high}"
+
+    def covers(self, code: Any) -> bool:
+        """Whether a code lies in the range; it must be of the kind of the ends."""
+        if self.low is not None and (
+            code < self.low or (code == self.low and self.bounds[0] == "(")
+        ):
+            return False
+        return self.high is None or bool(
+            code < self.high or (code == self.high and self.bounds[1] == "]")
+        )
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f"line {self.line}: "
+        return f"{line}{self.interval} -> {self.to!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """What a recoding makes of the codes of a variable.
+
+    Attributes
+    ----------
+    codes : tuple of str, int, float or None
+        The new code of each, None where it becomes missing.
+    unused : tuple of Rule
+        Rules that ought to fit a code and fit none: for a single code, or in a
+        ``.grc`` file. An interval may be empty.
+    overlapping : tuple of str, int or float
+        The codes that more than one rule fits; the last rule was taken.
+    """
+
+    codes: tuple[Code | None, ...]
+    unused: tuple[Rule, ...] = ()
+    overlapping: tuple[Code, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """The recoding of one variable: rules, or the number of characters to cut off.
+
+    Made by `mapping`, `intervals`, `top_bottom`, `truncation` or `read_recoding`.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        If several fit a code, the last is taken.
+    others : {"keep", "missing", "refuse"}
+        What becomes of a code that no rule fits.
+    missing : str, int, float or None
+        What missing values become; None: they stay missing.
+    drop : int
+        Characters cut off the end of each code, in place of rules.
+    padded : bool
+        Whether text is compared as mu-Argus does, see `riskcore.microdata.recode`.
+    missing_codes : tuple of str
+        Codes that a ``.grc`` file gives to missing values of the recoded variable, for
+        whoever writes the file; in the data missing values are missing, not codes.
+    codelist : str or None
+        Name of the file with the labels of the new codes, as in the ``.grc`` file.
+    source : str or None
+        Name of the file the recoding was read from.
+
+    Raises
+    ------
+    ValueError
+        If there are neither rules nor characters to cut off, or both.
+
+    Examples
+    --------
+    >>> age = Recoding.intervals([30, 60], ["1", "2", "3"])
+    >>> print(age)
+    (-inf, 30] -> '1'
+    (30, 60] -> '2'
+    (60, inf) -> '3'
+    >>> age.apply([30, 31]).codes
+    ('1', '2')
+    >>> Recoding.from_dict(age.to_dict()) == age
+    True
+    """
+
+    rules: tuple[Rule, ...] = ()
+    others: Others = "keep"
+    missing: Code | None = None
+    drop: int = 0
+    padded: bool = False
+    missing_codes: tuple[str, ...] = ()
+    codelist: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.others not in ("keep", "missing", "refuse"):
+            raise ValueError(
+                f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
+            )
+        if self.missing is not None:
+            _check_code(self.missing)
+        if self.drop < 0 or int(self.drop) != self.drop:
+            raise ValueError(f"drop={self.drop!r}: a whole number of at least 1")
+        if self.drop and self.rules:
+            raise ValueError("rules and truncation do not go together")
+        if not self.drop and not self.rules and self.missing is None:
+            raise ValueError("a recoding without rules")
+        for rule in self.rules:
+            _refuse_backwards(rule, padded=self.padded)
+
+    @classmethod
+    def mapping(cls, codes: Mapping[Any, Any], *, others: Others = "keep") -> Recoding:
+        """Recode single codes.
+
+        Parameters
+        ----------
+        codes : mapping
+            From old to new code. None stands for missing on either side: as an old
+            code it gives missing values a code, as a new one it makes them.
+        others : {"keep", "missing", "refuse"}
+            What becomes of other codes.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a code is not text or a finite number, or there is none.
+
+        Examples
+        --------
+        >>> Recoding.mapping({"2": "1", None: "9"}).apply(["1", "2", "3"]).codes
+        ('1', '1', '3')
+        """
+        rules = [
+            Rule(_plain(new), _plain(old), _plain(old))
+            for old, new in codes.items()
+            if old is not None
+        ]
+        return cls(tuple(rules), others, _plain(codes.get(None)))
+
+    @classmethod
+    def intervals(
+        cls,
+        breaks: Iterable[Any],
+        labels: Iterable[Any] | None = None,
+        *,
+        closed: Literal["right", "left"] = "right",
+    ) -> Recoding:
+        """Recode numbers by the interval they lie in.
+
+        Parameters
+        ----------
+        breaks : iterable of float
+            Ends of the intervals, increasing. The first interval has no lower end and
+            the last no upper one, so k breaks make k + 1 intervals.
+        labels : iterable, optional
+            New code of each interval; by default the interval as text.
+        closed : {"right", "left"}
+            Whether a break belongs to the interval below or above it.
+
+        Returns
+        -------
+        Recoding
+            Codes that are text are read as numbers.
+
+        Raises
+        ------
+        TypeError
+            If a break is no number.
+        ValueError
+            If there is no break, they do not increase, or the labels are not one more.
+
+        Examples
+        --------
+        >>> Recoding.intervals([15, 65], closed="left").apply(["14", "15"]).codes
+        ('< 15', '[15, 65)')
+        """
+        ends = [_plain(value) for value in breaks]
+        if any(isinstance(end, str) or end is None for end in ends):
+            raise TypeError("breaks are numbers")
+        if not ends or any(a >= b for a, b in pairwise(ends)):
+            raise ValueError(f"breaks must increase, got {ends}")
+        if closed not in ("right", "left"):
+            raise ValueError(f"closed={closed!r}: use 'right' or 'left'")
+        bounds: Bounds = "(]" if closed == "right" else "[)"
+        spans = list(pairwise([None, *ends, None]))
+        names = (
+            [_span_label(low, high, bounds) for low, high in spans]
+            if labels is None
+            else [_plain(label) for label in labels]
+        )
+        if len(names) != len(spans):
+            raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
+        return cls(
+            tuple(
+                Rule(name, low, high, bounds)
+                for name, (low, high) in zip(names, spans, strict=True)
+            )
+        )
+
+    @classmethod
+    def top_bottom(
+        cls,
+        *,
+        bottom: float | None = None,
+        top: float | None = None,
+        bottom_label: Code | None = None,
+        top_label: Code | None = None,
+    ) -> Recoding:
+        """Gather the numbers at the ends: top and bottom coding.
+
+        Parameters
+        ----------
+        bottom, top : float, optional
+            Codes of at most ``bottom`` and of at least ``top`` are recoded, those
+            between stay. At least one is needed.
+        bottom_label, top_label : str, int or float, optional
+            New code; by default ``bottom`` and ``top`` themselves.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        TypeError
+            If ``bottom`` or ``top`` is no number.
+        ValueError
+            If neither is given, or ``bottom`` is not below ``top``.
+
+        Examples
+        --------
+        >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
+        (84, '85+', '85+')
+        """
+        low, high = _plain(bottom), _plain(top)
+        if isinstance(low, str) or isinstance(high, str):
+            raise TypeError("bottom and top are numbers")
+        if low is None and high is None:
+            raise ValueError("give bottom=, top= or both")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"bottom={low} must be below top={high}")
+        rules = []
+        if low is not None:
+            label = low if bottom_label is None else _plain(bottom_label)
+            rules.append(Rule(label, None, low))
+        if high is not None:
+            label = high if top_label is None else _plain(top_label)
+            rules.append(Rule(label, high, None))
+        return cls(tuple(rules))
+
+    @classmethod
+    def truncation(cls, drop: int) -> Recoding:
+        """Cut characters off the end of each code, as of hierarchical codes.
+
+        Parameters
+        ----------
+        drop : int
+            Number of characters, at least 1. Codes must be text, and longer: of
+            numbers the leading zeros are lost already.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        ValueError
+            If ``drop`` is not a whole number of at least 1.
+
+        Examples
+        --------
+        >>> Recoding.truncation(2).apply(["0361", "0389"]).codes
+        ('03', '03')
+        """
+        if drop < 1:
+            raise ValueError(f"drop={drop!r}: a whole number of at least 1")
+        return cls(drop=drop)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recoding as plain data: what JSON holds comes back the same."""
+        plain = asdict(self)
+        plain["rules"] = list(plain["rules"])
+        plain["missing_codes"] = list(self.missing_codes)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
+        """Return the recoding that `to_dict` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data are none that `to_dict` writes.
+        """
+        unknown = set(plain) - {attribute.name for attribute in fields(cls)}
+        if unknown:
+            raise ValueError(f"not of a recoding: {', '.join(sorted(unknown))}")
+        rules = tuple(Rule(**rule) for rule in plain.get("rules", ()))
+        codes = tuple(plain.get("missing_codes", ()))
+        return cls(**{**plain, "rules": rules, "missing_codes": codes})
+
+    def apply(self, codes: Iterable[Any]) -> Recoded:
+        """Recode codes, each by itself.
+
+        Parameters
+        ----------
+        codes : iterable of str, int or float
+            Distinct codes, none missing, all text or all numbers.
+
+        Returns
+        -------
+        Recoded
+
+        Raises
+        ------
+        TypeError
+            If codes are neither text nor numbers, or not of the kind the rules need.
+        ValueError
+            If a text code that a rule reads as a number is none, a code has no
+            more characters than are cut off, or no rule fits it and others are
+            refused or it is one of ``missing_codes``. The codes are named.
+        """
+        codes = [_plain(code) for code in codes]
+        for code in codes:
+            if not isinstance(code, str | int | float | Decimal | Fraction):
+                raise TypeError(f"codes of type {type(code).__name__}")
+        texts = {isinstance(code, str) for code in codes}
+        if len(texts) > 1:
+            raise TypeError("some codes are text, others numbers")
+        if self.drop:
+            return Recoded(_truncated(codes, self.drop))
+        found = self._rules_of(codes)
+        fallback = self._without_rule(
+            [code for code, rules in zip(codes, found, strict=True) if not rules]
+        )
+        used = {position for rules in found for position in rules}
+        return Recoded(
+            tuple(
+                self.rules[max(rules)].to if rules else fallback.get(code)
+                for code, rules in zip(codes, found, strict=True)
+            ),
+            tuple(
+                rule
+                for position, rule in enumerate(self.rules)
+                if position not in used and (rule.single or self.padded)
+            ),
+            tuple(c for c, rules in zip(codes, found, strict=True) if len(rules) > 1),
+        )
+
+    def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
+        """Return for each code the positions of the rules that fit it."""
+        found: list[list[int]] = [[] for _ in codes]
+        for of_text in (True, False):
+            rules = [(i, r) for i, r in enumerate(self.rules) if r.of_text == of_text]
+            if not rules:
+                continue
+            keys = [self._text(c) if of_text else _number(c) for c in codes]
+            if self.padded and of_text:
+                keys, rules = _padded(keys, rules)
+            singles: dict[Any, list[int]] = {}
+            for position, rule in rules:
+                if rule.single:
+                    singles.setdefault(rule.low, []).append(position)
+            ranges = [(i, rule) for i, rule in rules if not rule.single]
+            for positions, key in zip(found, keys, strict=True):
+                positions += singles.get(key, [])
+                positions += [i for i, rule in ranges if rule.covers(key)]
+        return found
+
+    def _text(self, code: Any) -> str:
+        """Return a code as a rule written in text compares it."""
+        if self.padded:
+            return _as_text(code).strip(" ")
+        if isinstance(code, str):
+            return code
+        raise TypeError(f"rules for text, but codes that are numbers, as {code!r}")
+
+    def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
+        """Return what becomes of the codes that no rule fits."""
+        if self.others == "refuse" and codes:
+            raise ValueError(f"no rule for {_some(codes)}")
+        absent = [code for code in codes if _as_text(code) in self.missing_codes]
+        if absent:
+            raise ValueError(
+                f"{_some(absent)}: without a rule, but afterwards a missing code"
+            )
+        return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
+
+    def __str__(self) -> str:
+        lines = [str(rule) for rule in self.rules]
+        if self.drop:
+            lines.append(f"without the last {self.drop} characters")
+        if self.missing is not None:
+            lines.append(f"missing -> {self.missing!r}")
+        if self.rules and self.others != "keep":
+            lines.append(f"others: {self.others}")
+        return "\n".join(lines)
+
+
+def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
+    """Recode variables of a file, each from its original codes.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, or a mapping of column names to arrays.
+    recodings : mapping of column names to Recoding
+
+    Returns
+    -------
+    frame or dict
+        The data with these columns replaced, the rest untouched: for a frame the same
+        type of frame, for a mapping a dict with columns of the same holders. Text
+        stays text, whatever the new codes; numbers stay numbers if all new codes are,
+        else they become text, those kept too. Categories become text. NumPy text and
+        integers come masked if values are missing.
+
+    Warns
+    -----
+    DoubtfulRules
+        If rules fit no code of the data, or several fit one; they are counted.
+
+    Raises
+    ------
+    KeyError
+        If a variable is no column.
+    TypeError
+        If the data are no table, a recoding is none, or the codes of a variable are
+        neither text nor numbers, or not of the kind its rules need.
+    ValueError
+        As `Recoding.apply`, naming the variable; if there are no records.
+
+    Examples
+    --------
+    >>> data = {"age": [31, 47, None, 93], "sex": ["f", "m", "f", "m"]}
+    >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
+    {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
+    """
+    for name, recoding in recodings.items():
+        if not isinstance(recoding, Recoding):
+            raise TypeError(f"variable {name!r}: {recoding!r} is no Recoding")
+    records = Records.of(data)
+    for name in recodings:
+        records.column(name)
+    columns = {}
+    for name, recoding in recodings.items():
+        given = data[name] if isinstance(data, Mapping) else None
+        columns[name] = _recoded(records, name, recoding, given)
+    if isinstance(data, Mapping):
+        return {**data, **columns}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    series = [nw.from_native(new, series_only=True) for new in columns.values()]
+    return frame.with_columns(*series).to_native()
+
+
+def _recoded(records: Records, name: Hashable, recoding: Recoding, given: Any) -> Any:
+    """Return a recoded column; ``given`` is the column of a mapping as it came."""
+    try:
+        column = code_column(records, name)
+        recoded = recoding.apply(column.labels)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"variable {name!r}: {error}") from None
+    _warn(name, recoding, recoded)
+    codes = [*recoded.codes, recoding.missing] if column.missing else [*recoded.codes]
+    table = _of_one_type(codes, text=any(isinstance(c, str) for c in column.labels))
+    original = records.column(name)
+    if isinstance(given, list | tuple):
+        return type(given)(np.array(table, object)[column.codes].tolist())
+    if isinstance(original, np.ndarray):
+        return _as_array(table, column, original)
+    return _as_series(table, column, original)
+
+
+def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
+    doubts = []
+    if recoded.unused:
+        rules = _some(recoded.unused)
+        doubts.append(f"{len(recoded.unused)} rules fit no code: {rules}")
+    if recoded.overlapping:
+        codes = _some(recoded.overlapping)
+        doubts.append(
+            f"{len(recoded.overlapping)} codes have several rules, "
+            f"of which the last is taken: {codes}"
+        )
+    if doubts:
+        source = "" if recoding.source is None else f", {recoding.source}"
+        message = f"variable {name!r}{source}: {'; '.join(doubts)}"
+        warnings.warn(message, DoubtfulRules, stacklevel=4)
+
+
+def _of_one_type(codes: Sequence[Any], *, text: bool) -> list[Any]:
+    """Return codes as text if one is or ``text`` says so, else as numbers alike."""
+    present = [code for code in codes if code is not None]
+    convert: Any = float
+    if text or any(isinstance(code, str) for code in present):
+        convert = _as_text
+    elif all(isinstance(code, bool) for code in present):
+        convert = bool
+    elif all(isinstance(code, int) for code in present):
+        convert = int
+    return [None if code is None else convert(code) for code in codes]
+
+
+def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
+    """Return the recoded column as an array like the original."""
+    missing = np.array([code is None for code in table], bool)[column.codes]
+    if original.dtype == object:
+        values = np.array(table, object)[column.codes]
+    else:
+        empty: Any = np.zeros((), original.dtype).item()
+        filler = next((type(code)() for code in table if code is not None), empty)
+        plain = np.array([filler if code is None else code for code in table])
+        if plain.dtype.kind == original.dtype.kind and plain.dtype.kind in "iu":
+            plain = _narrowed(plain, original.dtype)
+        values = plain[column.codes]
+    masked = isinstance(original, np.ma.MaskedArray)
+    if values.dtype.kind == "f" and not masked:
+        values[missing] = np.nan
+    elif masked or (values.dtype != object and missing.any()):
+        return np.ma.MaskedArray(values, missing)
+    return values
+
+
+def _narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return integers in a type of fewer bytes if it holds them all."""
+    limits = np.iinfo(dtype)
+    fits = limits.min <= values.min() and values.max() <= limits.max
+    return values.astype(dtype) if fits else values
+
+
+def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
+    """Return the recoded column as a native series of the original's holder."""
+    import narwhals.stable.v2 as nw
+
+    present = [code for code in table if code is not None]
+    text = any(isinstance(code, str) for code in (*present, *column.labels))
+    series = nw.new_series(
+        original.name,
+        table,
+        dtype=nw.String if text else None if present else nw.Float64(),
+        backend=original.implementation,
+    )[column.codes.astype(np.int64)]
+    native = series.to_native()
+    if not original.implementation.is_pandas_like():
+        return native
+    before = original.to_native()
+    native.index = before.index
+    # The same kind of text, and integers beside missing, if pandas has a type for it.
+    numbers = all(isinstance(code, int) for code in present)
+    if (text and original.dtype == nw.String) or (
+        numbers and original.dtype.is_integer() and hasattr(before.dtype, "na_value")
+    ):
+        with contextlib.suppress(TypeError, ValueError):
+            native = native.astype(before.dtype)
+    return native
+
+
+def _plain(code: Any) -> Any:
+    """Return a NumPy scalar as the Python value it stands for."""
+    # item() of a time in nanoseconds is an integer: times are left as they are.
+    number = isinstance(code, np.generic) and code.dtype.kind not in "mM"
+    return code.item() if number else code
+
+
+def _check_code(code: Any) -> None:
+    if not isinstance(code, str | int | float):
+        raise TypeError(f"{code!r}: a code is text or a number")
+    if isinstance(code, float) and not math.isfinite(code):
+        raise ValueError(f"{code!r}: a code that is a number is finite")
+
+
+def _refuse_backwards(rule: Rule, *, padded: bool) -> None:
+    low: Any = rule.low
+    high: Any = rule.high
+    if low is None or high is None:
+        return
+    if padded and rule.of_text:
+        low, high = low.rjust(len(high)), high.rjust(len(low))
+    if low > high:
+        raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
+
+
+def _as_text(code: Any) -> str:
+    if isinstance(code, float) and code.is_integer():
+        return str(int(code))  # an integer once stored beside missing values
+    return str(code)
+
+
+def _number(code: Any) -> Any:
+    """Return a code as a rule written in numbers compares it."""
+    if not isinstance(code, str):
+        return code
+    text = code.strip(" ")
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"rules for numbers, but code {code!r} is none")
+    return int(text) if _WHOLE.fullmatch(text) else float(text)
+
+
+def _padded(
+    keys: list[Any], rules: list[tuple[int, Rule]]
+) -> tuple[list[Any], list[tuple[int, Rule]]]:
+    """Put blanks before codes and the ends of rules, to one width."""
+    ends = [end for _, rule in rules for end in (rule.low, rule.high)]
+    width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
+    wide = [
+        (i, replace(rule, low=_right(rule.low, width), high=_right(rule.high, width)))
+        for i, rule in rules
+    ]
+    return [_right(key, width) for key in keys], wide
+
+
+def _right(code: Any, width: int) -> Any:
+    return None if code is None else code.rjust(width)
+
+
+def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
+    numbers = [code for code in codes if not isinstance(code, str)]
+    if numbers:
+        raise TypeError(f"truncation needs codes that are text, not {_some(numbers)}")
+    short = [code for code in codes if len(code) <= drop]
+    if short:
+        raise ValueError(f"truncation by {drop} leaves nothing of {_some(short)}")
+    return tuple(code[:-drop] for code in codes)
+
+
+def _span_label(low: Any, high: Any, bounds: Bounds) -> str:
+    if low is None:
+        return f"{'<=' if bounds == '(]' else '<'} {high}"
+    if high is None:
+        return f"{'>' if bounds == '(]' else '>='} {low}"
+    return f"{bounds[0]}{low}, {high}{bounds[1]}"
+
+
+def _some(items: Sequence[Any]) -> str:
+    """Name the first of some codes or rules, and count the rest."""
+    named = [str(i) if isinstance(i, Rule) else repr(i) for i in items[:_NAMED]]
+    more = len(items) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def read_recoding(path: str | Path, variable: argus.Variable | None = None) -> Recoding:
+    r"""Read a mu-Argus recode file (``.grc``).
+
+    Lines ``new: item, item, ...`` where an item is a code, a range ``low-high``, or one
+    with an open end, ``-high`` or ``low-``. Quotes protect blanks, commas, colons and
+    hyphens; lines with the same new code add up; a code without a rule stays itself.
+    ``<MISSING>`` gives the codes of missing values afterwards, separated by blanks or
+    commas, ``<CODELIST>`` the file of labels; tags may be in any case.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Found whatever the case of its name.
+    variable : Variable, optional
+        The variable to be recoded, from the metadata of its data: then codes wider
+        than it, and rules that would make a valid code of a missing one, are refused.
+
+    Returns
+    -------
+    Recoding
+        Rules that lead to a missing code lead to missing.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line cannot be understood, a range runs backwards, a tag is unknown, or
+        there is no rule, or as said of ``variable``. File, line and text are named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Age.grc"
+    ...     _ = path.write_text("1: -29\n2: 30-59, 99\n3: 60-\n<missing> 8, 9\n")
+    ...     age = read_recoding(path)
+    >>> print(age)
+    line 1: (-inf, '29'] -> '1'
+    line 2: ['30', '59'] -> '2'
+    line 2: '99' -> '2'
+    line 3: ['60', inf) -> '3'
+    >>> age.missing_codes, age.apply(["9", "30", "100"]).codes
+    (('8', '9'), ('1', '2', '3'))
+    """
+    path = Path(path)
+    rules: list[Rule] = []
+    tags: dict[str, Any] = {}
+    for number, line in enumerate(argus.text_lines(path), 1):
+        text = line.strip()
+        if not text or text.startswith("//"):
+            continue
+        try:
+            if text.startswith("<"):
+                tag = _tag(text)
+                if tag.keys() & tags.keys():
+                    raise ValueError("the tag stands twice")
+                tags |= tag
+            else:
+                rules += _rules(text, number)
+                _check_rules([rule for rule in rules if rule.line == number], variable)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}: {text[:80]!r}") from None
+    if not rules:
+        raise ValueError(f"{path}: no rules")
+    name, missing = (variable.name, variable.missing) if variable else ("", ())
+    absent = tags.get("missing_codes") or missing
+    rules = [replace(r, to=None) if r.to in absent else r for r in rules]
+    for rule in rules:
+        if rule.to is not None and (rule.low in missing or rule.high in missing):
+            raise ValueError(
+                f"{path}, line {rule.line}: a missing code of {name} "
+                f"would become valid: {rule.interval} -> {rule.to!r}"
+            )
+    return Recoding(tuple(rules), padded=True, source=path.name, **tags)
+
+
+def _tag(text: str) -> dict[str, Any]:
+    """Read a tag line."""
+    tag, *tokens = argus.line_tokens(text.replace(">", "> ", 1))
+    if tag.upper() == "<MISSING>":
+        return {"missing_codes": argus.missing_codes(tokens)}
+    if tag.upper() != "<CODELIST>":
+        raise ValueError("a tag that recode files do not have")
+    if not tokens:
+        raise ValueError("no file is named")
+    return {"codelist": argus.unquoted(tokens[0])}
+
+
+def _rules(text: str, line: int) -> list[Rule]:
+    """Read ``new: item, item, ...``."""
+    tokens = _GRC_TOKEN.findall(text)
+    if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
+        raise ValueError("a line is 'new: code, low-high, ...'; quote unusual codes")
+    new = _grc_code(tokens[0])
+    items: list[list[str]] = [[]]
+    for token in tokens[2:]:
+        if token == ",":
+            items.append([])
+        else:
+            items[-1].append(token)
+    return [Rule(new, *_ends(item), line=line) for item in items]
+
+
+def _ends(item: list[str]) -> tuple[str | None, str | None]:
+    """Read a code or a range; an open end is None."""
+    if not item:
+        raise ValueError("a code is lacking")
+    if item == ["-"]:
+        raise ValueError("a hyphen without a code")
+    if item.count("-") > 1:
+        raise ValueError("two hyphens; quote codes that have one")
+    if ":" in item:
+        raise ValueError("two colons; quote codes that have one")
+    dash = item.index("-") if "-" in item else None
+    sides = [item] if dash is None else [item[:dash], item[dash + 1 :]]
+    if any(len(side) > 1 for side in sides):
+        raise ValueError("a comma is lacking, or quotes around a code with blanks")
+    codes = [_grc_code(side[0]) if side else None for side in sides]
+    return codes[0], codes[-1]
+
+
+def _grc_code(token: str) -> str:
+    if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
+        raise ValueError("a quote is not closed")
+    code = argus.unquoted(token).strip(" ")
+    if not code:
+        raise ValueError("an empty code")
+    return code
+
+
+def _check_rules(rules: Iterable[Rule], variable: argus.Variable | None) -> None:
+    """Refuse ranges that run backwards and codes wider than the variable."""
+    for rule in rules:
+        _refuse_backwards(rule, padded=True)
+        width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
+        if variable is not None and width > variable.width:
+            raise ValueError(
+                f"a code of {width} characters, {variable.name} has {variable.width}"
+            )
