@@ -64,7 +64,7 @@ _ZETA_TWO_LOW = float.fromhex("0x1.1873d8912200cp-55")
 
 @kernel
 def _resolvent(f: float, p: float) -> tuple[float, float, float]:
-    """Return (D, D_low, C) with r = p/D, for p >= 2^-960; nan in the region OTHER."""
+    """Return (D, D_low, E) with r = p/D, for p >= 2^-960; nan in the region OTHER."""
     where = region(f, p)
     if where == ONE:
         high, low = log_words(p, 0.0)
@@ -84,9 +84,9 @@ def _resolvent(f: float, p: float) -> tuple[float, float, float]:
 @kernel
 def risk_and_condition(f: float, p: float) -> Pair:
     """Return r = E[1/F] and C = (p/r) dr/dp for f > 0 and 0 < p <= 1."""
-    D, D_low, C = _resolvent(f, p)
+    D, D_low, E = _resolvent(f, p)
     if D > 0.0:
-        return quotient(p, 0.0, D, D_low), C
+        return quotient(p, 0.0, D, D_low), 1.0 - E
     (ball, ball_low, _), n = risk_ball(f, p)
     r = scaled(ball, -n)
     if p >= P_SMALL:

@@ -12,7 +12,14 @@ from scipy import stats
 
 import riskcore
 from riskcore.risk import posterior
-from riskcore.special.reciprocal import _BELOW, _END, _by_steps, _integral, _odds_power
+from riskcore.special.reciprocal import (
+    _BELOW,
+    _END,
+    _by_steps,
+    _integral,
+    _odds_power,
+    risk_and_condition,
+)
 
 # Largest errors, in ulp; bench/posterior.py measures them over more points.
 LAW, LOG_LAW, TAILS, MOMENTS = 0.75, 0.6, 8, 4
@@ -439,6 +446,18 @@ def test_quantile_outside_its_domain(name):
 
 
 # --- moments of 1/F ----------------------------------------------------------------
+
+
+def test_what_the_integral_is_made_of(cells):
+    f, p = cells(150)
+    for x, y in zip(map(float, f), map(float, p), strict=True):
+        if y < 1e-300 or x < 1e-3:
+            continue
+        r, C = risk_and_condition(x, y)
+        expected = riskcore.individual_risk(x, y)
+        assert r == pytest.approx(expected, rel=5e-16)
+        slope = riskcore.individual_risk_gradient(x, y)
+        assert pytest.approx(slope * (y / expected), rel=2e-15) == C
 
 
 def assert_moments(f, p, exact, ulps):
