@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from riskcore import forms
 from riskcore.microdata import files
-from riskcore.microdata.cells import Cells, tabulate
+from riskcore.microdata.cells import Cells, check_missing, tabulate
 from riskcore.microdata.columns import Records, household_codes, key_names
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
@@ -48,6 +48,7 @@ def assess(
     *,
     method: Method = "exact",
     missing: str = "refuse",
+    alpha: float = 1.0,
     progress: Progress | None = None,
 ) -> Assessment:
     """Assess the re-identification risk of a file of survey microdata.
@@ -70,8 +71,12 @@ def assess(
     method : {"exact", "series7", "franconi"}
         The individual risk itself (default), or the formula of mu-Argus or sdcMicro
         (`riskcore.forms`), to compare with their results.
-    missing : {"refuse", "category"}
-        What to do with missing key values, see `tabulate`.
+    missing : {"refuse", "category", "wildcard", "argus"}
+        What to do with missing key values: refuse the file, take missing as one more
+        category, or let it match any value, see `tabulate`.
+    alpha : float
+        With ``missing="wildcard"``, what a record with missing keys counts for
+        others, in [0, 1], see `tabulate`.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -95,7 +100,9 @@ def assess(
         If the method is unknown, there are no records or no keys, a column is given
         two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
         weights or household ids are missing, or weights are not positive and finite
-        or their sum is not. The column and the number of records are named.
+        or their sum is not; ``alpha`` goes with no such rule, or gives an f between 1
+        and 2, for which ``method="franconi"`` is not defined. The column and the
+        number of records are named.
     OSError
         If the file cannot be read.
 
@@ -118,6 +125,7 @@ def assess(
     say = progress or _silent
     if method not in METHODS:
         raise ValueError(f"method={method!r}: use one of {', '.join(METHODS)}")
+    check_missing(missing, alpha)
     keys = key_names(keys)
     path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and weight is None:
@@ -131,7 +139,7 @@ def assess(
         say("finding households")
         groups = household_codes(Records.of(data), household)
     say("counting cells")
-    cells = tabulate(data, keys, weight, missing)
+    cells = tabulate(data, keys, weight, missing, alpha)
     _check_population(cells, weight)
     say(f"computing the risk of {len(cells)} cells")
     cell_risk = _cell_risk(cells, method)
@@ -187,7 +195,7 @@ def _silent(_: str) -> None:
 
 def _check_population(cells: Cells, weight: Hashable | None) -> None:
     with np.errstate(over="ignore"):
-        if not np.isfinite(cells.population_frequency.sum()):
+        if not np.isfinite(cells.weight_sum.sum()):
             raise ValueError(f"weight {weight!r}: the sum over the file overflows")
 
 
@@ -197,18 +205,32 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     F = np.maximum(cells.population_frequency, f)
     below = int(np.count_nonzero(cells.below_sample))
     if below:
-        records = int(cells.sample_frequency[cells.below_sample].sum())
+        records = int(cells.records[cells.below_sample].sum())
         warnings.warn(
             f"in {below} of {len(cells)} cells ({records} of {cells.n} records) the "
             "weights add to less than the records (F < f); their risk is taken as 1/f",
             PopulationBelowSample,
             stacklevel=3,
         )
+    if method == "franconi":
+        _refuse_between_branches(cells)
     if method == "exact":
         risk: Risks = individual.individual_risk_from_frequencies(f, F)
     else:
         risk = getattr(forms, method)(f, f / F)
     return risk
+
+
+def _refuse_between_branches(cells: Cells) -> None:
+    """Refuse the f for which sdcMicro's code has no branch: it gives them no risk."""
+    f = cells.sample_frequency
+    between = (f > 1) & (f < 2)
+    if between.any():
+        raise ValueError(
+            "method='franconi' is not defined for 1 < f < 2, which "
+            f"alpha={cells.alpha} gives {cells.records[between].sum()} of {cells.n} "
+            "records"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,7 +260,7 @@ class Assessment:
     @cached_property
     def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
-        return RiskDistribution(self.cell_risk, self.cells.sample_frequency)
+        return RiskDistribution(self.cell_risk, self.cells.records)
 
     @cached_property
     def individual_risk(self) -> Risks:

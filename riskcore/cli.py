@@ -175,9 +175,18 @@ def _add_assess(commands: Any) -> None:
     )
     assess.add_argument(
         "--missing",
-        choices=("refuse", "category"),
+        choices=("refuse", "category", "wildcard", "argus"),
         default="refuse",
-        help="missing key values: refuse the file (default), or one more category",
+        help="missing key values: refuse the file (default), one more category, or "
+        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+    )
+    assess.add_argument(
+        "--alpha",
+        type=_fraction,
+        default=1.0,
+        metavar="SHARE",
+        help="with --missing wildcard, what a record with missing keys counts for "
+        "others, 0 to 1 (default 1)",
     )
     assess.add_argument(
         "--threshold",
@@ -356,7 +365,9 @@ def _assess(options: argparse.Namespace) -> None:
     from riskcore import report
     from riskcore.assessment import RECORD_COLUMNS, check_roles, refuse_taken
     from riskcore.microdata import files
+    from riskcore.microdata.cells import check_missing
 
+    check_missing(options.missing, options.alpha)
     if options.output is not None:
         _refuse_same_file(options)
         files.check_writable(options.output, overwrite=options.overwrite)
@@ -408,6 +419,7 @@ def _assess_data(
         options.household,
         method=options.method,
         missing=options.missing,
+        alpha=options.alpha,
         progress=progress,
     )
 

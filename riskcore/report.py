@@ -50,9 +50,11 @@ def summary(
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
         "keys": [_plain(key) for key in cells.keys],
         "weighted": cells.weighted,
-        "population": math.fsum(cells.population_frequency),
+        "missing": cells.missing,
+        "alpha": cells.alpha,
+        "population": math.fsum(cells.weight_sum),
         "cells_below_sample": int(np.count_nonzero(below)),
-        "records_below_sample": int(cells.sample_frequency[below].sum()),
+        "records_below_sample": int(cells.records[below].sum()),
         "method": assessment.method,
         "reidentification_rate": assessment.reidentification_rate,
         "expected_reidentifications": assessment.expected_reidentifications,
@@ -138,6 +140,7 @@ def text(figures: dict[str, Any], title: str) -> str:
                 f"{figures['cells']:,}, of them {figures['sample_uniques']:,} "
                 "sample uniques",
             ),
+            *_missing(figures),
             ("population", population),
             ("individual risk", _METHOD[figures["method"]]),
             ("re-identification rate", _percent(figures["reidentification_rate"])),
@@ -166,6 +169,21 @@ def text(figures: dict[str, Any], title: str) -> str:
     return "\n".join(lines)
 
 
+def _missing(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the line on missing keys, if they are not refused."""
+    rule = figures["missing"]
+    if rule == "refuse":
+        return []
+    if rule == "wildcard":
+        return [("missing keys", f"{_MISSING[rule]}, alpha {figures['alpha']:.8g}")]
+    return [("missing keys", _MISSING[rule])]
+
+
+_MISSING = {
+    "category": "one more category",
+    "wildcard": "match any value, as in sdcMicro",
+    "argus": "match any value, as in mu-Argus",
+}
 _METHOD = {
     "exact": "exact",
     "series7": "series7, the formula of mu-Argus",

@@ -16,7 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore import assess, reference, simulate
+from riskcore import (
+    assess,
+    individual_risk_from_frequencies,
+    reference,
+    simulate,
+)
 from riskcore.assessment import RECORD_COLUMNS, PopulationBelowSample
 from riskcore.microdata import files
 
@@ -426,6 +431,68 @@ def test_missing_keys_as_a_category():
     result = assess(data, ["k"], "w", missing="category")
     assert result.records["population_frequency"].tolist() == [6.0, 8.0, 6.0, 8.0]
     assert {row["k"] for row in result.riskiest()} == {"a", None}
+
+
+# f and F as measured in sdcMicro, for alpha 1 and a half.
+HOLES = {
+    "a": [1, 1, 2, None, 1],
+    "b": [1, 1, 1, 1, None],
+    "w": [10.0, 20.0, 30.0, 40.0, 50.0],
+    "h": [1, 2, 1, 2, 3],
+}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "f", "F"),
+    [
+        (1.0, [4, 4, 2, 5, 4], [120, 120, 70, 150, 120]),
+        (0.5, [3, 3, 1.5, 4.5, 3.5], [75, 75, 50, 125, 100]),
+    ],
+)
+def test_missing_keys_as_wildcards(alpha, f, F):
+    roles = ["a", "b"], "w", "h"
+    result = assess(HOLES, *roles, missing="wildcard", alpha=alpha)
+    records = result.records
+    assert records["sample_frequency"].tolist() == f
+    assert records["population_frequency"].tolist() == F
+    risk = individual_risk_from_frequencies(f, F)
+    assert result.individual_risk.tolist() == risk.tolist()
+    # Over records, each counted once, whatever its f.
+    assert result.expected_reidentifications == math.fsum(risk)
+    assert result.reidentification_rate == math.fsum(risk) / 5
+    assert result.unsafe_count(0.0) == 5
+    assert result.unsafe_count(result.max_risk) == result.unsafe(result.max_risk).sum()
+    assert result.household_risk[0] == result.household_risk[2]
+    assert result.household_risk[0] == pytest.approx(
+        1 - (1 - risk[0]) * (1 - risk[2]), rel=1e-15
+    )
+
+
+def test_wildcards_below_the_sample_count_records_once():
+    data = {"a": [1, 1, None], "b": [1, 1, 1], "w": [0.5, 0.5, 0.25]}
+    with pytest.warns(
+        PopulationBelowSample, match=r"in 2 of 2 cells \(3 of 3 records\)"
+    ):
+        result = assess(data, ["a", "b"], "w", missing="wildcard")
+    assert result.individual_risk.tolist() == [1 / 3] * 3
+
+
+@pytest.mark.parametrize("method", ["exact", "series7"])
+def test_real_frequencies_lie_between(method):
+    def risk(alpha):
+        options = {"missing": "wildcard", "alpha": alpha, "method": method}
+        return assess(HOLES, ["a", "b"], "w", **options).individual_risk
+
+    assert (risk(1.0) < risk(0.5)).all()
+    assert (risk(0.5) < risk(0.0)).all()
+
+
+def test_franconi_has_no_quiet_zero_between_its_branches():
+    options = {"missing": "wildcard", "alpha": 0.5, "method": "franconi"}
+    with pytest.raises(ValueError, match=r"1 < f < 2.*alpha=0\.5 gives 1 of 5 records"):
+        assess(HOLES, ["a", "b"], "w", **options)
+    whole = assess(HOLES, ["a", "b"], "w", missing="wildcard", method="franconi")
+    assert (whole.individual_risk > 0).all()
 
 
 def test_progress_names_the_steps(tmp_path):

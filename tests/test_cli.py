@@ -254,6 +254,23 @@ def test_missing_keys(run, figures, folder):
     assert "(missing)" in out
 
 
+def test_missing_keys_as_wildcards(run, figures, folder):
+    (folder / "m.csv").write_text("a,b,w\n1,1,10\n1,1,20\n2,1,30\n,1,40\n1,,50\n")
+    roles = ["m.csv", "--keys", "a", "b", "--weight", "w", "--missing"]
+    found = figures(*roles, "wildcard", "--alpha", "50%")
+    assert (found["missing"], found["alpha"]) == ("wildcard", 0.5)
+    assert (found["records"], found["cells"], found["population"]) == (5, 4, 150.0)
+    assert found["riskiest"][0]["sample_frequency"] == 1.5
+    status, out, _ = run("assess", *roles, "wildcard")
+    assert status == 0
+    assert (
+        "missing keys                 match any value, as in sdcMicro, alpha 1" in out
+    )
+    assert "mu-Argus" in run("assess", *roles, "argus")[1]
+    wrong = run("assess", *roles, "argus", "--alpha", "0.5")
+    assert_refused(wrong, "alpha=0.5 needs missing='wildcard'")
+
+
 # What it writes
 
 

@@ -17,11 +17,14 @@ from riskcore.microdata.columns import (
     weights,
 )
 from riskcore.microdata.count import Codes, count
+from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
 
-MISSING_RULES = ("refuse", "category")
+MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+# The rules by which missing matches any value.
+WILDCARDS = ("wildcard", "argus")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,27 +40,41 @@ class Cells:
         Names of the key variables.
     categories : tuple of ndarray
         For each key its categories in sorted order; a last one, None, stands for
-        missing if that is a category.
+        missing if that occurs.
     codes : tuple of unsigned integer ndarray, each shape (K,)
         For each key the position of the cell's category in ``categories``.
-    sample_frequency : int64 ndarray, shape (K,)
-        f_k, the number of records in the cell.
+    sample_frequency : int64 or float64 ndarray, shape (K,)
+        f_k, the number of records in the cell; where missing matches any value, with
+        those that match, a real number if ``alpha`` is neither 0 nor 1.
     population_frequency : float64 ndarray, shape (K,)
-        F_k as estimated by the sum of the records' weights, within one unit in the
-        last place.
+        F_k as estimated by the sum of these records' weights, within one unit in the
+        last place, two where missing matches any value.
+    records : int64 ndarray, shape (K,)
+        The number of records in the cell itself: they add to n. A sum over records is
+        one over cells with these as factors.
+    weight_sum : float64 ndarray, shape (K,)
+        The sum of their weights.
     inverse : int32 ndarray, shape (n,)
         The cell of each record, in the order of the records.
     weighted : bool
         Whether there were weights; if not, F_k = f_k.
+    missing : str
+        The rule for missing key values.
+    alpha : float
+        What a record with missing keys counts for other cells.
     """
 
     keys: tuple[Hashable, ...]
     categories: tuple[NDArray[Any], ...]
     codes: tuple[Codes, ...]
-    sample_frequency: NDArray[np.int64]
+    sample_frequency: Frequencies
     population_frequency: NDArray[np.float64]
+    records: NDArray[np.int64]
+    weight_sum: NDArray[np.float64]
     inverse: NDArray[np.int32]
     weighted: bool
+    missing: str
+    alpha: float
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -100,7 +117,7 @@ class Cells:
             # item() of a time in nanoseconds is an integer: leave times as they are.
             plain = isinstance(label, np.generic) and label.dtype.kind not in "mM"
             table[key] = label.item() if plain else label
-        f, F = int(self.sample_frequency[k]), float(self.population_frequency[k])
+        f, F = self.sample_frequency[k].item(), float(self.population_frequency[k])
         return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -143,6 +160,7 @@ def tabulate(
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
     missing: str = "refuse",
+    alpha: float = 1.0,
 ) -> Cells:
     """Count the records of each cell and estimate its population frequency.
 
@@ -157,9 +175,13 @@ def tabulate(
     weight : hashable, optional
         Name of the column of sampling weights. Without it every weight is 1: the file
         is taken to be the whole population, F_k = f_k and p_k = 1.
-    missing : {"refuse", "category"}
-        What to do with missing values in keys: refuse the file, or take missing as one
-        more category of that key.
+    missing : {"refuse", "category", "wildcard", "argus"}
+        What to do with missing values in keys: refuse the file; take missing as one
+        more category of that key; or let it match any value, as sdcMicro does
+        ("wildcard") or mu-Argus ("argus"), see Notes.
+    alpha : float
+        With ``missing="wildcard"``, what a record with missing keys counts where it
+        is not certain to belong, in [0, 1].
 
     Returns
     -------
@@ -179,7 +201,18 @@ def tabulate(
     ValueError
         If there are no records or no keys, a key is named twice, is the weight or is
         called like a result column; if weights are missing, infinite or not positive,
-        or their sum overflows; if keys have missing values that are to be refused.
+        or their sum overflows; if keys have missing values that are to be refused, or
+        ``alpha`` is not in [0, 1], or not 1 with another rule than "wildcard".
+
+    Notes
+    -----
+    Where missing matches any value, a cell is a combination of values and missing ones
+    that occurs, and two are compatible if they agree in every key that both have. f
+    and F of a cell count its own records, all records of the compatible cells without
+    missing keys, and ``alpha`` times those of the other compatible cells with missing
+    keys. A cell without any key has all records. Its own records count, ``alpha``
+    times, for every cell with missing keys; for cells without they count by "argus"
+    or if there is only one key.
 
     Examples
     --------
@@ -191,10 +224,15 @@ def tabulate(
     (array([2, 1]), array([25.5, 20. ]))
     >>> cells.inverse
     array([0, 1, 0], dtype=int32)
+
+    >>> data = {"a": [1, 1, 2, None, 1], "b": [1, 1, 1, 1, None]}
+    >>> cells = tabulate(data, ["a", "b"], missing="wildcard", alpha=0.5)
+    >>> cells.sample_frequency[cells.inverse]
+    array([3. , 3. , 1.5, 4.5, 3.5])
+    >>> cells.records
+    array([2, 1, 1, 1])
     """
-    if missing not in MISSING_RULES:
-        rules = " or ".join(map(repr, MISSING_RULES))
-        raise ValueError(f"missing={missing!r} is no rule: use {rules}")
+    check_missing(missing, alpha)
     keys = key_names(keys)
     _check_names(keys, weight)
     records = Records.of(data)
@@ -207,17 +245,52 @@ def tabulate(
         [column.levels for column in columns],
         weight_values,
     )
-    if not counts.weight_sum.max() < np.inf:
+    f: Frequencies = counts.frequency
+    F = counts.weight_sum
+    if missing in WILDCARDS:
+        absent = [c.levels - 1 if c.missing else None for c in columns]
+        f, F = count_compatible(
+            counts.codes,
+            absent,
+            counts.frequency,
+            counts.weight_sum,
+            alpha,
+            blank_matches_complete=True if missing == "argus" else None,
+        )
+    if not F.max() < np.inf:
         raise ValueError(f"weight {weight!r}: the sum over a cell overflows")
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
         codes=tuple(counts.codes),
-        sample_frequency=counts.frequency,
-        population_frequency=counts.weight_sum,
+        sample_frequency=f,
+        population_frequency=F,
+        records=counts.frequency,
+        weight_sum=counts.weight_sum,
         inverse=counts.inverse,
         weighted=weight is not None,
+        missing=missing,
+        alpha=alpha,
     )
+
+
+def check_missing(missing: str, alpha: float) -> None:
+    """Refuse a rule for missing key values that does not exist, whatever the data.
+
+    Raises
+    ------
+    ValueError
+        Naming the rule or ``alpha``.
+    """
+    if missing not in MISSING_RULES:
+        rules = ", ".join(map(repr, MISSING_RULES[:-1]))
+        raise ValueError(
+            f"missing={missing!r} is no rule: use {rules} or {MISSING_RULES[-1]!r}"
+        )
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
+    if alpha != 1 and missing != "wildcard":
+        raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 
 
 def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
@@ -236,7 +309,8 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='category' takes missing as one more category"
+            "missing='category' takes missing as one more category, "
+            "missing='wildcard' lets it match any"
         )
 
 
