@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from riskcore.assessment import assess as assess
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
+    from riskcore.microdata.recode import Recoding as Recoding
+    from riskcore.microdata.recode import read_recoding as read_recoding
+    from riskcore.microdata.recode import recode as recode
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.risk.individual import (  # isort: skip
@@ -38,8 +41,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
+    "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "household_risk": "riskcore.risk.household",
+    "read_recoding": "riskcore.microdata.recode",
+    "recode": "riskcore.microdata.recode",
     "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",
     "individual_risk_bounds": "riskcore.risk.bounds",

@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -439,7 +438,7 @@ class Recoding:
         """
         codes = [_plain(code) for code in codes]
         for code in codes:
-            if not isinstance(code, str | int | float | Decimal | Fraction):
+            if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(f"codes of type {type(code).__name__}")
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
@@ -497,7 +496,7 @@ class Recoding:
         if self.others == "refuse" and codes:
             raise ValueError(f"no rule for {_some(codes)}")
         absent = [code for code in codes if _as_text(code) in self.missing_codes]
-        if absent:
+        if absent and self.others == "keep":
             raise ValueError(
                 f"{_some(absent)}: without a rule, but afterwards a missing code"
             )
@@ -531,7 +530,7 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
         type of frame, for a mapping a dict with columns of the same holders. Text
         stays text, whatever the new codes; numbers stay numbers if all new codes are,
         else they become text, those kept too. Categories become text. NumPy text and
-        integers come masked if values are missing.
+        integers come masked if values are missing; floats stay floats.
 
     Warns
     -----
@@ -560,7 +559,7 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     records = Records.of(data)
     for name in recodings:
         records.column(name)
-    columns = {}
+    columns: dict[Any, Any] = {}
     for name, recoding in recodings.items():
         given = data[name] if isinstance(data, Mapping) else None
         columns[name] = _recoded(records, name, recoding, given)
@@ -569,7 +568,10 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(data, eager_only=True, pass_through=False)
-    series = [nw.from_native(new, series_only=True) for new in columns.values()]
+    series = [
+        nw.from_native(new, series_only=True).alias(name)  # Arrow's have no names
+        for name, new in columns.items()
+    ]
     return frame.with_columns(*series).to_native()
 
 
@@ -582,7 +584,7 @@ def _recoded(records: Records, name: Hashable, recoding: Recoding, given: Any) -
         raise type(error)(f"variable {name!r}: {error}") from None
     _warn(name, recoding, recoded)
     codes = [*recoded.codes, recoding.missing] if column.missing else [*recoded.codes]
-    table = _of_one_type(codes, text=any(isinstance(c, str) for c in column.labels))
+    table = _of_one_type(codes, column.labels)
     original = records.column(name)
     if isinstance(given, list | tuple):
         return type(given)(np.array(table, object)[column.codes].tolist())
@@ -608,15 +610,15 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
         warnings.warn(message, DoubtfulRules, stacklevel=4)
 
 
-def _of_one_type(codes: Sequence[Any], *, text: bool) -> list[Any]:
-    """Return codes as text if one is or ``text`` says so, else as numbers alike."""
-    present = [code for code in codes if code is not None]
+def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
+    """Return codes as text if one is or the old were, else as numbers alike."""
+    all_codes = [code for code in (*codes, *map(_plain, labels)) if code is not None]
     convert: Any = float
-    if text or any(isinstance(code, str) for code in present):
+    if any(isinstance(code, str) for code in all_codes):
         convert = _as_text
-    elif all(isinstance(code, bool) for code in present):
+    elif all(isinstance(code, bool) for code in all_codes):
         convert = bool
-    elif all(isinstance(code, int) for code in present):
+    elif all(isinstance(code, int) for code in all_codes):
         convert = int
     return [None if code is None else convert(code) for code in codes]
 
@@ -630,7 +632,7 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
         plain = np.array([filler if code is None else code for code in table])
-        if plain.dtype.kind == original.dtype.kind and plain.dtype.kind in "iu":
+        if plain.dtype.kind in "iu" and original.dtype.kind in "iu":
             plain = _narrowed(plain, original.dtype)
         values = plain[column.codes]
     masked = isinstance(original, np.ma.MaskedArray)
@@ -642,7 +644,7 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
 
 
 def _narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return integers in a type of fewer bytes if it holds them all."""
+    """Return integers in another type if it holds them all."""
     limits = np.iinfo(dtype)
     fits = limits.min <= values.min() and values.max() <= limits.max
     return values.astype(dtype) if fits else values
@@ -709,7 +711,7 @@ def _as_text(code: Any) -> str:
 def _number(code: Any) -> Any:
     """Return a code as a rule written in numbers compares it."""
     if not isinstance(code, str):
-        return code
+        return float(code) if isinstance(code, Decimal) else code
     text = code.strip(" ")
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"rules for numbers, but code {code!r} is none")
@@ -817,8 +819,7 @@ def read_recoding(path: str | Path, variable: argus.Variable | None = None) -> R
                     raise ValueError("the tag stands twice")
                 tags |= tag
             else:
-                rules += _rules(text, number)
-                _check_rules([rule for rule in rules if rule.line == number], variable)
+                rules += _rules(text, number, variable)
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}: {text[:80]!r}") from None
     if not rules:
@@ -847,7 +848,7 @@ def _tag(text: str) -> dict[str, Any]:
     return {"codelist": argus.unquoted(tokens[0])}
 
 
-def _rules(text: str, line: int) -> list[Rule]:
+def _rules(text: str, line: int, variable: argus.Variable | None) -> list[Rule]:
     """Read ``new: item, item, ...``."""
     tokens = _GRC_TOKEN.findall(text)
     if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
@@ -859,7 +860,11 @@ def _rules(text: str, line: int) -> list[Rule]:
             items.append([])
         else:
             items[-1].append(token)
-    return [Rule(new, *_ends(item), line=line) for item in items]
+    rules = [Rule(new, *_ends(item), line=line) for item in items]
+    for rule in rules:
+        _refuse_backwards(rule, padded=True)
+        _refuse_wide(rule, variable)
+    return rules
 
 
 def _ends(item: list[str]) -> tuple[str | None, str | None]:
@@ -889,12 +894,9 @@ def _grc_code(token: str) -> str:
     return code
 
 
-def _check_rules(rules: Iterable[Rule], variable: argus.Variable | None) -> None:
-    """Refuse ranges that run backwards and codes wider than the variable."""
-    for rule in rules:
-        _refuse_backwards(rule, padded=True)
-        width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
-        if variable is not None and width > variable.width:
-            raise ValueError(
-                f"a code of {width} characters, {variable.name} has {variable.width}"
-            )
+def _refuse_wide(rule: Rule, variable: argus.Variable | None) -> None:
+    width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
+    if variable is not None and width > variable.width:
+        raise ValueError(
+            f"a code of {width} characters, {variable.name} has {variable.width}"
+        )
