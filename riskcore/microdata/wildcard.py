@@ -193,8 +193,8 @@ def _join(
     """
     K = len(frequency)
     gained, gained_weight = np.zeros((2, K), np.int64), np.zeros((2, K, 2))
-    # The pattern of a table is never the largest: half of K holds it.
-    room = K // 2 + 1
+    # The smaller of two patterns has at most as many as the second largest of all.
+    room = int(np.sort(np.append(np.diff(patterns.begin), 1))[-2])
     scratch = (
         np.empty(patterns.code.shape[1], np.uint64),
         np.empty(1 << _table_bits(room), np.int32),
@@ -242,9 +242,12 @@ def _frequencies(
 
 @kernel
 def _table_bits(entries: int) -> int:
-    """Return the binary logarithm of the size of a hash table, at most half full."""
-    bits = 1
-    while (1 << bits) < 2 * entries:
+    """Return the binary logarithm of the size of a hash table.
+
+    It is at most an eighth full: what is not in it mostly meets an empty slot.
+    """
+    bits = 3
+    while (1 << bits) < 8 * entries:
         bits += 1
     return bits
 
