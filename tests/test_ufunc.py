@@ -1,6 +1,7 @@
 """The functions behave as NumPy's own ufuncs do."""
 
 import copy
+import doctest
 import math
 import pickle
 
@@ -13,7 +14,7 @@ import pytest
 import xarray as xr
 
 import riskcore
-from riskcore import forms
+from riskcore import embed, forms
 from riskcore._jit import kernel
 from riskcore._ufunc import elementwise
 
@@ -313,3 +314,14 @@ with ThreadPoolExecutor(8) as pool:
     print(len(set(map(id, pool.map(ask, range(8))))))
 """
     assert python(code) == "1"
+
+
+@pytest.mark.parametrize("name", embed.NAMES)
+def test_the_examples_of_a_ufunc(name):
+    # pytest collects doctests of functions and classes only.
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    text = getattr(riskcore, name).__doc__
+    examples = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert examples.examples
+    failed, _ = doctest.DocTestRunner(optionflags=flags).run(examples)
+    assert failed == 0

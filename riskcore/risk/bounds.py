@@ -164,7 +164,7 @@ Examples
 >>> import riskcore
 >>> lower, upper = riskcore.individual_risk_bounds(1, 0.01)
 >>> float(lower), float(upper)
-(0.04651686056..., 0.04651686056...)
+(0.04651687056..., 0.04651687056...)
 >>> bool(lower <= riskcore.individual_risk(1, 0.01) <= upper)
 True
 >>> lower, upper = riskcore.individual_risk_bounds([2, 3], 1.0)
