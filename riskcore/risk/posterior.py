@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _TWO_52 = 2.0**52
 
 
+_SMALLEST_F = 2.0**-480  # of the moments, which reach 1/f^2
+
+
 @kernel
 def _inside(f: float, p: float) -> bool:
     return (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
@@ -372,7 +375,7 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     Parameters
     ----------
     f : array_like
-        Sample frequency of the cell, real, f > 0.
+        Sample frequency of the cell, real, f >= 2^-480: 1/f^2 must be a double.
     p : array_like
         Sampling fraction of the cell, 0 < p <= 1. Subnormal numbers are right.
     out, where, casting, order, dtype, subok
@@ -401,7 +404,7 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_deviation(1, 0.01))
     0.11...
     """
-    if not _inside(f, p):
+    if not _inside(f, p) or f < _SMALLEST_F:
         return math.nan
     _, b, integral = moments(f, p)
     return b * sqrt(integral)
@@ -416,7 +419,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     Parameters
     ----------
     f : array_like
-        Sample frequency of the cell, real, f > 0.
+        Sample frequency of the cell, real, f >= 2^-480: 1/f^2 must be a double.
     p : array_like
         Sampling fraction of the cell, 0 < p <= 1. Subnormal numbers are right.
     out, where, casting, order, dtype, subok
@@ -439,7 +442,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_second_moment(1, 0.5))  # Li2(1/2)
     0.58224...
     """
-    if not _inside(f, p):
+    if not _inside(f, p) or f < _SMALLEST_F:
         return math.nan
     r, b, integral = moments(f, p)
     return fma(r, r, b * (b * integral))
