@@ -38,9 +38,9 @@ from riskcore.special.hyp2f1 import (
     fraction_one,
     fraction_small,
     quotient,
-    resolvent_15,
     resolvent_29,
     resolvent_forward_15,
+    resolvent_of_e,
     resolvent_one,
     resolvent_small,
 )
@@ -147,12 +147,17 @@ def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, 
         D, D_low, E = resolvent_small(f, p, high, low)
         return finish(p, excess, D, D_low, E)
 
+    @kernel
+    def levels_15(f: float, p: float, excess: float, E: float) -> float:
+        D, D_low, _ = resolvent_of_e(f, p, E)
+        return finish(p, excess, D, D_low, E)
+
     general: dict[str, Any] = {
         "one": one,
         "small": small,
         "forward_15": of(resolvent_forward_15),
         "levels_29": of(resolvent_29),
-        "levels_15": of(resolvent_15),
+        "levels_15": levels_15,
     }
     return by_region(**{**general, **methods}, other=other)
 
@@ -367,8 +372,8 @@ def _log_risk_of_one(p: float) -> float:
 
 
 @kernel
-def _log_risk_15(f: float, p: float, excess: float) -> float:
-    D, D_low, E = resolvent_15(f, p)
+def _log_risk_15(f: float, p: float, excess: float, E: float) -> float:
+    D, D_low, _ = resolvent_of_e(f, p, E)
     # Only for f = 1 does p near 1 bring r near 1.
     near = _log_risk_of_one(max(p, P_NEAR_ONE))
     return near if f == 1.0 else _log_risk(p, excess, D, D_low, E)

@@ -21,15 +21,18 @@ from riskcore.special.hyp2f1 import (
     OTHER,
     REGIONS,
     SMALL,
+    e_15,
     is_levels_15,
     is_one,
     is_small,
     region,
 )
 
-# (f, p, excess) -> value; where log p is needed it comes in two words.
+# (f, p, excess) -> value; what has a loop of its own, log p in two words or E, comes
+# with it.
 Value = Callable[[float, float, float], float]
 ValueByLogarithm = Callable[[float, float, float, float, float], float]
+ValueByE = Callable[[float, float, float, float], float]
 Block = Callable[[Any, Any, Any, Any, int], None]
 Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
@@ -190,7 +193,7 @@ def by_region(
     small: ValueByLogarithm,
     forward_15: Value,
     levels_29: Value,
-    levels_15: Value,
+    levels_15: ValueByE,
     other: Value,
 ) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from those of each region.
@@ -200,8 +203,8 @@ def by_region(
     one, small, forward_15, levels_29, levels_15, other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
         for cells of the region; ``one`` and ``small`` take two more arguments, log p
-        in two words. ``small`` gives the same as ``one`` where f = 1; ``other`` gives
-        nan outside the domain.
+        in two words, ``levels_15`` one, E. ``small`` gives the same as ``one`` where
+        f = 1; ``other`` gives nan outside the domain.
 
     Returns
     -------
@@ -225,13 +228,13 @@ def by_region(
         if where == LEVELS_29:
             return levels_29(f, p, excess)
         if where == LEVELS_15:
-            return levels_15(f, p, excess)
+            return levels_15(f, p, excess, e_15(f, p))
         return other(f, p, excess)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
         if w <= SMALL:
-            # Two loops: the processor overlaps more of two short chains.
+            # Two loops, here and below: the processor overlaps more of short chains.
             high, low = stack(), stack()
             for i in range(n):
                 high[i], low[i] = log_words(p[i], 0.0)
@@ -248,8 +251,11 @@ def by_region(
             for i in range(n):
                 out[i] = levels_29(f[i], p[i], excess[i])
         elif w == LEVELS_15:
+            E = stack()
             for i in range(n):
-                out[i] = levels_15(f[i], p[i], excess[i])
+                E[i] = e_15(f[i], p[i])
+            for i in range(n):
+                out[i] = levels_15(f[i], p[i], excess[i], E[i])
         else:
             for i in range(n):
                 out[i] = other(f[i], p[i], excess[i])

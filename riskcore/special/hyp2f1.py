@@ -310,13 +310,21 @@ def resolvent_29(f: float, p: float) -> Triple:
 
 
 @kernel
-def resolvent_15(f: float, p: float) -> Triple:
-    """Return (D, D_low, E) for f >= 32, or f = 1 or f >= 2 and p near 1.
-
-    There q C is small beside D = f - q C, C = 1 - E.
-    """
+def e_15(f: float, p: float) -> float:
+    """Return E for f >= 32, or f = 1 or f >= 2 and p near 1."""
     # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
-    E = _levels_15(min(f, _TWO_60), p)
+    return _levels_15(min(f, _TWO_60), p)
+
+
+@kernel
+def resolvent_of_e(f: float, p: float, E: float) -> Triple:
+    """Return (D, D_low, E) from E where q C is small beside D = f - q C, C = 1 - E."""
     q, C = 1.0 - p, 1.0 - E
     D = fma(-q, C, f)
     return D, fma(-q, C, f - D), E
+
+
+@kernel
+def resolvent_15(f: float, p: float) -> Triple:
+    """Return (D, D_low, E) for f >= 32, or f = 1 or f >= 2 and p near 1."""
+    return resolvent_of_e(f, p, e_15(f, p))
