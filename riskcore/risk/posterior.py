@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _TWO_52 = 2.0**52
 
 
-_SMALLEST_F = 2.0**-480  # of the moments, which reach 1/f^2
+_SMALLEST_F = 2.0**-320  # of the moments, whose parts reach 1/f^3
 
 
 @kernel
@@ -375,9 +375,10 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     Parameters
     ----------
     f : array_like
-        Sample frequency of the cell, real, f >= 2^-480: 1/f^2 must be a double.
+        Sample frequency of the cell, real, f >= 2^-320: 1/f^3 must be a double.
     p : array_like
-        Sampling fraction of the cell, 0 < p <= 1. Subnormal numbers are right.
+        Sampling fraction of the cell, 0 < p <= 1, with a finite f/p. Subnormal numbers
+        are right.
     out, where, casting, order, dtype, subok
         As for any NumPy ufunc; the arguments broadcast.
 
@@ -404,7 +405,7 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_deviation(1, 0.01))
     0.11...
     """
-    if not _inside(f, p) or f < _SMALLEST_F:
+    if not _inside(f, p) or f < _SMALLEST_F or f / p == math.inf:
         return math.nan
     _, b, integral = moments(f, p)
     return b * sqrt(integral)
@@ -419,9 +420,10 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     Parameters
     ----------
     f : array_like
-        Sample frequency of the cell, real, f >= 2^-480: 1/f^2 must be a double.
+        Sample frequency of the cell, real, f >= 2^-320: 1/f^3 must be a double.
     p : array_like
-        Sampling fraction of the cell, 0 < p <= 1. Subnormal numbers are right.
+        Sampling fraction of the cell, 0 < p <= 1, with a finite f/p. Subnormal numbers
+        are right.
     out, where, casting, order, dtype, subok
         As for any NumPy ufunc; the arguments broadcast.
 
@@ -442,7 +444,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_second_moment(1, 0.5))  # Li2(1/2)
     0.58224...
     """
-    if not _inside(f, p) or f < _SMALLEST_F:
+    if not _inside(f, p) or f < _SMALLEST_F or f / p == math.inf:
         return math.nan
     r, b, integral = moments(f, p)
     return fma(r, r, b * (b * integral))
