@@ -42,6 +42,7 @@ _TWO_52 = 2.0**52
 
 
 _SMALLEST_F = 2.0**-320  # of the moments, whose parts reach 1/f^3
+_LARGE = 2.0**64  # from it on the moments need a mean of F, f/p, that is a double
 
 
 @kernel
@@ -377,8 +378,8 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     f : array_like
         Sample frequency of the cell, real, f >= 2^-320: 1/f^3 must be a double.
     p : array_like
-        Sampling fraction of the cell, 0 < p <= 1, with a finite f/p. Subnormal numbers
-        are right.
+        Sampling fraction of the cell, 0 < p <= 1; for f > 2^64 with a finite f/p.
+        Subnormal numbers are right.
     out, where, casting, order, dtype, subok
         As for any NumPy ufunc; the arguments broadcast.
 
@@ -405,7 +406,7 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_deviation(1, 0.01))
     0.11...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or f / p == math.inf:
+    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
         return math.nan
     _, b, integral = moments(f, p)
     return b * sqrt(integral)
@@ -422,8 +423,8 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     f : array_like
         Sample frequency of the cell, real, f >= 2^-320: 1/f^3 must be a double.
     p : array_like
-        Sampling fraction of the cell, 0 < p <= 1, with a finite f/p. Subnormal numbers
-        are right.
+        Sampling fraction of the cell, 0 < p <= 1; for f > 2^64 with a finite f/p.
+        Subnormal numbers are right.
     out, where, casting, order, dtype, subok
         As for any NumPy ufunc; the arguments broadcast.
 
@@ -444,7 +445,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_second_moment(1, 0.5))  # Li2(1/2)
     0.58224...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or f / p == math.inf:
+    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
         return math.nan
     r, b, integral = moments(f, p)
     return fma(r, r, b * (b * integral))
