@@ -1,10 +1,11 @@
 """Pointers to C functions, and the examples of notes/embedding.md."""
 
 import ctypes
-import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -237,14 +238,19 @@ def test_examples_of_the_page(python, tmp_path):
     assert 0.0465 < uniform < rising < riskcore.individual_risk(1, 0.02)
 
 
+HEADERS = Path(sysconfig.get_paths()["include"]) / "Python.h"
+
+
 @pytest.mark.skipif(
-    not shutil.which("cythonize") or not shutil.which("cc"),
-    reason="needs Cython and a C compiler",
+    not shutil.which("cc") or not HEADERS.exists(),
+    reason="needs a C compiler and Python's headers",
 )
 def test_example_in_cython(python, tmp_path):
     (tmp_path / "mean.pyx").write_text(blocks("cython"))
     subprocess.run(
-        ["cythonize", "-iq", "mean.pyx"], check=True, cwd=tmp_path, env=os.environ
+        [sys.executable, "-m", "Cython.Build.Cythonize", "-iq", "mean.pyx"],
+        check=True,
+        cwd=tmp_path,
     )
     code = "import mean, numpy; print(mean.mean_risk(numpy.ones(3), 0.5))"
     assert float(python(f"import sys; sys.path.append({str(tmp_path)!r}); {code}")) == (
