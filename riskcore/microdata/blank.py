@@ -1,0 +1,101 @@
+"""Blanking: values of single records set to missing, as local suppression does."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.microdata.columns import Records
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+
+def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
+    """Set values to missing, in what the holder of the data calls missing.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, or a mapping of column names to arrays.
+    masks : mapping of column names to bool ndarray, each shape (n,)
+        The records whose value of the column is blanked.
+
+    Returns
+    -------
+    frame or dict
+        The data with these columns replaced, the rest untouched: for a frame the same
+        type of frame, for a mapping a dict with columns of the same holders. NumPy
+        columns but those of floats, times and objects come masked; integers and
+        booleans of pandas get its nullable type.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If the data are no table.
+
+    Examples
+    --------
+    >>> blank({"sex": ["f", "m"], "age": [31, 47]}, {"age": np.array([False, True])})
+    {'sex': ['f', 'm'], 'age': [31, None]}
+    """
+    records = Records.of(data)
+    columns: dict[Any, Any] = {}
+    for name, mask in masks.items():
+        column = records.column(name)
+        given = data[name] if isinstance(data, Mapping) else None
+        if isinstance(given, list | tuple | range):
+            pairs = zip(given, mask, strict=True)
+            values = [None if blanked else value for value, blanked in pairs]
+            columns[name] = tuple(values) if isinstance(given, tuple) else values
+        elif isinstance(column, np.ndarray):
+            columns[name] = _of_array(column, mask)
+        else:
+            columns[name] = _of_series(column, mask, name)
+    if isinstance(data, Mapping):
+        return {**data, **columns}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    series = [nw.from_native(new, series_only=True) for new in columns.values()]
+    names = zip(series, columns, strict=True)
+    return frame.with_columns(*(new.alias(name) for new, name in names)).to_native()
+
+
+def _of_array(values: Array, mask: Mask) -> Array:
+    empty: dict[str, Any] = {"f": np.nan, "m": "NaT", "M": "NaT", "O": None}
+    kind = values.dtype.kind
+    masked = isinstance(values, np.ma.MaskedArray)
+    blanked = np.array(np.ma.getdata(values))
+    # Under a mask, too, the value must be gone.
+    blanked[mask] = empty.get(kind, blanked.dtype.type())
+    if masked or kind not in empty:
+        return np.ma.MaskedArray(blanked, np.ma.getmaskarray(values) | mask)
+    return blanked
+
+
+def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
+    """Return the native series with values blanked."""
+    if series.implementation.is_pandas_like():
+        native = series.to_native()
+        if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
+            kind = native.dtype.name
+            native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+        return native.mask(mask)
+    import narwhals.stable.v2 as nw
+
+    kept = nw.new_series("kept", ~mask, backend=series.implementation)
+    frame = series.alias("value").to_frame().with_columns(kept)
+    values = frame.select(nw.when(nw.col("kept")).then(nw.col("value")))
+    return values.get_column("value").alias(str(name)).to_native()
+
+
+def _nullable(kind: str) -> str:
+    """Return the name of pandas' nullable integer type: int64 becomes Int64."""
+    return kind.replace("uint", "UInt").replace("int", "Int", kind[0] == "i")
