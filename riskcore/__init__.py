@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from riskcore.assessment import assess as assess
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
+    from riskcore.microdata.grc import read_recoding as read_recoding
     from riskcore.microdata.recode import Recoding as Recoding
-    from riskcore.microdata.recode import read_recoding as read_recoding
     from riskcore.microdata.recode import recode as recode
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
@@ -44,7 +44,7 @@ _HOMES = {
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "household_risk": "riskcore.risk.household",
-    "read_recoding": "riskcore.microdata.recode",
+    "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
     "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",

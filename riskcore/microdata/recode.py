@@ -1,8 +1,8 @@
 """Global recoding: fewer, wider categories of a variable, the same for every record.
 
-By a mapping of codes, by intervals, by top and bottom coding, by truncation, and by
-the recode files of mu-Argus (``.grc``). A `Recoding` is applied to the original codes
-and looks at nothing else, so that it can be recorded and replayed.
+By a mapping of codes, by intervals, by top and bottom coding and by truncation; recode
+files of mu-Argus are read by `riskcore.microdata.grc`. A `Recoding` is applied to the
+original codes and looks at nothing else, so that it can be recorded and replayed.
 
 A code is text or a number, and text stays text. A rule written in text compares text;
 a rule written in numbers compares numbers, and reads text codes as such. In ``.grc``
@@ -20,13 +20,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata import argus
 from riskcore.microdata.columns import CodedColumn, Records, code_column
 
 Array = NDArray[Any]
@@ -36,9 +34,6 @@ Others = Literal["keep", "missing", "refuse"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-# A quoted text, one of the marks of a rule, or text up to one of these or a blank.
-_GRC_TOKEN = re.compile(r'"[^"]*"?|[:,-]|[^":,\s-]+')
-_MARKS = (":", ",", "-")
 # So many codes or rules are named in a message.
 _NAMED = 5
 
@@ -155,7 +150,8 @@ class Recoded:
 class Recoding:
     """The recoding of one variable: rules, or the number of characters to cut off.
 
-    Made by `mapping`, `intervals`, `top_bottom`, `truncation` or `read_recoding`.
+    Made by `mapping`, `intervals`, `top_bottom`, `truncation` or
+    `riskcore.read_recoding`.
 
     Attributes
     ----------
@@ -218,7 +214,7 @@ class Recoding:
         if not self.drop and not self.rules and self.missing is None:
             raise ValueError("a recoding without rules")
         for rule in self.rules:
-            _refuse_backwards(rule, padded=self.padded)
+            refuse_backwards(rule, padded=self.padded)
 
     @classmethod
     def mapping(cls, codes: Mapping[Any, Any], *, others: Others = "keep") -> Recoding:
@@ -691,7 +687,8 @@ def _check_code(code: Any) -> None:
         raise ValueError(f"{code!r}: a code that is a number is finite")
 
 
-def _refuse_backwards(rule: Rule, *, padded: bool) -> None:
+def refuse_backwards(rule: Rule, *, padded: bool) -> None:
+    """Raise if the range of a rule ends before it begins."""
     low: Any = rule.low
     high: Any = rule.high
     if low is None or high is None:
@@ -758,145 +755,3 @@ def _some(items: Sequence[Any]) -> str:
     named = [str(i) if isinstance(i, Rule) else repr(i) for i in items[:_NAMED]]
     more = len(items) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")
-
-
-def read_recoding(path: str | Path, variable: argus.Variable | None = None) -> Recoding:
-    r"""Read a mu-Argus recode file (``.grc``).
-
-    Lines ``new: item, item, ...`` where an item is a code, a range ``low-high``, or one
-    with an open end, ``-high`` or ``low-``. Quotes protect blanks, commas, colons and
-    hyphens; lines with the same new code add up; a code without a rule stays itself.
-    ``<MISSING>`` gives the codes of missing values afterwards, separated by blanks or
-    commas, ``<CODELIST>`` the file of labels; tags may be in any case.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Found whatever the case of its name.
-    variable : Variable, optional
-        The variable to be recoded, from the metadata of its data: then codes wider
-        than it, and rules that would make a valid code of a missing one, are refused.
-
-    Returns
-    -------
-    Recoding
-        Rules that lead to a missing code lead to missing.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If a line cannot be understood, a range runs backwards, a tag is unknown, or
-        there is no rule, or as said of ``variable``. File, line and text are named.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "Age.grc"
-    ...     _ = path.write_text("1: -29\n2: 30-59, 99\n3: 60-\n<missing> 8, 9\n")
-    ...     age = read_recoding(path)
-    >>> print(age)
-    line 1: (-inf, '29'] -> '1'
-    line 2: ['30', '59'] -> '2'
-    line 2: '99' -> '2'
-    line 3: ['60', inf) -> '3'
-    >>> age.missing_codes, age.apply(["9", "30", "100"]).codes
-    (('8', '9'), ('1', '2', '3'))
-    """
-    path = Path(path)
-    rules: list[Rule] = []
-    tags: dict[str, Any] = {}
-    for number, line in enumerate(argus.text_lines(path), 1):
-        text = line.strip()
-        if not text or text.startswith("//"):
-            continue
-        try:
-            if text.startswith("<"):
-                tag = _tag(text)
-                if tag.keys() & tags.keys():
-                    raise ValueError("the tag stands twice")
-                tags |= tag
-            else:
-                rules += _rules(text, number, variable)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}: {text[:80]!r}") from None
-    if not rules:
-        raise ValueError(f"{path}: no rules")
-    name, missing = (variable.name, variable.missing) if variable else ("", ())
-    absent = tags.get("missing_codes") or missing
-    rules = [replace(r, to=None) if r.to in absent else r for r in rules]
-    for rule in rules:
-        if rule.to is not None and (rule.low in missing or rule.high in missing):
-            raise ValueError(
-                f"{path}, line {rule.line}: a missing code of {name} "
-                f"would become valid: {rule.interval} -> {rule.to!r}"
-            )
-    return Recoding(tuple(rules), padded=True, source=path.name, **tags)
-
-
-def _tag(text: str) -> dict[str, Any]:
-    """Read a tag line."""
-    tag, *tokens = argus.line_tokens(text.replace(">", "> ", 1))
-    if tag.upper() == "<MISSING>":
-        return {"missing_codes": argus.missing_codes(tokens)}
-    if tag.upper() != "<CODELIST>":
-        raise ValueError("a tag that recode files do not have")
-    if not tokens:
-        raise ValueError("no file is named")
-    return {"codelist": argus.unquoted(tokens[0])}
-
-
-def _rules(text: str, line: int, variable: argus.Variable | None) -> list[Rule]:
-    """Read ``new: item, item, ...``."""
-    tokens = _GRC_TOKEN.findall(text)
-    if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
-        raise ValueError("a line is 'new: code, low-high, ...'; quote unusual codes")
-    new = _grc_code(tokens[0])
-    items: list[list[str]] = [[]]
-    for token in tokens[2:]:
-        if token == ",":
-            items.append([])
-        else:
-            items[-1].append(token)
-    rules = [Rule(new, *_ends(item), line=line) for item in items]
-    for rule in rules:
-        _refuse_backwards(rule, padded=True)
-        _refuse_wide(rule, variable)
-    return rules
-
-
-def _ends(item: list[str]) -> tuple[str | None, str | None]:
-    """Read a code or a range; an open end is None."""
-    if not item:
-        raise ValueError("a code is lacking")
-    if item == ["-"]:
-        raise ValueError("a hyphen without a code")
-    if item.count("-") > 1:
-        raise ValueError("two hyphens; quote codes that have one")
-    if ":" in item:
-        raise ValueError("two colons; quote codes that have one")
-    dash = item.index("-") if "-" in item else None
-    sides = [item] if dash is None else [item[:dash], item[dash + 1 :]]
-    if any(len(side) > 1 for side in sides):
-        raise ValueError("a comma is lacking, or quotes around a code with blanks")
-    codes = [_grc_code(side[0]) if side else None for side in sides]
-    return codes[0], codes[-1]
-
-
-def _grc_code(token: str) -> str:
-    if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
-        raise ValueError("a quote is not closed")
-    code = argus.unquoted(token).strip(" ")
-    if not code:
-        raise ValueError("an empty code")
-    return code
-
-
-def _refuse_wide(rule: Rule, variable: argus.Variable | None) -> None:
-    width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
-    if variable is not None and width > variable.width:
-        raise ValueError(
-            f"a code of {width} characters, {variable.name} has {variable.width}"
-        )
