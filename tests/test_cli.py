@@ -65,7 +65,7 @@ def figures(run):
 
 def start(*arguments, environment=(), **options):
     """Start the command in a process of its own."""
-    source = str(Path(cli.__file__).parents[1])
+    source = str(Path(cli.__file__).parents[2])
     return subprocess.Popen(
         [sys.executable, "-m", "riskcore", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": source, **dict(environment)},

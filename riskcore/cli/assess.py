@@ -1,0 +1,187 @@
+"""``riskcore assess``: the risk of a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from riskcore import __version__
+from riskcore.cli.options import (
+    add_alpha,
+    add_quiet,
+    add_reading,
+    add_roles,
+    fraction,
+    reading,
+    refuse_same_file,
+    whole,
+)
+from riskcore.cli.terminal import Progress
+
+_ASSESS = """\
+Assess the re-identification risk of a file of survey microdata.
+
+FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet, or a
+mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
+those an intruder may know of a person, such as region, sex and age. Records with equal
+keys form a cell. The f records of a cell stand for F persons in the population, the sum
+of their weights as far as is known; the individual risk of a record, the chance to
+re-identify it, is E[1/F | f]. Risks and rates are fractions.
+"""
+
+_ASSESS_EXAMPLES = """\
+examples:
+  riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
+  riskcore assess survey.parquet --keys REGION SEX AGE --weight W --household HH \\
+      --rate 0.1% --output survey-risk.parquet
+  riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
+
+Without --weight a mu-Argus file's own weight is used; a file without weights is taken
+to be the whole population (risk 1/f). Cells whose weights add to less than their
+records (F < f) get the risk 1/f, with a warning. --output adds to each record, in the
+order of the file: sample_frequency (f), population_frequency (F), sampling_fraction
+(f/F), individual_risk and, with --household, household_risk. The exit status is 0, 2 if
+the input is refused, or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "assess",
+        usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",
+        help="risk of the records of a file",
+        description=_ASSESS,
+        epilog=_ASSESS_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
+    parser.add_argument(
+        "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
+    )
+    add_roles(parser)
+    parser.add_argument(
+        "--missing",
+        choices=("refuse", "category", "wildcard", "argus"),
+        default="refuse",
+        help="missing key values: refuse the file (default), one more category, or "
+        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+    )
+    add_alpha(parser)
+    parser.add_argument(
+        "--threshold",
+        nargs="+",
+        type=fraction,
+        default=[],
+        metavar="RISK",
+        help="count the records at or above these risks (by default 0.1 to 0.001)",
+    )
+    parser.add_argument(
+        "--rate",
+        type=fraction,
+        help="give the risk threshold for this re-identification rate, the mean risk: "
+        "0.001 or 0.1%%",
+    )
+    parser.add_argument(
+        "--unsafe",
+        type=whole,
+        metavar="RECORDS",
+        help="give the risk threshold that at most so many records reach",
+    )
+    parser.add_argument(
+        "--top",
+        type=whole,
+        default=10,
+        metavar="N",
+        help="how many of the riskiest combinations to list (default 10)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv "
+        "or .parquet file",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let --output replace a file"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore import report
+    from riskcore.assessment import RECORD_COLUMNS, check_roles, refuse_taken
+    from riskcore.microdata import files
+    from riskcore.microdata.cells import check_missing
+
+    check_missing(options.missing, options.alpha)
+    if options.output is not None:
+        refuse_same_file(options)
+        files.check_writable(options.output, overwrite=options.overwrite)
+    source = reading(options)
+    header = files.columns_of(options.file, **source)
+    weight = header.weight if options.weight is None else options.weight
+    check_roles(options.keys, weight, options.household)
+    roles = (*options.keys, weight, options.household)
+    needed = [name for name in roles if name is not None]
+    if options.output is not None:
+        refuse_taken(header.names, RECORD_COLUMNS)
+        needed = [*header.names, *needed]
+    progress = Progress(quiet=options.quiet)
+    data = files.read(
+        options.file,
+        needed,
+        numeric=[] if weight is None else [weight],
+        progress=progress.share(f"reading {options.file}"),
+        **source,
+    )
+    assessment = _assess_data(data, options, weight, progress)
+    figures = report.summary(
+        assessment,
+        thresholds=options.threshold,
+        rate=options.rate,
+        unsafe=options.unsafe,
+        top=options.top,
+    )
+    if options.output is not None:
+        progress(f"writing {options.output}")
+        files.write(options.output, assessment.records, overwrite=options.overwrite)
+    progress.done()
+    _print(figures, options)
+
+
+def _assess_data(
+    data: Any, options: argparse.Namespace, weight: str | None, progress: Progress
+) -> Any:
+    from riskcore.assessment import assess
+
+    return assess(
+        data,
+        options.keys,
+        weight,
+        options.household,
+        method=options.method,
+        missing=options.missing,
+        alpha=options.alpha,
+        progress=progress,
+    )
+
+
+def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
+    from riskcore import report
+
+    if options.json:
+        figures = {"file": str(options.file), **figures}
+        print(json.dumps(figures, indent=2, allow_nan=False))
+        return
+    print(report.text(figures, f"riskcore {__version__}: {options.file}"))
+    if options.output is not None:
+        output = report.printable(str(options.output))
+        print(f"\n  The risk of each record is in {output}")

@@ -1,0 +1,125 @@
+"""``riskcore error-table``: errors of published forms of the risk."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from riskcore.cli.options import add_quiet, grid_of
+from riskcore.cli.terminal import Progress
+
+_ERROR_TABLE = """\
+Tabulate the errors of forms of the individual risk r(f, p).
+
+Each FORM is evaluated in doubles, as published or as other tools do it, at every f
+(records of the cell in the sample) and every p (sampling fraction), and compared with
+r itself in multi-precision. Forms, described in the module riskcore.forms:
+
+  individual_risk          the kernel of riskcore
+  series7                  mu-Argus: closed forms for f <= 3, else order 7
+  franconi                 sdcMicro: closed forms for f <= 2, else p/(f - 1 + p)
+  closed_form              f = 1, 2, 3
+  binomial_sum, log_form   for whole f
+  gauss_series, continued_fraction
+  truncated:J              the series to the power J of 1-p
+  adaptive:EPS             the series to the order sufficient for the error EPS, or, as
+  adaptive:EPS:published   the sources prescribe, to the least j > -log(EPS)/log(f)
+  scipy                    p/f hyp2f1(1, 1, f+1, 1-p) of SciPy
+
+f and p are given as numbers or grids: 1:10 are the whole numbers from 1 to 10,
+0.1:0.9:5 five numbers evenly, 0.001:0.9:20:log evenly in the logarithm,
+0.001:0.999:20:logit as fine near 1 as near 0, and 1:1000:20:whole evenly in the
+logarithm and rounded to whole numbers. 1-1e-8 is a number too.
+"""
+
+_ERROR_TABLE_EXAMPLES = """\
+examples:
+  riskcore error-table --forms series7 franconi --f 1 2 3 5 10 --p 0.001:0.9:20:log
+  riskcore error-table --forms truncated:2 truncated:7 --f 4 50 --p 0.01:0.99:99 \\
+      --output orders.csv
+  riskcore error-table --forms binomial_sum scipy --f 1:1000:60:whole \\
+      --p 1e-6:1-1e-6:60:logit --output errors.png
+
+Printed are the table and, for each form, its largest relative error and where it is,
+its largest error in ulp (spacings of the doubles at r), and the shares of values that
+are correctly rounded and that are not finite; such values stay in the table as inf and
+nan. With --output the table goes to a file: .csv, .tsv, .csv.gz, .parquet (to the last
+bit; columns sample_frequency, sampling_fraction, form, value, exact, relative_error,
+ulp_error), .md (Markdown), or as a plot .png, .svg, .pdf. The exit status is 0, 2 if
+the request is refused, or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    table = commands.add_parser(
+        "error-table",
+        usage="riskcore error-table --forms FORM ... --f F ... --p P ... [options]",
+        help="errors of published forms of the risk",
+        description=_ERROR_TABLE,
+        epilog=_ERROR_TABLE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    table.set_defaults(run=run)
+    table.add_argument(
+        "--forms", nargs="+", required=True, metavar="FORM", help="names, see above"
+    )
+    table.add_argument(
+        "--f",
+        nargs="+",
+        type=grid_of,
+        required=True,
+        metavar="F",
+        help="numbers, grids",
+    )
+    table.add_argument(
+        "--p",
+        nargs="+",
+        type=grid_of,
+        required=True,
+        metavar="P",
+        help="numbers, grids",
+    )
+    table.add_argument(
+        "--paired",
+        action="store_true",
+        help="take the first f with the first p, and so on",
+    )
+    table.add_argument(
+        "--summary", action="store_true", help="print the largest errors only"
+    )
+    table.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the table to a file"
+    )
+    table.add_argument(
+        "--overwrite", action="store_true", help="let --output replace a file"
+    )
+    add_quiet(table)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore import accuracy
+
+    if options.output is not None:
+        accuracy.check_writable(options.output, overwrite=options.overwrite)
+    progress = Progress(quiet=options.quiet)
+    table = accuracy.error_table(
+        options.forms,
+        [number for part in options.f for number in part],
+        [number for part in options.p for number in part],
+        paired=options.paired,
+        progress=progress.share("computing exact values"),
+    )
+    if options.output is not None:
+        progress(f"writing {options.output}")
+        accuracy.write(options.output, table, overwrite=options.overwrite)
+    progress.done()
+    if options.output is None and not options.summary:
+        print(accuracy.plain(table), end="\n\n")
+    print(accuracy.plain(accuracy.summary(table)))
+    if options.output is not None:
+        from riskcore.report import printable
+
+        print(f"\n  The table is in {printable(str(options.output))}")

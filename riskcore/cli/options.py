@@ -1,0 +1,135 @@
+"""Options that several commands have, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    """Add --quiet."""
+    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def add_roles(command: argparse.ArgumentParser) -> None:
+    """Add the columns but the keys, and the method."""
+    command.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    command.add_argument(
+        "--household", metavar="COLUMN", help="household ids, for household risks"
+    )
+    command.add_argument(
+        "--method",
+        choices=("exact", "series7", "franconi"),
+        default="exact",
+        help="individual risk: exact (default), or as mu-Argus or sdcMicro compute it",
+    )
+
+
+def add_alpha(command: argparse.ArgumentParser) -> None:
+    """Add the weight of records with missing keys."""
+    command.add_argument(
+        "--alpha",
+        type=fraction,
+        default=1.0,
+        metavar="SHARE",
+        help="with --missing wildcard, what a record with missing keys counts for "
+        "others, 0 to 1 (default 1)",
+    )
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """Add how to read the file."""
+    command.add_argument(
+        "--metadata",
+        type=Path,
+        metavar="RDA",
+        help="mu-Argus metadata of FILE, if not the .rda beside it",
+    )
+    command.add_argument(
+        "--delimiter", metavar="C", help="of a CSV; by default found out"
+    )
+    command.add_argument(
+        "--encoding", type=encoding, default="utf-8", help="of a CSV (default utf-8)"
+    )
+
+
+def reading(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how to read the file, as `riskcore.microdata.files` takes it."""
+    return {
+        "metadata": options.metadata,
+        "encoding": options.encoding,
+        "delimiter": options.delimiter,
+    }
+
+
+def refuse_same_file(options: argparse.Namespace) -> None:
+    """Refuse to write over the input."""
+    both = options.output.exists() and options.file.exists()
+    if both and options.output.samefile(options.file):
+        raise ValueError(f"--output {options.output} is the input file itself")
+
+
+def fraction(text: str) -> float:
+    """Read 0.00125 or 0.125%."""
+    number = text.strip()
+    try:
+        exact = Decimal(number.removesuffix("%"))
+        value = float(exact.scaleb(-2) if number.endswith("%") else exact)
+    except (InvalidOperation, ValueError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not in [0, 1] (or 0% to 100%)")
+    return value
+
+
+def number(text: str) -> float:
+    """Read 0.01, or 1-1e-8."""
+    try:
+        below_one = text.startswith("1-")
+        number = Decimal(1) - Decimal(text[2:]) if below_one else Decimal(text)
+        value = float(number)
+    except (InvalidOperation, ValueError):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+    return value
+
+
+def grid_of(text: str) -> list[float]:
+    """Read a number, START:STOP, START:STOP:COUNT or START:STOP:COUNT:SCALE."""
+    from riskcore.accuracy import grid
+
+    first, *rest = text.split(":")
+    if not rest:
+        return [number(first)]
+    if len(rest) > 3:
+        raise argparse.ArgumentTypeError(f"{text!r} is not START:STOP:COUNT:SCALE")
+    start, stop = number(first), number(rest[0])
+    if len(rest) == 1 and not (start.is_integer() and stop.is_integer()):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: between numbers that are not whole give a count, as in "
+            f"{text}:20"
+        )
+    steps = int(stop - start) + 1 if len(rest) == 1 else whole(rest[1])
+    scale: Any = rest[2] if len(rest) == 3 else "linear"
+    try:
+        return list(map(float, grid(start, stop, steps, scale)))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def whole(text: str) -> int:
+    """Read a whole number."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+    return int(text)
+
+
+def encoding(text: str) -> str:
+    """Read the name of an encoding."""
+    try:
+        codecs.lookup(text)
+    except LookupError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
