@@ -42,6 +42,12 @@ _NUMBERS = {
     "<SUPPRESSPRIORITY>": "suppress_weight",
 }
 
+# Of other files not ".rds": R's data files are called so too.
+_METADATA = {
+    ".asc": (".rda", ".rds"),
+    ".dat": (".rda", ".rds"),
+    ".saf": (".rds", ".rda"),
+}
 # Characters of data handled at a time: bounds the working memory.
 _BLOCK = 1 << 22
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
@@ -138,8 +144,15 @@ class Metadata:
 
 
 def metadata_beside(path: str | Path) -> Path | None:
-    """Return the ``.rda`` of the same name beside a data file, whatever its case."""
-    return _ignoring_case(Path(path).with_suffix(".rda"))
+    """Return the metadata of the same name beside a data file, whatever its case.
+
+    They are the ``.rda``; of ``.asc`` and ``.dat`` else the ``.rds``, as mu-Argus calls
+    those of a safe file; of a safe file itself, ``.saf``, first the ``.rds``.
+    """
+    path = Path(path)
+    suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
+    found = (_ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
+    return next(filter(None, found), None)
 
 
 def metadata_of(
@@ -160,7 +173,7 @@ def metadata_of(
     Raises
     ------
     FileNotFoundError
-        If none are given and there is no ``.rda`` beside the data.
+        If none are given and there are none beside the data.
     ValueError
         As `read_metadata`.
     """
@@ -362,6 +375,7 @@ def read_data(
     columns: Sequence[str] | None = None,
     *,
     numeric: Iterable[str] = (),
+    text: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Array]:
     r"""Read a mu-Argus data file, fixed or free format.
@@ -370,11 +384,13 @@ def read_data(
     ----------
     path : str or pathlib.Path
     metadata : Metadata, str or pathlib.Path, optional
-        By default the ``.rda`` of the same name beside the data.
+        By default those of the same name beside the data, see `metadata_beside`.
     columns : sequence of str, optional
         Variables to read; by default all.
     numeric : iterable of str, optional
         Variables to read as numbers whatever the metadata say.
+    text : bool, optional
+        Whether all others are text, whatever the metadata say.
     progress : callable, optional
         Called with the characters done and their total after each part.
 
@@ -415,7 +431,7 @@ def read_data(
     metadata = metadata_of(path, metadata)
     if metadata.spss:
         raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
-    chosen = _choose(metadata, columns, numeric)
+    chosen = _choose(metadata, columns, numeric, text=text)
     characters = _characters(path)
     read_fields: _Fixed | _Free = _Fixed(path, chosen)
     first_line = 1
@@ -430,8 +446,8 @@ def read_data(
     for block, starts, ends in _blocks(path, characters):
         lines = np.arange(first_line, first_line + starts.size)
         lines, fields = read_fields(block, starts, ends, lines)
-        for column, text in zip(parts, fields, strict=True):
-            column.add(text, lines)
+        for column, values in zip(parts, fields, strict=True):
+            column.add(values, lines)
         first_line += starts.size
         done += block.size
         if progress:
@@ -453,7 +469,11 @@ def no_such_column(
 
 
 def _choose(
-    metadata: Metadata, columns: Sequence[str] | None, numeric: Iterable[str]
+    metadata: Metadata,
+    columns: Sequence[str] | None,
+    numeric: Iterable[str],
+    *,
+    text: bool,
 ) -> list[Variable]:
     """Return the wanted variables, marked numeric if they are to be numbers."""
     known = {variable.name: variable for variable in metadata.variables}
@@ -467,7 +487,8 @@ def _choose(
     for name in wanted:
         variable = known[name]
         code = variable.recodable or variable.household_id
-        number = variable.weight or name in numeric or (variable.numeric and not code)
+        number = variable.weight or (variable.numeric and not code)
+        number = name in numeric or (number and not text)
         variables.append(replace(variable, numeric=number))
     return variables
 

@@ -1,7 +1,7 @@
-"""Files of microdata, by suffix: CSV, Parquet and mu-Argus in, CSV and Parquet out.
+"""Files of microdata, by suffix: CSV, Parquet and mu-Argus, in and out.
 
 ``read`` takes only the columns asked for and leaves codes as they are written: "01"
-stays "01". ``write`` leaves a whole file or none.
+stays "01". ``write`` leaves a whole file or none, in the format of another if asked to.
 """
 
 from __future__ import annotations
@@ -13,24 +13,33 @@ import importlib
 import io
 import itertools
 import os
+import re
 import secrets
+import shutil
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
 from riskcore.microdata import argus
+from riskcore.microdata.recode import Recoding
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
-_ARGUS = (".asc", ".dat")
+_ARGUS = (".asc", ".dat", ".saf")
 _DELIMITERS = ",;\t|"
 _BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_MARK = "\ufeff"
+# Rows of CSV made into text at a time.
+_ROWS = 1 << 16
+
+Kind: TypeAlias = Literal["csv", "parquet", "argus"]
+Create: TypeAlias = Callable[[Path], IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,34 @@ class Header:
     household_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a file is written, so that another can be written like it.
+
+    Attributes
+    ----------
+    kind : {"csv", "parquet", "argus"}
+    delimiter, encoding : str
+        Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
+    path : pathlib.Path or None
+        The file.
+    metadata : Metadata or None
+        Of mu-Argus files.
+    """
+
+    kind: Kind
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    path: Path | None = None
+    metadata: argus.Metadata | None = None
+
+
 def read(
     path: str | Path,
     columns: Sequence[str] | None = None,
     *,
     numeric: Iterable[str] = (),
+    text: bool = False,
     metadata: argus.Metadata | str | Path | None = None,
     na_values: Sequence[str] = ("",),
     encoding: str = "utf-8",
@@ -67,12 +99,15 @@ def read(
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
         ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet; ``.asc``,
-        ``.dat`` and any other file but CSV and Parquet with an ``.rda`` of the same
-        name beside it is mu-Argus.
+        ``.dat``, ``.saf`` and any other file but CSV and Parquet with an ``.rda`` of
+        the same name beside it is mu-Argus.
     columns : sequence of str, optional
         Columns to read, in this order; by default all.
     numeric : iterable of str, optional
         Columns whose text is to be read as float64.
+    text : bool, optional
+        Whether all other columns of a mu-Argus file are text, also the weight and
+        those declared numeric: "118.30" stays "118.30". Other files are read so anyway.
     metadata : Metadata, str or pathlib.Path, optional
         mu-Argus metadata; given, the file is mu-Argus whatever its suffix.
     na_values : sequence of str, optional
@@ -119,7 +154,7 @@ def read(
     kind = _kind(path, metadata)
     if kind == "argus":
         return argus.read_data(
-            path, metadata, columns, numeric=numeric, progress=progress
+            path, metadata, columns, numeric=numeric, text=text, progress=progress
         )
     source: _Parquet | _Csv = (
         _Parquet(path)
@@ -203,22 +238,89 @@ def columns_of(
     return Header(metadata.names, metadata.weight, metadata.household_id)
 
 
-def write(path: str | Path, columns: Any, *, overwrite: bool = False) -> Path:
-    """Write columns to a CSV or Parquet file.
+def format_of(
+    path: str | Path,
+    *,
+    metadata: argus.Metadata | str | Path | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Format:
+    r"""Return how a file is written, for `write`.
+
+    Parameters
+    ----------
+    path, metadata, encoding, delimiter
+        As in `read`.
+
+    Returns
+    -------
+    Format
+
+    Raises
+    ------
+    OSError, ValueError
+        As in `read`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.csv"
+    ...     _ = path.write_text("sex;w\n1;12.50\n", encoding="utf-8-sig")
+    ...     like = format_of(path)
+    ...     safe = write(Path(folder) / "safe.csv", read(path), like=like)
+    ...     safe.read_bytes() == path.read_bytes()
+    True
+    """
+    path = Path(path)
+    kind = _kind(path, metadata)
+    if kind == "argus":
+        return Format(kind, path=path, metadata=argus.metadata_of(path, metadata))
+    if kind == "parquet":
+        return Format(kind, path=path)
+    source = _Csv(path, encoding, delimiter)
+    if source.utf8 and source.marked():
+        encoding = "utf-8-sig"
+    return Format(kind, source.delimiter, encoding, path)
+
+
+def write(
+    path: str | Path,
+    columns: Any,
+    *,
+    overwrite: bool = False,
+    like: Format | None = None,
+    recodings: Mapping[str, Recoding] | None = None,
+    create: Create | None = None,
+    progress: argus.Progress | None = None,
+) -> Path:
+    """Write columns to a CSV, Parquet or mu-Argus file.
 
     The file appears whole or not at all. Floats are written so that they read back to
-    the last bit. In CSV, text is quoted and a missing value (None, masked, nan) is an
-    empty field, as `read` expects.
+    the last bit. In CSV a missing value (None, masked, nan) is an empty field, text is
+    quoted only where `read` needs it, empty text among it, and lines end in LF.
 
     Parameters
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
-        ``.parquet`` or ``.pq``.
+        ``.parquet`` or ``.pq``, and like a mu-Argus file ``.asc``, ``.dat`` or
+        ``.saf``, of which the metadata are written beside it (``.rds``).
     columns : mapping of str to array, or pyarrow.Table
-        Arrays of NumPy, pandas, polars or Arrow or lists, of equal length.
+        Arrays of NumPy, pandas, polars or Arrow or lists, of equal length. For
+        mu-Argus see `riskcore.microdata.argus_writer.write_data`.
     overwrite : bool, optional
         Whether an existing file may be replaced.
+    like : Format, optional
+        Delimiter and encoding of CSV (but ``.tsv`` has tabs), or the mu-Argus file
+        that the columns come from. By default comma and UTF-8.
+    recodings : mapping of str to Recoding, optional
+        What was done to variables of a mu-Argus file: gives their missing codes and
+        codelists.
+    create : callable, optional
+        Opens the files in place of this function, see `replacing_all`.
+    progress : callable, optional
+        Called with what is done and the total while text is written.
 
     Returns
     -------
@@ -228,13 +330,14 @@ def write(path: str | Path, columns: Any, *, overwrite: bool = False) -> Path:
     Raises
     ------
     ImportError
-        If pyarrow is not installed.
+        If pyarrow is not installed; mu-Argus files do not need it.
     FileExistsError
         If the file exists and ``overwrite`` is not set.
     OSError
         If the file cannot be written.
     ValueError
-        For an unknown suffix, no columns, or columns of different length.
+        For an unknown suffix, no columns, columns of different length, text that the
+        encoding cannot hold, or a file that is its own source.
     TypeError
         If a column has no type that a file can hold.
 
@@ -244,20 +347,25 @@ def write(path: str | Path, columns: Any, *, overwrite: bool = False) -> Path:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write(Path(folder) / "risk.csv", {"individual_risk": [0.1, None]})
     ...     path.read_text().splitlines()
-    ['"individual_risk"', '0.1', '']
+    ['individual_risk', '0.1', '']
     """
-    path = check_writable(path, overwrite=overwrite)
-    suffix, gzipped = _suffix(path)
-    table = _table(columns, plain=suffix not in _PARQUET)
-    with replacing(path, overwrite) as file:
-        if suffix in _PARQUET:
+    path = check_writable(path, overwrite=overwrite, like=like)
+    kind = _kind_written(path, like)
+    if kind == "argus":
+        raise NotImplementedError
+    table = _table(columns, plain=kind == "csv")
+    with nullcontext(create) if create else replacing_all(overwrite) as opening:
+        file = opening(path)
+        if kind == "parquet":
             _pyarrow("parquet").write_table(table, file)
         else:
-            _write_csv(table, file, "\t" if suffix == ".tsv" else ",", gzipped)
+            _write_csv(table, file, path, like or Format("csv"), progress)
     return path
 
 
-def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
+def check_writable(
+    path: str | Path, *, overwrite: bool = False, like: Format | None = None
+) -> Path:
     """Return the path if `write` could write it, to be asked before long work.
 
     Raises
@@ -266,12 +374,52 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
         As `write` does.
     """
     path = Path(path)
-    suffix, gzipped = _suffix(path)
-    if suffix not in (".csv", ".tsv", *_PARQUET) or (gzipped and suffix in _PARQUET):
-        raise ValueError(f"{path}: can write .csv, .tsv, .csv.gz and .parquet only")
-    _pyarrow()
-    refuse_existing(path, overwrite)
+    if _kind_written(path, like) != "argus":
+        _pyarrow()
+    for target in files_written(path, like):
+        refuse_existing(target, overwrite)
+        _refuse_source(target, like)
     return path
+
+
+def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
+    """Return the files that `write` makes: that of the path, for mu-Argus two.
+
+    Raises
+    ------
+    ValueError
+        For an unknown suffix.
+    """
+    path = Path(path)
+    if _kind_written(path, like) != "argus":
+        return (path,)
+    return path, path.with_suffix(".rds")
+
+
+def _kind_written(path: Path, like: Format | None) -> Kind:
+    suffix, gzipped = _suffix(path)
+    source = None if like is None else like.kind
+    if suffix in (".csv", ".tsv") or (suffix == ".txt" and source == "csv"):
+        return "csv"
+    if suffix in _PARQUET and not gzipped:
+        return "parquet"
+    if suffix not in _ARGUS or gzipped:
+        known = ".csv, .tsv, .csv.gz and .parquet"
+        if source == "argus":
+            known = f"{known}, and {', '.join(_ARGUS)} with metadata beside"
+        raise ValueError(f"{path}: can write {known} only")
+    if source != "argus":
+        raise ValueError(f"{path}: only a mu-Argus file can be written as mu-Argus")
+    return "argus"
+
+
+def _refuse_source(target: Path, like: Format | None) -> None:
+    """Raise if a file to be written is the one that is read, or its metadata."""
+    if like is None or not target.exists():
+        return
+    sources = [like.path, like.metadata and like.metadata.path]
+    if any(path and path.exists() and target.samefile(path) for path in sources):
+        raise ValueError(f"{target}: is read from, and cannot be written too")
 
 
 def _suffix(path: Path) -> tuple[str, bool]:
@@ -280,8 +428,8 @@ def _suffix(path: Path) -> tuple[str, bool]:
     return (path.with_suffix("") if gzipped else path).suffix.lower(), gzipped
 
 
-def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> str:
-    """Return "csv", "parquet" or "argus"; refuse what cannot be opened."""
+def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> Kind:
+    """Return the kind of a file; refuse what cannot be opened."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
     if not path.exists():
@@ -369,6 +517,11 @@ class _Csv:
         opener: Any = gzip.open if _suffix(self.path)[1] else open
         file: IO[bytes] = opener(self.path, "rb")
         return file
+
+    def marked(self) -> bool:
+        """Whether the file begins with a byte order mark of UTF-8."""
+        with self.open() as file:
+            return file.read(3) == codecs.BOM_UTF8
 
     def open_text(self) -> IO[str]:
         encoding = "utf-8-sig" if self.utf8 else self.encoding
@@ -559,15 +712,100 @@ def _plain(name: str, values: Any) -> Any:
     return values
 
 
-def _write_csv(table: Any, file: IO[bytes], delimiter: str, gzipped: bool) -> None:
-    pyarrow_csv = _pyarrow("csv")
-    options = pyarrow_csv.WriteOptions(delimiter=delimiter)
-    if not gzipped:
-        pyarrow_csv.write_csv(table, file, options)
-        return
+def _write_csv(
+    table: Any,
+    file: IO[bytes],
+    path: Path,
+    like: Format,
+    progress: argus.Progress | None,
+) -> None:
+    suffix, gzipped = _suffix(path)
+    delimiter = "\t" if suffix == ".tsv" else like.delimiter
+    encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.
-    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-        pyarrow_csv.write_csv(table, packed, options)
+    packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if gzipped else None
+    with packed or nullcontext(file) as target:
+        done = 0
+        try:
+            target.write(encoder.encode(_header_line(table.column_names, delimiter)))
+            for batch in table.to_batches(max_chunksize=_ROWS):
+                target.write(encoder.encode(_rows_text(batch, delimiter)))
+                done += batch.num_rows
+                if progress:
+                    progress(done, table.num_rows)
+        except UnicodeEncodeError:
+            raise _no_such_letters(table, like.encoding) from None
+
+
+def _header_line(names: Sequence[str], delimiter: str) -> str:
+    """Return the first line, in which no other delimiter stands outside quotes."""
+    special = {*_DELIMITERS, delimiter, *'"\r\n', _MARK}
+    quoted = [
+        '"' + name.replace('"', '""') + '"'
+        if special & set(name) or not name.strip()
+        else name
+        for name in names
+    ]
+    return delimiter.join(quoted) + "\n"
+
+
+def _rows_text(batch: Any, delimiter: str) -> str:
+    compute = _pyarrow("compute")
+    # Of a single column the delimiter is found again as that of the first line.
+    special = delimiter if batch.num_columns > 1 else delimiter + _DELIMITERS
+    needy = f'[{re.escape(special)}"\r\n]|^$'
+    fields = [_fields(column, needy) for column in batch.columns]
+    lines = compute.binary_join_element_wise(
+        *fields, _large(delimiter), null_handling="replace", null_replacement=""
+    )
+    return "\n".join([*lines.to_pylist(), ""])
+
+
+def _fields(column: Any, needy: str) -> Any:
+    """Return a column as text, quoted where the pattern is found."""
+    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    text = column.cast(pyarrow.large_string())
+    needs_quotes = compute.match_substring_regex(text, needy)
+    if not compute.any(needs_quotes).as_py():
+        return text
+    inner = compute.replace_substring(text, '"', '""')
+    mark = _large('"')
+    quoted = compute.binary_join_element_wise(mark, inner, mark, _large(""))
+    return compute.if_else(needs_quotes, quoted, text)
+
+
+def _large(text: str) -> Any:
+    pyarrow = _pyarrow()
+    return pyarrow.scalar(text, pyarrow.large_string())
+
+
+def _no_such_letters(table: Any, encoding: str) -> ValueError:
+    """Make the error for text that an encoding cannot hold."""
+    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not _encodes(name, encoding):
+            return ValueError(f"the column name {name!r} has no {encoding} form")
+        text = column.cast(pyarrow.large_string())
+        bad = [
+            value
+            for value in compute.unique(text.drop_null()).to_pylist()
+            if not _encodes(value, encoding)
+        ]
+        if bad:
+            among = compute.is_in(text, pyarrow.array(bad, text.type))
+            return ValueError(
+                f"column {name!r}: {compute.sum(among).as_py()} values have no "
+                f"{encoding} form, first {bad[0]!r}"
+            )
+    raise AssertionError("all text can be encoded")
+
+
+def _encodes(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
@@ -583,14 +821,89 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 @contextmanager
 def replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of ``path`` once it is complete."""
-    target = Path(os.path.realpath(path))  # of a link, replace what it points to
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            yield file
+    with replacing_all(overwrite) as create:
+        yield create(path)
+
+
+@contextmanager
+def replacing_all(overwrite: bool) -> Iterator[Create]:
+    """Give a function that opens files, which appear together or not at all.
+
+    Parameters
+    ----------
+    overwrite : bool
+        Whether existing files may be replaced.
+
+    Yields
+    ------
+    callable
+        Takes a path and opens a temporary file for it. When all are complete they take
+        their places; if anything fails before, or on the way, nothing is changed.
+
+    Raises
+    ------
+    OSError
+        If a file exists and ``overwrite`` is not set, or cannot be written.
+    ValueError
+        If a path is opened twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing_all(overwrite=False) as create:
+    ...         _ = create(Path(folder) / "a.txt").write(b"a")
+    ...         _ = create(Path(folder) / "b.txt").write(b"b")
+    ...     sorted(os.listdir(folder))
+    ['a.txt', 'b.txt']
+    """
+    files: dict[Path, IO[bytes]] = {}
+    with ExitStack() as stack:
+
+        def create(path: Path) -> IO[bytes]:
+            refuse_existing(path, overwrite)
+            target = Path(os.path.realpath(path))  # of a link, what it points to
+            if target in files:
+                raise ValueError(f"{path}: two files of this name")
+            part = _hidden(target, "part")
+            stack.callback(part.unlink, missing_ok=True)
+            files[target] = stack.enter_context(part.open("xb"))
+            return files[target]
+
+        yield create
+        for file in files.values():
             file.flush()
             os.fsync(file.fileno())
-        refuse_existing(path, overwrite)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+            file.close()
+        for target in files:
+            refuse_existing(target, overwrite)
+        if files:
+            _replace({target: Path(file.name) for target, file in files.items()})
+
+
+def _replace(parts: Mapping[Path, Path]) -> None:
+    """Put parts in the places of their targets: all, or on an error none."""
+    *others, (last_target, last_part) = parts.items()
+    with ExitStack() as afterwards, ExitStack() as undo:
+        for target, part in others:
+            if target.exists():
+                kept = _hidden(target, "old")
+                afterwards.callback(kept.unlink, missing_ok=True)
+                _copy(target, kept)
+                undo.callback(os.replace, kept, target)
+            else:
+                undo.callback(target.unlink, missing_ok=True)
+            os.replace(part, target)
+        os.replace(last_part, last_target)
+        undo.pop_all()
+
+
+def _copy(path: Path, copy: Path) -> None:
+    try:
+        os.link(path, copy)
+    except OSError:  # a file system without links
+        shutil.copy2(path, copy)
+
+
+def _hidden(path: Path, ending: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")

@@ -244,6 +244,37 @@ def test_metadata_given_make_any_file_argus(tmp_path):
     assert files.columns_of(path, metadata=metadata).names == ("A", "B")
 
 
+@pytest.mark.parametrize("name", ["a.saf", "a.asc", "a.dat"])
+def test_safe_files_have_their_own_metadata(tmp_path, name):
+    path = written(tmp_path, "12\n", name)
+    written(tmp_path, "SAFE 1 2\n", "a.rds")
+    assert files.columns_of(path).names == ("SAFE",)
+    written(tmp_path, "RAW 1 2\n", "a.rda")
+    expected = "SAFE" if name == "a.saf" else "RAW"
+    assert files.columns_of(path).names == (expected,)
+
+
+def test_data_of_r_beside_text_are_not_taken_for_metadata(tmp_path):
+    written(tmp_path, b"\x1f\x8b\0", "a.rds")
+    assert files.read(written(tmp_path, CSV, "a.txt")).num_rows == 2
+
+
+def test_text_is_left_as_it_stands(tmp_path):
+    path = written(tmp_path, "01  1.50 9\n 2118.30 1\n", "a.asc")
+    written(tmp_path, "A 1 2\nW 3 6\n<WEIGHT>\nV 10 1 9\n<NUMERIC>\n", "a.rda")
+    data = files.read(path, text=True)
+    assert [data[name].tolist() for name in "AWV"] == [
+        ["01", "2"],
+        ["1.50", "118.30"],
+        [None, "1"],
+    ]
+    data = files.read(path, text=True, numeric=["W"])
+    assert data["W"].tolist() == [1.5, 118.3]
+    assert data["V"].tolist() == [None, "1"]
+    like = files.format_of(path)
+    assert (like.kind, like.path, like.metadata.names) == ("argus", path, tuple("AWV"))
+
+
 # What cannot be opened
 
 
@@ -290,7 +321,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
 
 # Writing
 
-names = st.text(min_size=1).filter(lambda name: "\r" not in name and "\0" not in name)
+names = st.text(min_size=1).filter(lambda name: not set(name) & set("\r\n\0"))
 texts = st.one_of(
     st.none(), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 )
@@ -311,11 +342,93 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, su
 
 
 @settings(deadline=None)
-@given(st.lists(texts, min_size=1))
-def test_a_single_column_is_read_back(tmp_path_factory, text):
+@given(st.lists(texts, min_size=1), st.sampled_from(",;\t|:"))
+def test_a_single_column_is_read_back(tmp_path_factory, text, delimiter):
     path = tmp_path_factory.mktemp("write") / "a.csv"
-    files.write(path, {"text": pa.array(text, pa.string())})
+    like = files.Format("csv", delimiter)
+    files.write(path, {"text": pa.array(text, pa.string())}, like=like)
     assert files.read(path).column(0).to_pylist() == text
+
+
+@settings(deadline=None)
+@given(
+    st.lists(names, min_size=2, max_size=4, unique=True),
+    st.sampled_from(",;\t|:"),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.data(),
+)
+def test_a_file_is_written_like_its_source(
+    tmp_path_factory, names, delimiter, encoding, data
+):
+    folder = tmp_path_factory.mktemp("like")
+    rows = st.lists(texts, min_size=3, max_size=3)
+    table = pa.table({name: pa.array(data.draw(rows), pa.string()) for name in names})
+    like = files.Format("csv", delimiter, encoding)
+    first = files.write(folder / "a.csv", table, like=like)
+    given = delimiter if delimiter == ":" else None  # is not looked for
+    source = {"delimiter": given, "encoding": encoding.removesuffix("-sig")}
+    found = files.format_of(first, **source)
+    assert (found.delimiter, found.encoding) == (delimiter, encoding)
+    assert files.read(first, **source).equals(table)
+    second = files.write(folder / "b.csv", files.read(first, **source), like=found)
+    assert second.read_bytes() == first.read_bytes()
+
+
+def test_only_what_needs_quotes_is_quoted(tmp_path):
+    text = 'a;"b,c";"d ""e"""\n01;x,y;\n"";"x;y";"""z"""\n"x\r";"\n";\t \n'
+    path = written(tmp_path, text)
+    safe = files.write(tmp_path / "b.csv", files.read(path), like=files.format_of(path))
+    assert safe.read_bytes().decode() == text
+
+
+def test_the_delimiter_of_tsv_is_the_tab(tmp_path):
+    path = written(tmp_path, "a;b\n1;2\n")
+    table = files.read(path)
+    like = files.format_of(path)
+    safe = files.write(tmp_path / "b.tsv", table, like=like)
+    assert safe.read_bytes() == b"a\tb\n1\t2\n"
+    packed = files.write(tmp_path / "b.csv.gz", table, like=like)
+    assert gzip.decompress(packed.read_bytes()) == path.read_bytes()
+    plain = files.write(tmp_path / "b.txt", table, like=like)
+    assert plain.read_bytes() == path.read_bytes()
+
+
+def test_text_that_the_encoding_lacks_is_refused(tmp_path):
+    like = files.Format("csv", encoding="cp1252")
+    columns = {"a": ["x", "é", "ł", "ń", "ł", None]}
+    with pytest.raises(ValueError, match=r"column 'a': 3 values .* cp1252.*first 'ł'"):
+        files.write(tmp_path / "a.csv", columns, like=like)
+    with pytest.raises(ValueError, match="column name 'ł' has no cp1252 form"):
+        files.write(tmp_path / "a.csv", {"ł": [1]}, like=like)
+    assert os.listdir(tmp_path) == []
+    columns = {"é": ["x", "€"]}
+    path = files.write(tmp_path / "a.csv", columns, like=like)
+    assert path.read_bytes() == "é\nx\n€\n".encode("cp1252")
+
+
+def test_parquet_and_csv_are_converted(tmp_path):
+    table = pa.table({"a": ["01", None], "w": [1.5, 2.0]})
+    path = files.write(tmp_path / "a.parquet", table)
+    like = files.format_of(path)
+    assert files.read(path, text=True).equals(table)
+    text = files.write(tmp_path / "a.csv", table, like=like)
+    assert text.read_bytes() == b"a,w\n01,1.5\n,2\n"
+    again = files.write(
+        tmp_path / "b.parquet", files.read(text), like=files.format_of(text)
+    )
+    assert files.read(again).to_pydict() == {"a": ["01", None], "w": ["1.5", "2"]}
+
+
+def test_progress_of_writing_reaches_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_ROWS", 3)
+    seen = []
+    files.write(
+        tmp_path / "a.csv",
+        {"a": range(7)},
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(3, 7), (6, 7), (7, 7)]
+    assert files.read(tmp_path / "a.csv").num_rows == 7
 
 
 COLUMNS = {
@@ -351,9 +464,9 @@ def test_an_existing_file_is_kept_unless_asked_for(tmp_path):
     path = files.write(tmp_path / "a.csv", {"a": [1]})
     with pytest.raises(FileExistsError, match=r"a\.csv: exists"):
         files.write(path, {"a": [2]})
-    assert path.read_bytes() == b'"a"\n1\n'
+    assert path.read_bytes() == b"a\n1\n"
     files.write(path, {"a": [2]}, overwrite=True)
-    assert path.read_bytes() == b'"a"\n2\n'
+    assert path.read_bytes() == b"a\n2\n"
     assert os.listdir(tmp_path) == ["a.csv"]
 
 
@@ -363,7 +476,7 @@ def test_a_link_is_written_through(tmp_path):
     link.symlink_to(path)
     files.write(link, {"a": [2]}, overwrite=True)
     assert link.is_symlink()
-    assert path.read_bytes() == b'"a"\n2\n'
+    assert path.read_bytes() == b"a\n2\n"
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
@@ -415,3 +528,71 @@ def test_a_directory_is_not_overwritten(tmp_path):
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(IsADirectoryError):
         files.write(tmp_path / "a.csv", {"a": [1]}, overwrite=True)
+
+
+def test_a_source_is_not_written_over(tmp_path):
+    path = written(tmp_path, CSV)
+    like = files.format_of(path)
+    (tmp_path / "link.csv").symlink_to(path)
+    for target in (path, tmp_path / "link.csv"):
+        with pytest.raises(ValueError, match="is read from"):
+            files.write(target, {"a": [1]}, like=like, overwrite=True)
+    assert path.read_text() == CSV
+
+
+# Several files together
+
+
+def test_files_appear_together(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with files.replacing_all(overwrite=True) as create:
+        create(tmp_path / "a").write(b"1")
+        files.write(tmp_path / "b.csv", {"x": [1]}, create=create)
+        assert (tmp_path / "a").read_text() == "old"
+        assert not (tmp_path / "b.csv").exists()
+    assert (tmp_path / "a").read_text() == "1"
+    assert (tmp_path / "b.csv").read_text() == "x\n1\n"
+    assert sorted(os.listdir(tmp_path)) == ["a", "b.csv"]
+
+
+def test_no_file_at_all(tmp_path):
+    with files.replacing_all(overwrite=False):
+        pass
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("failing", ["body", "fsync", "replace", "existing", "twice"])
+def test_files_fail_together(tmp_path, monkeypatch, failing, links):
+    old = tmp_path / "old"
+    old.write_text("old")
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError))
+
+    def fail_after(number, function):
+        calls = []
+
+        def called(*args):
+            calls.append(args)
+            if len(calls) == number:
+                raise OSError("disk full")
+            return function(*args)
+
+        return called
+
+    if failing in ("fsync", "replace"):
+        monkeypatch.setattr(os, failing, fail_after(3, getattr(os, failing)))
+
+    def write_three():
+        with files.replacing_all(overwrite=failing != "existing") as create:
+            create(tmp_path / "new").write(b"1")
+            create(old).write(b"2")
+            if failing == "twice":
+                create(old)
+            create(tmp_path / "last").write(b"3")
+            if failing == "body":
+                raise OSError("disk full")
+
+    with pytest.raises((OSError, ValueError)):
+        write_three()
+    assert os.listdir(tmp_path) == ["old"]
+    assert old.read_text() == "old"
