@@ -12,12 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import forms
+from riskcore import _html, forms
 from riskcore.microdata import files
 from riskcore.microdata.cells import Cells, check_missing, tabulate
 from riskcore.microdata.columns import Records, household_codes, key_names
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
+from riskcore.risk.histogram import class_counts, log_edges
 from riskcore.risk.household import Households, households
 from riskcore.risk.threshold import RiskDistribution
 
@@ -434,4 +435,28 @@ class Assessment:
             f"re-identification rate {self.reidentification_rate:.6%}, "
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        edges = log_edges(float(self.distribution.risk[0]), self.max_risk)
+        uniques = np.count_nonzero(self.cells.sample_frequency == 1)
+        rows = [
+            ("records", f"{self.cells.n:,}"),
+            ("cells", f"{len(self.cells):,}, of them {uniques:,} sample uniques"),
+            ("re-identification rate", f"{self.reidentification_rate:.6%}"),
+            ("expected re-identifications", f"{self.expected_reidentifications:.6g}"),
+            ("maximum risk", f"{self.max_risk:.6g}"),
+        ]
+        if self.households is not None:
+            rate = self.household_reidentification_rate
+            rows += [
+                ("households", f"{len(self.households):,}"),
+                ("household re-identification rate", f"{rate:.6%}"),
+            ]
+        return _html.figures(
+            "Assessment",
+            " &times; ".join(map(_html.label, self.cells.keys)),
+            rows,
+            class_counts(self.distribution, edges).tolist(),
+            f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
         )

@@ -11,11 +11,14 @@ ROOT = Path(__file__).resolve().parents[1] / "riskcore"
 # rows above its own, none of its own row.
 LAYERS = [
     {"_jit"},
-    {"_ufunc", "_check", "_contract", "reference"},
+    {"_ufunc", "_check", "_contract", "_html", "reference"},
     {"special"},
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
-    {"assessment", "protect", "embed"},
-    {"report", "chart", "accuracy"},
+    {"assessment", "embed"},
+    {"protect"},
+    {"chart", "_svg"},
+    {"report", "accuracy"},
+    {"page"},
     {"cli"},
     {"__main__"},
 ]

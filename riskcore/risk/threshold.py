@@ -128,6 +128,14 @@ class RiskDistribution:
             return self.reidentification_rate
         return float(self._sum_below(safe)) / self.n
 
+    def sum_below(self, threshold: float) -> Fraction:
+        """Return the sum of f r over the safe cells, a sum of two doubles.
+
+        Its error is near 1e-30 of its size; rounded to a double it is correct but for
+        sums as close as that to the middle of two doubles.
+        """
+        return self._sum_below(self._safe_risks(threshold))
+
     def actual_threshold(self, threshold: float) -> float:
         """Return the largest safe risk, or 0 if no record is safe.
 
