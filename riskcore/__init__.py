@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from riskcore.microdata.grc import read_recoding as read_recoding
     from riskcore.microdata.recode import Recoding as Recoding
     from riskcore.microdata.recode import recode as recode
+    from riskcore.protection import Protected as Protected
+    from riskcore.protection import protect as protect
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.risk.individual import (  # isort: skip
@@ -41,9 +43,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
+    "Protected": "riskcore.protection",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "household_risk": "riskcore.risk.household",
+    "protect": "riskcore.protection",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
     "tabulate": "riskcore.microdata.cells",

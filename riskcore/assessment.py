@@ -202,8 +202,6 @@ def _check_population(cells: Cells, weight: Hashable | None) -> None:
 
 def _cell_risk(cells: Cells, method: Method) -> Risks:
     """Return the risk of each cell, 1/f where F < f."""
-    f = cells.sample_frequency.astype(np.float64)
-    F = np.maximum(cells.population_frequency, f)
     below = int(np.count_nonzero(cells.below_sample))
     if below:
         records = int(cells.records[cells.below_sample].sum())
@@ -215,6 +213,13 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
         )
     if method == "franconi":
         _refuse_between_branches(cells)
+    f = cells.sample_frequency.astype(np.float64)
+    return risk_of(method, f, cells.population_frequency)
+
+
+def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
+    """Return the individual risk by a method; where F < f it is 1/f."""
+    F = np.maximum(F, f)
     if method == "exact":
         risk: Risks = individual.individual_risk_from_frequencies(f, F)
     else:

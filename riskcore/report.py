@@ -282,3 +282,116 @@ def _label(value: Any) -> str:
 def printable(text: str) -> str:
     """Return text on one line; what could steer a terminal is escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def protection_text(record: dict[str, Any], title: str) -> str:
+    """Return what `Protected.to_dict` says as text: what was done, before and after."""
+    settings = record["settings"]
+    lines = [
+        printable(title),
+        *_pairs(
+            ("records", f"{record['records']:,}"),
+            ("individual risk", _METHOD[settings["method"]]),
+            *_missing(settings),
+            ("recoded", _recoded(settings["recodings"])),
+            ("costs of suppression", _costs(settings["cost"])),
+        ),
+    ]
+    for one in record["sets"]:
+        lines += ["", f"  Keys {' x '.join(map(_label, one['keys']))}"]
+        lines += _thresholds(one, settings)
+        lines += _aligned(_stage_rows(one["risk"]))
+    lines += ["", "  Suppressed values", *_aligned(_suppressed_rows(record))]
+    if len(record["rounds"]) > 1:
+        lines += ["", *_aligned(_round_rows(record["rounds"]))]
+    return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
+
+
+def _recoded(recodings: dict[str, Any]) -> str:
+    """Name the recoded variables, and the files of their rules."""
+    names = [
+        _label(name) + (f" ({_label(rule['source'])})" if rule["source"] else "")
+        for name, rule in recodings.items()
+    ]
+    return ", ".join(names) or "nothing"
+
+
+def _costs(cost: Any) -> str:
+    if isinstance(cost, str):
+        return {"equal": "equal for all keys", "entropy": "entropy"}[cost]
+    return ", ".join(
+        f"{_label(key)} {one if isinstance(one, str) else format(one, '.8g')}"
+        for key, one in cost.items()
+    )
+
+
+def _thresholds(one: dict[str, Any], settings: dict[str, Any]) -> list[str]:
+    """Return the lines on the thresholds of one set of keys."""
+    pairs = []
+    for unit, name in (("", "risk"), ("household_", "household risk")):
+        asked = settings[f"{unit}rate"]
+        value = one[f"{unit}threshold"]
+        if asked is None and settings[f"{unit}threshold"] is None:
+            continue
+        text = "none needed" if value is None else f"{value:.8g}"
+        why = "" if asked is None else f", for a rate of {_percent(asked)}"
+        pairs.append((f"{name} threshold", text + why))
+    return _pairs(*pairs)
+
+
+_STAGE_ROWS = {
+    "cells": "cells",
+    "sample_uniques": "sample uniques",
+    "reidentification_rate": "re-identification rate",
+    "expected_reidentifications": "expected re-identifications",
+    "max_risk": "maximum risk",
+    "unsafe_records": "unsafe records",
+    "unsafe_households": "unsafe households",
+}
+
+
+def _stage_rows(stages: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """Return the figures by stage: a line of names, then one line a figure."""
+    rows = [["", *stages]]
+    for name, label in _STAGE_ROWS.items():
+        values = [figures.get(name) for figures in stages.values()]
+        if values[0] is None:
+            continue
+        show: Any = _percent if name == "reidentification_rate" else _figure
+        rows.append([label, *map(show, values)])
+    return rows
+
+
+def _suppressed_rows(record: dict[str, Any]) -> list[list[str]]:
+    """Return the number and share of suppressed values by column, and in all."""
+    counts = record["suppressed"]
+    rows = [
+        [_label(name), f"{count:,}", f"{100 * count / record['records']:.3g} %"]
+        for name, count in counts.items()
+    ]
+    return [*rows, ["in all", f"{sum(counts.values()):,}", ""]]
+
+
+def _round_rows(rounds: list[dict[str, Any]]) -> list[list[str]]:
+    rows = [["round", "unsafe before", "values suppressed"]]
+    for number, each in enumerate(rounds, 1):
+        values = sum(each["suppressed"].values())
+        rows.append([str(number), f"{each['unsafe_records']:,}", f"{values:,}"])
+    return rows
+
+
+def _figure(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.8g}"
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Lay out rows: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "    "
+        + "  ".join(
+            text.rjust(width) if i else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

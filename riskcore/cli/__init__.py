@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 from riskcore import __version__
-from riskcore.cli import assess, demo, error_table
+from riskcore.cli import assess, demo, error_table, protect
 from riskcore.cli.terminal import report_compilation, show_warning, tell
 
 # What bad input, a full disk or too large a file raises; all else is a defect.
@@ -51,8 +51,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show_warning
-        parsed.run(parsed)
-    return 0
+        status: int | None = parsed.run(parsed)
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=None, quiet=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     assess.add(commands)
+    protect.add(commands)
     error_table.add(commands)
     demo.add(commands)
     return parser

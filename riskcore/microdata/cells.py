@@ -96,6 +96,12 @@ class Cells:
         """Mask of the cells with F_k < f_k: no population can have them."""
         return self.population_frequency < self.sample_frequency
 
+    def present(self, key: int) -> NDArray[np.bool_]:
+        """Return the mask of the cells in which a key, by position, is not missing."""
+        levels = len(self.categories[key])
+        absent = levels - 1 if self.categories[key][-1] is None else levels
+        return np.not_equal(self.codes[key], absent)
+
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
         """Return one array per column: the keys' values, then the result columns."""
         values = zip(self.keys, self.categories, self.codes, strict=True)

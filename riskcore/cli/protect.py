@@ -1,0 +1,385 @@
+"""``riskcore protect``: from risk to a safe file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from riskcore import __version__
+from riskcore.cli.options import (
+    add_alpha,
+    add_quiet,
+    add_reading,
+    add_roles,
+    fraction,
+    number,
+    reading,
+    whole,
+)
+from riskcore.cli.terminal import Progress
+
+_PROTECT = """\
+Protect a file of survey microdata: recode key variables, suppress keys of unsafe
+records, compute the risks again, and write the safe file.
+
+A record is unsafe if its individual risk reaches the threshold, given or found from a
+re-identification rate. Of each unsafe record the cheapest keys are blanked with which
+its risk comes below the threshold; then the risks of the whole file are computed again,
+and rounds follow until no record is unsafe. If some cannot be made safe nothing is
+written, and the reason is given.
+"""
+
+_PROTECT_EXAMPLES = """\
+recodings, each a VARIABLE=RULE:
+  AGE=Age.grc              the rules of a mu-Argus recode file
+  AGE=upto:15,30,45        up to 15, over 15 to 30, ..., over 45
+  AGE=from:15,30,45        below 15, from 15 to below 30, ..., from 45
+  AGE=from:15,30=a,b,c     the same with codes of their own
+  AGE=top:85               85 and more become 85 (top:85=85+: become 85+)
+  AGE=bottom:16            16 and less become 16
+  REGION=truncate:2        without the last two characters
+  MARSTAT=map:3=2,4=2      3 and 4 become 2; others stay
+
+examples:
+  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
+      --recode AGE=from:15,30,45,65 --rate 0.1% \\
+      --output survey-safe.csv --report survey-safe.html
+  riskcore protect Demodata.asc --keys REGION SEX AGE MARSTAT --threshold 0.00125 \\
+      --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
+  riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
+      --household HH --household-keys REGION --household-rate 1% --rate 0.1%
+  riskcore protect survey.csv --replay survey-safe.csv.json --output again.csv
+
+Without --output the outcome is only shown. The safe file has the format of FILE (or
+.csv or .parquet); beside it comes FILE.json, the record of all that was done, from
+which --replay makes the same file again. --keys given twice protects from two intruders
+who know different variables. The exit status is 0; 1 if records remain unsafe; 2 if the
+input is refused; 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "protect",
+        usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
+        "(--threshold RISK | --rate RATE) [options]",
+        help="recode, suppress, verify, and write the safe file",
+        description=_PROTECT,
+        epilog=_PROTECT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        action="append",
+        metavar="COLUMN",
+        help="key variables; once for each set of them",
+    )
+    add_roles(parser)
+    _add_thresholds(parser)
+    _add_means(parser)
+    _add_files(parser)
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def _add_thresholds(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is safe")
+    group.add_argument(
+        "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
+    )
+    group.add_argument(
+        "--rate",
+        type=fraction,
+        help="re-identification rate, as 0.001 or 0.1%%, that gives the threshold",
+    )
+    group.add_argument(
+        "--household-threshold",
+        type=fraction,
+        metavar="RISK",
+        help="risk no household may reach",
+    )
+    group.add_argument(
+        "--household-rate", type=fraction, metavar="RATE", help="rate that gives it"
+    )
+    group.add_argument(
+        "--households",
+        choices=("unsafe", "all"),
+        default="unsafe",
+        help="where members are unsafe whose risk is at least the household threshold "
+        "over the household's size: in unsafe households (default) or in all",
+    )
+    group.add_argument(
+        "--missing",
+        choices=("wildcard", "argus", "category"),
+        default="wildcard",
+        help="what missing and blanked keys match: any value, as in sdcMicro "
+        "(wildcard, default) or mu-Argus (argus), or each other only (category)",
+    )
+    add_alpha(parser)
+
+
+def _add_means(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how the file is made safe")
+    group.add_argument(
+        "--recode",
+        nargs="+",
+        type=_recoding,
+        default=[],
+        metavar="VARIABLE=RULE",
+        help="recode variables first, see below",
+    )
+    group.add_argument(
+        "--cost",
+        nargs="+",
+        default=None,
+        metavar="COST",
+        help="what blanking a key costs: equal, entropy, or KEY=NUMBER ... (0 to 100; "
+        "50 for others; KEY=never); by default mu-Argus metadata, else equal",
+    )
+    group.add_argument(
+        "--household-keys",
+        nargs="+",
+        metavar="COLUMN",
+        help="keys that are equal in a household: blanked for all members or none",
+    )
+    group.add_argument(
+        "--related",
+        nargs="+",
+        type=_pair,
+        metavar="KEY=COLUMN",
+        help="columns to blank together with a key",
+    )
+    group.add_argument(
+        "--suppression",
+        choices=("exact", "argus"),
+        default="exact",
+        help="the cheapest keys (default), or those mu-Argus would choose",
+    )
+    group.add_argument(
+        "--rounds", type=whole, metavar="N", help="stop after N rounds of suppression"
+    )
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("files")
+    group.add_argument(
+        "--output", type=Path, metavar="FILE", help="the safe file to write"
+    )
+    group.add_argument(
+        "--record",
+        type=Path,
+        metavar="JSON",
+        help="record of what was done; by default beside --output, with .json added",
+    )
+    group.add_argument(
+        "--report", type=Path, metavar="HTML", help="report with the risk chart"
+    )
+    group.add_argument(
+        "--drop",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns to leave out of --output, such as names and addresses",
+    )
+    group.add_argument(
+        "--overwrite", action="store_true", help="let the output replace files"
+    )
+    group.add_argument(
+        "--allow-unsafe",
+        action="store_true",
+        help="write the file even if records remain unsafe",
+    )
+    group.add_argument(
+        "--replay",
+        type=Path,
+        metavar="JSON",
+        help="do again what a record says, in place of --keys and all settings",
+    )
+    group.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from riskcore import report
+    from riskcore.protection import protect_source
+    from riskcore.release import Source, read_record
+
+    progress = Progress(quiet=options.quiet)
+    share = progress.share(f"reading {options.file}")
+    source = Source.of(options.file, share, **reading(options))
+    before = None if options.replay is None else read_record(options.replay)
+    settings = _settings(source, options, before)
+    drop = options.drop if before is None else before["output"]["dropped"]
+    if options.output is not None:
+        source.check_writable(options.output, overwrite=options.overwrite)
+        source.check(drop)
+    result = protect_source(source, settings, progress)
+    record = result.to_dict()
+    if options.output is not None and (result.safe or options.allow_unsafe):
+        record = result.write(
+            options.output,
+            overwrite=options.overwrite,
+            allow_unsafe=options.allow_unsafe,
+            drop=drop,
+            record=options.record,
+            progress=progress.share(f"writing {options.output}"),
+        )
+    progress.done()
+    if options.json:
+        print(json.dumps(record, indent=2, allow_nan=False))
+    else:
+        print(report.protection_text(record, f"riskcore {__version__}: {options.file}"))
+        for line in _outcome(options, before, record):
+            print(f"  {report.printable(line)}")
+    return 0 if result.safe else 1
+
+
+def _outcome(
+    options: argparse.Namespace,
+    before: dict[str, Any] | None,
+    record: dict[str, Any],
+) -> list[str]:
+    """Say what was written, and whether it is what was written before."""
+    if options.output is None:
+        return []
+    if "output" not in record:
+        return [f"{options.output} is not written; --allow-unsafe would write it."]
+    lines = [f"The safe file is in {options.output}."]
+    if before is None:
+        return lines
+    if record["input"]["sha256"] != before["input"]["sha256"]:
+        lines.append("It is made of another file than that of the record.")
+    elif record["output"]["sha256"] == before["output"]["sha256"]:
+        lines.append("It is, byte for byte, that of the record.")
+    else:
+        lines.append("It is NOT that of the record; compare the versions in the two.")
+    return lines
+
+
+def _settings(
+    source: Any, options: argparse.Namespace, before: dict[str, Any] | None
+) -> Any:
+    """Return the settings of the options, or those of a record."""
+    from riskcore.settings import Settings
+
+    if before is not None:
+        if options.keys is not None:
+            raise ValueError("--replay takes all settings from the record: no --keys")
+        return Settings.from_dict(before["settings"])
+    if options.keys is None:
+        raise ValueError("give --keys, or --replay with a record")
+    return Settings.resolve(
+        source,
+        options.keys,
+        weight=options.weight,
+        household=options.household,
+        threshold=options.threshold,
+        rate=options.rate,
+        household_threshold=options.household_threshold,
+        household_rate=options.household_rate,
+        within_households=options.households == "unsafe",
+        recodings=_gathered("--recode", options.recode),
+        household_keys=options.household_keys,
+        related=_related(options.related),
+        cost=_cost(options.cost),
+        suppression=options.suppression,
+        method=options.method,
+        missing=options.missing,
+        alpha=options.alpha,
+        rounds=options.rounds,
+    )
+
+
+def _gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as a dict; the same name twice is a mistake."""
+    names = [name for name, _ in pairs]
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"{option}: {twice[0]!r} stands twice")
+    return dict(pairs)
+
+
+def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
+    if pairs is None:
+        return None
+    keys = dict.fromkeys(key for key, _ in pairs)
+    return {key: [other for one, other in pairs if one == key] for key in keys}
+
+
+def _cost(words: list[str] | None) -> Any:
+    """Read equal, entropy or KEY=NUMBER ...."""
+    if words is None or words in (["equal"], ["entropy"]):
+        return words and words[0]
+    costs = []
+    for word in words:
+        key, number = _pair(word)
+        try:
+            costs.append((key, math.inf if number == "never" else float(number)))
+        except ValueError:
+            raise ValueError(f"--cost {word}: {number!r} is no number") from None
+    return _gathered("--cost", costs)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _recoding(text: str) -> tuple[str, Any]:
+    """Read VARIABLE=RULE; a rule that is no rule is the name of a file."""
+    from riskcore.microdata.recode import Recoding
+
+    name, rule = _pair(text)
+    kind, colon, value = rule.partition(":")
+    makers: dict[str, Callable[[], Any]] = {
+        "upto": lambda: _intervals(value, "right"),
+        "from": lambda: _intervals(value, "left"),
+        "top": lambda: _end(value, "top"),
+        "bottom": lambda: _end(value, "bottom"),
+        "truncate": lambda: Recoding.truncation(whole(value)),
+        "map": lambda: Recoding.mapping(
+            _gathered("map", [_pair(one) for one in value.split(",")])
+        ),
+    }
+    if not colon or kind not in makers:
+        return name, Path(rule)
+    try:
+        return name, makers[kind]()
+    except (TypeError, ValueError, argparse.ArgumentTypeError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _intervals(text: str, closed: Any) -> Any:
+    from riskcore.microdata.recode import Recoding
+
+    breaks, equals, labels = text.partition("=")
+    numbers = [_plain_number(one) for one in breaks.split(",")]
+    names = labels.split(",") if equals else None
+    return Recoding.intervals(numbers, names, closed=closed)
+
+
+def _end(text: str, side: str) -> Any:
+    from riskcore.microdata.recode import Recoding
+
+    bound, equals, label = text.partition("=")
+    chosen: dict[str, Any] = {side: _plain_number(bound)}
+    if equals:
+        chosen[f"{side}_label"] = label
+    return Recoding.top_bottom(**chosen)
+
+
+def _plain_number(text: str) -> int | float:
+    """Read a number, whole ones as int: they become codes."""
+    value = number(text)
+    return int(value) if value.is_integer() else value

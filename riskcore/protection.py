@@ -1,0 +1,791 @@
+"""From risk to a safe file: recode, suppress, verify.
+
+`protect` is the whole path. It assesses the file as it is and as recoded, finds the
+thresholds, blanks the cheapest keys of every unsafe record and assesses the result
+again, until no record is unsafe or none can be made safer. What it says of the result
+is computed from the result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore import release
+from riskcore.assessment import (
+    Assessment,
+    Method,
+    PopulationBelowSample,
+    Progress,
+    assess,
+    risk_of,
+)
+from riskcore.microdata.blank import blank
+from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.files import replacing_all
+from riskcore.microdata.recode import Recoding, recode
+from riskcore.microdata.suppression import (
+    Margins,
+    entropies,
+    household_costs,
+    plan,
+)
+from riskcore.microdata.suppression import Method as Suppression
+from riskcore.release import Source
+from riskcore.risk.household import Households
+from riskcore.settings import Costs, Settings
+
+Risks = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Masks = dict[Any, Mask]
+
+
+class SuppressedValueShows(UserWarning):
+    """A suppressed value can be told from what is left in the file."""
+
+
+def protect(
+    data: Any,
+    keys: Iterable[Any],
+    weight: Hashable | None = None,
+    household: Hashable | None = None,
+    *,
+    threshold: float | None = None,
+    rate: float | None = None,
+    household_threshold: float | None = None,
+    household_rate: float | None = None,
+    within_households: bool = True,
+    recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None = None,
+    household_keys: Iterable[Hashable] | None = None,
+    related: Mapping[Any, Iterable[Hashable]] | None = None,
+    cost: Costs | None = None,
+    suppression: Suppression = "exact",
+    method: Method = "exact",
+    missing: str = "wildcard",
+    alpha: float = 1.0,
+    rounds: int | None = None,
+    progress: Progress | None = None,
+) -> Protected:
+    """Protect a file: recode it, suppress keys of unsafe records, verify the result.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, one per row, as for `assess`. A file is read whole, as text, so that
+        it can be written again as it was, see `Protected.write`.
+    keys : iterable of column names, or of lists of column names
+        The key variables, known to an intruder; several lists for several intruders
+        of different knowledge. The file must be safe from each.
+    weight, household : column name, optional
+        As for `assess`.
+    threshold, rate : float, optional
+        The individual risk that no record may reach, or the re-identification rate,
+        a fraction, that gives it, see `Assessment.risk_threshold`.
+    household_threshold, household_rate : float, optional
+        The same for the risk of households. At least one of the four is needed.
+    within_households : bool
+        Who must be protected in unsafe households: members whose risk is at least the
+        household threshold divided by the size of the household. If False, such
+        members of safe households too; the source has both readings, see Notes.
+    recodings : mapping of column names to Recoding or path, optional
+        Recodings to apply first, or ``.grc`` files that hold them.
+    household_keys : iterable of column names, optional
+        Keys that are equal for all members of a household: blanked for one, they are
+        blanked for all, and cost as much. By default those that the metadata of a
+        mu-Argus file declare, if there is a household.
+    related : mapping of column names to column names, optional
+        Columns that would give a key away (nationality a country of birth) and are
+        blanked with it. By default those that mu-Argus metadata declare, both ways.
+    cost : {"equal", "entropy"} or mapping of column names to float, optional
+        What it costs to blank a value: the same for all keys; the entropy of the key
+        in the recoded file; or given by key, 50 for keys not named, infinite for keys
+        that may not be blanked. By default the weights in mu-Argus metadata, else
+        "equal".
+    suppression : {"exact", "argus"}
+        The cheapest set of keys for each record, or what mu-Argus's rules choose.
+    method : {"exact", "series7", "franconi"}
+        The individual risk, as for `assess`.
+    missing : {"wildcard", "argus", "category"}
+        What missing keys match, blanked ones included, see `tabulate`.
+    alpha : float
+        With ``missing="wildcard"``, see `tabulate`.
+    rounds : int, optional
+        Stop after so many rounds of suppression, whether or not the file is safe.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Protected
+        Its ``safe`` tells whether the risks, computed again, are all below their
+        thresholds; its ``verdict`` says so in words.
+
+    Warns
+    -----
+    PopulationBelowSample
+        As `assess`, for the file as it is.
+    SuppressedValueShows
+        If the file is sorted by a key of which values were suppressed, or such a key
+        is equal within households but not among ``household_keys``.
+    DoubtfulRules
+        As `recode`.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OSError
+        As `assess` and `recode`; ValueError also if no threshold is given or they
+        contradict each other, and for a rule, cost or number of rounds that is none.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, sections 4 to 7. Section 5.2 calls unsafe every
+    record with r_i >= r^h*/|g|; section 7.4.1 and mu-Argus only those "within the
+    unsafe households".
+
+    With ``missing="wildcard"`` or ``"argus"`` and ``alpha=1`` blanking a key never
+    raises another record's risk (but for records blanked wholly, which "wildcard" no
+    longer counts for others), so that one round mostly does. By other rules blanked
+    records move to cells of their own, some of which are unsafe: rounds follow.
+
+    Examples
+    --------
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> result.suppressed
+    {'sex': 1, 'age': 0}
+    >>> result.data["sex"], result.safe
+    (['f', 'f', None, 'f', 'f'], True)
+    """
+    source = Source.of(data)
+    settings = Settings.resolve(
+        source,
+        keys,
+        weight=weight,
+        household=household,
+        threshold=threshold,
+        rate=rate,
+        household_threshold=household_threshold,
+        household_rate=household_rate,
+        within_households=within_households,
+        recodings=recodings,
+        household_keys=household_keys,
+        related=related,
+        cost=cost,
+        suppression=suppression,
+        method=method,
+        missing=missing,
+        alpha=alpha,
+        rounds=rounds,
+    )
+    return protect_source(source, settings, progress)
+
+
+def protect_source(
+    source: Source, settings: Settings, progress: Progress | None = None
+) -> Protected:
+    """Protect a file by settings that are resolved, as those of an earlier record.
+
+    See `protect`, which calls this.
+    """
+    say = progress or _silent
+    source.check(settings.columns)
+    if source.path is not None:
+        say(f"reading {source.path}")
+    assessed = partial(_assess, numbers=source.numbers(settings.weight))
+    data = source.data
+    say("assessing the file as it is")
+    original = recoded = assessed(data, settings)
+    with warnings.catch_warnings():
+        # Said already, of the file as it is.
+        warnings.simplefilter("ignore", PopulationBelowSample)
+        if settings.recodings:
+            say("recoding")
+            data = recode(data, settings.recodings)
+            recoded = assessed(data, settings)
+        aims = [Aim.of(assessment, settings) for assessment in recoded]
+        costs = [_costs(assessment, settings) for assessment in recoded]
+        protected = recoded
+        n = recoded[0].cells.n
+        masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+        rounds: list[Round] = []
+        while len(rounds) != settings.rounds:
+            say(f"round {len(rounds) + 1}: suppressing")
+            new = _suppress(protected, aims, costs, settings)
+            for name, mask in new.items():
+                mask &= _present(data, name)
+            if not any(mask.any() for mask in new.values()):
+                break
+            rounds.append(Round.of(protected, aims, new))
+            masks = {name: masks[name] | mask for name, mask in new.items()}
+            say(f"round {len(rounds)}: verifying")
+            data = blank(data, new)
+            protected = assessed(data, settings)
+    sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
+    result = Protected(source, settings, data, sets, masks, tuple(rounds))
+    _warn_of_what_shows(result)
+    return result
+
+
+def _assess(data: Any, settings: Settings, numbers: Any) -> list[Assessment]:
+    """Assess the data from each set of keys; ``numbers`` are the weights of text."""
+    if numbers is not None:
+        data = _columns(data, settings)
+        data[settings.weight] = numbers
+    return [
+        assess(
+            data,
+            keys,
+            settings.weight,
+            settings.household,
+            method=settings.method,
+            missing=settings.missing,
+            alpha=settings.alpha,
+        )
+        for keys in settings.keys
+    ]
+
+
+def _columns(data: Any, settings: Settings) -> dict[Any, Any]:
+    """Return the columns that an assessment needs, without the weight."""
+    records = Records.of(data)
+    names = [*settings.variables, settings.household]
+    return {name: records.column(name) for name in names if name is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What makes the records of a file safe from an intruder with one set of keys.
+
+    Attributes
+    ----------
+    threshold : float
+        The individual risk that no record may reach; infinite if there is none.
+    household_threshold : float
+        The same for the risk of households.
+    within_households : bool
+        Whether members are unsafe only within unsafe households.
+    """
+
+    threshold: float
+    household_threshold: float
+    within_households: bool
+
+    @classmethod
+    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
+        """Find the thresholds that the settings ask for in the recoded file."""
+        threshold, household = settings.threshold, settings.household_threshold
+        if settings.rate is not None:
+            threshold = assessment.risk_threshold(rate=settings.rate)
+        if settings.household_rate is not None:
+            household = assessment.household_threshold(rate=settings.household_rate)
+        return cls(
+            np.inf if threshold is None else float(threshold),
+            np.inf if household is None else float(household),
+            settings.within_households,
+        )
+
+    @property
+    def of_households(self) -> bool:
+        """Whether there is a threshold for households."""
+        return self.household_threshold < np.inf
+
+    def limit(self, assessment: Assessment) -> Risks:
+        """Return for each record the risk that makes it unsafe, shape (n,)."""
+        limit = np.full(assessment.cells.n, self.threshold)
+        groups = assessment.households
+        if not self.of_households or groups is None:
+            return limit
+        member = groups.member_threshold(self.household_threshold)
+        if self.within_households:
+            member[~groups.unsafe(self.household_threshold)] = np.inf
+        lower: Risks = np.minimum(limit, member[groups.inverse])
+        return lower
+
+    def unsafe(self, assessment: Assessment) -> Mask:
+        """Return the mask of the unsafe records, shape (n,)."""
+        return assessment.individual_risk >= self.limit(assessment)
+
+    def unsafe_households(self, assessment: Assessment) -> int:
+        """Return the number of households whose risk reaches their threshold."""
+        if not self.of_households:
+            return 0
+        return assessment.unsafe_household_count(self.household_threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of suppression.
+
+    Attributes
+    ----------
+    unsafe : int
+        Records unsafe before it, from any set of keys.
+    suppressed : dict of column name to int
+        The values blanked.
+    """
+
+    unsafe: int
+    suppressed: dict[Any, int]
+
+    @classmethod
+    def of(
+        cls, assessments: Sequence[Assessment], aims: Sequence[Aim], masks: Masks
+    ) -> Round:
+        """Count what was unsafe, and what is blanked for it."""
+        pairs = zip(aims, assessments, strict=True)
+        unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
+        counts = {name: int(np.count_nonzero(mask)) for name, mask in masks.items()}
+        return cls(int(np.count_nonzero(unsafe)), counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeySet:
+    """The file as it looks to an intruder who knows one set of keys.
+
+    Attributes
+    ----------
+    keys : tuple of column names
+    aim : Aim
+        The thresholds.
+    original, recoded, protected : Assessment
+        Of the file as it was, after recoding (the same if there was none), and as it
+        is now.
+    """
+
+    keys: tuple[Hashable, ...]
+    aim: Aim
+    original: Assessment
+    recoded: Assessment
+    protected: Assessment
+
+    @property
+    def unsafe(self) -> Mask:
+        """Mask of the records that are still unsafe, shape (n,)."""
+        return self.aim.unsafe(self.protected)
+
+    @property
+    def safe(self) -> bool:
+        """Whether no record and no household reaches its threshold."""
+        return not self.unsafe.any() and not self.aim.unsafe_households(self.protected)
+
+    @property
+    def stages(self) -> dict[str, Assessment]:
+        """The assessments by stage, without recoding if there was none."""
+        stages = {"original": self.original, "recoded": self.recoded}
+        if self.recoded is self.original:
+            del stages["recoded"]
+        return {**stages, "protected": self.protected}
+
+    def comparison(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of every stage: before and after, by name."""
+        return {
+            name: {
+                "cells": len(stage.cells),
+                "sample_uniques": int(np.sum(stage.cells.sample_frequency == 1)),
+                "reidentification_rate": stage.reidentification_rate,
+                "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
+                "expected_reidentifications": stage.expected_reidentifications,
+                "max_risk": stage.max_risk,
+                "unsafe_records": int(np.count_nonzero(self.aim.unsafe(stage))),
+                **(
+                    {"unsafe_households": self.aim.unsafe_households(stage)}
+                    if self.aim.of_households
+                    else {}
+                ),
+            }
+            for name, stage in self.stages.items()
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Protected:
+    """A protected file, and the risks before and after.
+
+    Attributes
+    ----------
+    source : Source
+        What was protected.
+    settings : Settings
+        How, with everything filled in.
+    data : frame or mapping
+        The protected records, of the type and in the order of the input; of a path
+        all its columns.
+    sets : tuple of KeySet
+        The risks by set of keys.
+    masks : dict of column name to bool ndarray, each shape (n,)
+        The values that were suppressed.
+    rounds : tuple of Round
+    """
+
+    source: Source
+    settings: Settings
+    data: Any
+    sets: tuple[KeySet, ...]
+    masks: Masks
+    rounds: tuple[Round, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.sets[0].protected.cells.n
+
+    @property
+    def suppressed(self) -> dict[Any, int]:
+        """The number of values suppressed, by column."""
+        return {name: int(np.count_nonzero(m)) for name, m in self.masks.items()}
+
+    @cached_property
+    def unsafe(self) -> Mask:
+        """Mask of the records still unsafe from any set of keys, shape (n,)."""
+        either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
+        return either
+
+    @property
+    def safe(self) -> bool:
+        """Whether no risk reaches its threshold, from any set of keys."""
+        return all(one.safe for one in self.sets)
+
+    @property
+    def original(self) -> Assessment:
+        """The assessment before protection, if there is one set of keys."""
+        return self._only().original
+
+    @property
+    def recoded(self) -> Assessment:
+        """The assessment after recoding, if there is one set of keys."""
+        return self._only().recoded
+
+    @property
+    def protected(self) -> Assessment:
+        """The assessment of the protected file, if there is one set of keys."""
+        return self._only().protected
+
+    def _only(self) -> KeySet:
+        if len(self.sets) > 1:
+            raise ValueError(f"{len(self.sets)} sets of keys: see .sets")
+        return self.sets[0]
+
+    @property
+    def verdict(self) -> str:
+        """What the risks computed from the protected file say, in words."""
+        return " ".join(_verdict(self, one) for one in self.sets)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return settings, what was done and the risks, as plain data for JSON.
+
+        Raises
+        ------
+        TypeError
+            If a column's name is no text.
+        """
+        return {
+            "settings": self.settings.to_dict(),
+            "records": self.n,
+            "safe": self.safe,
+            "verdict": self.verdict,
+            "sets": [
+                {
+                    "keys": list(one.keys),
+                    "threshold": _finite(one.aim.threshold),
+                    "household_threshold": _finite(one.aim.household_threshold),
+                    "risk": one.comparison(),
+                }
+                for one in self.sets
+            ],
+            "suppressed": self.suppressed,
+            "rounds": [
+                {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
+                for each in self.rounds
+            ],
+        }
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        allow_unsafe: bool = False,
+        drop: Iterable[str] = (),
+        record: str | Path | None = None,
+        also: Mapping[Path, str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Write the protected file and the record of its protection.
+
+        All files appear together, or none does.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The safe file, in the format of the input: delimiter and encoding of a
+            CSV, columns and codes as they were but for what was recoded or
+            suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
+            `riskcore.microdata.argus_writer`. CSV and Parquet may change into each
+            other.
+        overwrite : bool, optional
+            Whether existing files may be replaced; the input never is.
+        allow_unsafe : bool, optional
+            Whether to write the file although it is not safe.
+        drop : iterable of str, optional
+            Columns to leave out.
+        record : str or pathlib.Path, optional
+            The record; by default ``path`` with ``.json`` added.
+        also : mapping of pathlib.Path to str, optional
+            Further texts to write, such as a report.
+        progress : callable, optional
+            Called with the part done and the whole while text is written.
+
+        Returns
+        -------
+        dict
+            The record: `to_dict`, with what tells input and output from other files
+            and the versions of all that computed. From it `riskcore protect
+            --replay` makes the same file again.
+
+        Raises
+        ------
+        FileExistsError, OSError
+            If a file exists and ``overwrite`` is not set, or cannot be written.
+        KeyError
+            If a column to be left out does not exist.
+        TypeError
+            If a column's name is no text.
+        ValueError
+            If the file is not safe, or cannot be written in this format.
+        """
+        if not (self.safe or allow_unsafe):
+            raise ValueError(
+                f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
+            )
+        path = self.source.check_writable(path, overwrite=overwrite)
+        record = Path(f"{path}.json") if record is None else Path(record)
+        with replacing_all(overwrite) as create:
+            output = release.write(
+                self.source,
+                self.data,
+                path,
+                create=create,
+                recodings=self.settings.recodings,
+                drop=drop,
+                progress=progress,
+            )
+            figures = {
+                "versions": release.versions(),
+                "input": self.source.to_dict(),
+                "output": output,
+                **self.to_dict(),
+            }
+            text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
+            for target, content in {record: f"{text}\n", **(also or {})}.items():
+                create(target).write(content.encode())
+        return figures
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)
+        return (
+            f"<Protected: {self.n} records, {'safe' if self.safe else 'NOT SAFE'}; "
+            f"suppressed: {values or 'nothing'}>"
+        )
+
+
+def _suppress(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+) -> Masks:
+    """Return which values to blank so that the unsafe records become safe."""
+    n = assessments[0].cells.n
+    masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+    for assessment, aim, cost in zip(assessments, aims, costs, strict=True):
+        _suppress_set(assessment, aim.limit(assessment), cost, masks, settings)
+    return masks
+
+
+def _suppress_set(
+    assessment: Assessment,
+    limit: Risks,
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+) -> None:
+    """Add to the masks what makes the file safe from one set of keys.
+
+    What is blanked already, for another set or another member of the household, is
+    free. So household keys are settled first, then the records' own.
+    """
+    cells = assessment.cells
+    unsafe = np.flatnonzero(assessment.individual_risk >= limit)
+    if not len(unsafe):
+        return
+    margins = Margins(cells, partial(risk_of, assessment.method))
+    while True:
+        prices = _prices(assessment, unsafe, cost, masks, settings)
+        found = plan(
+            margins,
+            cells.inverse[unsafe],
+            limit[unsafe],
+            prices,
+            method=settings.suppression,
+        )
+        new = {key: np.zeros(cells.n, bool) for key in cells.keys}
+        for i, key in enumerate(cells.keys):
+            new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
+        before = {key: masks[key].sum() for key in settings.household_keys}
+        shared = [key for key in cells.keys if key in settings.household_keys]
+        for key in shared:
+            masks[key] |= _spread(new[key], assessment)
+        settled = all(masks[key].sum() == before[key] for key in shared)
+        if settled or settings.suppression == "argus":
+            break
+    for key in cells.keys:
+        masks[key] |= new[key]
+    _join_related(masks, assessment, settings)
+
+
+def _prices(
+    assessment: Assessment,
+    unsafe: NDArray[np.int64],
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+) -> Risks:
+    """Return what each key costs each unsafe record, shape (U, m)."""
+    keys, groups = assessment.cells.keys, assessment.households
+    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
+    shared = [key in settings.household_keys for key in keys]
+    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
+    blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
+    return np.where(blanked, 0.0, prices)
+
+
+def _spread(mask: Mask, assessment: Assessment) -> Mask:
+    """Return the mask of all members of the households of some records."""
+    groups = assessment.households
+    assert groups is not None
+    hit = np.zeros(len(groups), bool)
+    hit[groups.inverse[mask]] = True
+    return hit[groups.inverse]
+
+
+def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
+    """Blank related columns, and those of the whole household, with a key."""
+    total = -1
+    while total != (now := sum(int(mask.sum()) for mask in masks.values())):
+        total = now
+        for key, others in settings.related.items():
+            for other in others:
+                masks[other] |= masks[key]
+        for key in settings.household_keys:
+            masks[key] |= _spread(masks[key], assessment)
+
+
+def _costs(assessment: Assessment, settings: Settings) -> Risks:
+    """Return the cost of blanking each key."""
+    if settings.cost == "entropy":
+        return entropies(assessment.cells)
+    return np.array([settings.cost_of(key) for key in assessment.cells.keys])
+
+
+def _verdict(result: Protected, one: KeySet) -> str:
+    """Say in words whether the file is safe from one set of keys, and why not."""
+    keys = " x ".join(map(str, one.keys))
+    goals = []
+    if one.aim.threshold < np.inf:
+        goals.append(f"the risk of no record reaches {one.aim.threshold:.8g}")
+    if one.aim.of_households:
+        limit = f"{one.aim.household_threshold:.8g}"
+        goals.append(f"that of no household reaches {limit}")
+    rule = _RULES[result.settings.missing]
+    if one.safe:
+        goal = ", ".join(goals) or "no threshold was needed"
+        return f"Safe: by {keys}, {goal} ({rule})."
+    unsafe = one.unsafe
+    count = int(np.count_nonzero(unsafe))
+    cells = one.protected.cells
+    open_keys = np.zeros(cells.n, bool)
+    for i, key in enumerate(cells.keys):
+        if result.settings.cost_of(key) < np.inf:
+            open_keys |= cells.present(i)[cells.inverse]
+    stuck = int(np.count_nonzero(unsafe & ~open_keys))
+    why = []
+    if stuck:
+        why.append(f"{stuck} have no key left that may be blanked")
+    if count > stuck and len(result.rounds) == result.settings.rounds:
+        why.append(f"{count - stuck} since rounds were limited to {len(result.rounds)}")
+    elif count > stuck:
+        why.append(f"{count - stuck} would reach it with all their keys blanked")
+    households = one.aim.unsafe_households(one.protected)
+    of_households = f" and {households} households" if households else ""
+    return (
+        f"NOT SAFE: by {keys}, {count} of {cells.n} records{of_households} still reach "
+        f"their threshold ({rule}): {', '.join(why)}."
+    )
+
+
+_RULES = {
+    "wildcard": "missing keys match any value",
+    "argus": "missing keys match any value, as in mu-Argus",
+    "category": "missing keys are a category of their own",
+}
+
+
+def _present(data: Any, name: Hashable) -> Mask:
+    """Return the mask of the records that have a value of the column."""
+    column = code_column(Records.of(data), name)
+    return np.not_equal(column.codes, len(column.labels))
+
+
+def _warn_of_what_shows(result: Protected) -> None:
+    """Warn if suppressed values can be told from other records' values."""
+    for one in result.sets:
+        cells = one.recoded.cells
+        groups = one.recoded.households
+        for i, key in enumerate(one.keys):
+            count = result.suppressed.get(key, 0)
+            if not count:
+                continue
+            codes = cells.codes[i][cells.inverse].astype(np.int64)
+            if len(cells.categories[i]) > 1 and _is_sorted(codes):
+                _warn_shows(key, count, "the file is sorted by it: shuffle the records")
+            single = key in result.settings.household_keys
+            if groups is not None and not single and _is_constant(codes, groups):
+                _warn_shows(
+                    key,
+                    count,
+                    "it is equal within every household: name it in household_keys",
+                )
+
+
+def _is_sorted(codes: NDArray[np.int64]) -> bool:
+    steps = np.diff(codes)
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _is_constant(codes: NDArray[np.int64], groups: Households) -> bool:
+    """Whether codes are equal within households, of which some have two members."""
+    first = np.empty(len(groups), np.int64)
+    first[groups.inverse] = codes
+    return len(groups) < len(codes) and bool((first[groups.inverse] == codes).all())
+
+
+def _warn_shows(key: Hashable, count: int, why: str) -> None:
+    message = f"{count} suppressed values of {key!r} show, for {why}"
+    warnings.warn(message, SuppressedValueShows, stacklevel=5)
+
+
+def _finite(threshold: float) -> float | None:
+    return threshold if threshold < np.inf else None
+
+
+def _silent(_: str) -> None:
+    pass

@@ -1,0 +1,289 @@
+"""How a file is protected: every choice, checked, and as plain data for a record."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from riskcore.assessment import METHODS, Method, check_roles
+from riskcore.microdata.cells import check_missing
+from riskcore.microdata.columns import key_names
+from riskcore.microdata.grc import read_recoding
+from riskcore.microdata.recode import Recoding
+from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
+from riskcore.microdata.suppression import Method as Suppression
+from riskcore.release import Source
+from riskcore.risk.file_risk import as_threshold
+
+Costs: TypeAlias = Literal["equal", "entropy"] | Mapping[Any, float]
+Names: TypeAlias = tuple[Hashable, ...]
+
+# What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
+DEFAULT_COST = 50.0
+# JSON has no infinity: the cost of a key that may not be blanked.
+_NEVER = "never"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The arguments of `protect`, with what a file's metadata say filled in.
+
+    Attributes
+    ----------
+    keys : tuple of tuple of column names
+        One or several sets of key variables.
+    weight, household : column name or None
+    threshold, rate, household_threshold, household_rate : float or None
+    within_households : bool
+    recodings : dict of column name to Recoding
+    household_keys : tuple of column names
+    related : dict of column name to tuple of column names
+    cost : "equal", "entropy" or dict of column name to float
+    suppression, method, missing : str
+    alpha : float
+    rounds : int or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they contradict each other or one is none; `protect` says which.
+    """
+
+    keys: tuple[Names, ...]
+    weight: Hashable | None
+    household: Hashable | None
+    threshold: float | None
+    rate: float | None
+    household_threshold: float | None
+    household_rate: float | None
+    within_households: bool
+    recodings: dict[Any, Recoding]
+    household_keys: Names
+    related: dict[Any, Names]
+    cost: Literal["equal", "entropy"] | dict[Any, float]
+    suppression: Suppression
+    method: Method
+    missing: str
+    alpha: float
+    rounds: int | None
+
+    def __post_init__(self) -> None:
+        for keys in self.keys:
+            check_roles(keys, self.weight, self.household)
+        self._check_rules()
+        self._check_thresholds()
+        self._check_columns()
+
+    @property
+    def variables(self) -> Names:
+        """The key variables of all sets, in order."""
+        return tuple(dict.fromkeys(key for keys in self.keys for key in keys))
+
+    @property
+    def suppressible(self) -> Names:
+        """The columns of which values may be suppressed: keys and those related."""
+        others = (name for names in self.related.values() for name in names)
+        return tuple(dict.fromkeys([*self.variables, *others]))
+
+    @property
+    def columns(self) -> Names:
+        """All columns that have a part in the protection."""
+        roles = [role for role in (self.weight, self.household) if role is not None]
+        return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
+
+    def cost_of(self, key: Hashable) -> float:
+        """Return what a key costs if costs are not those of entropy."""
+        return self.cost.get(key, DEFAULT_COST) if isinstance(self.cost, dict) else 1.0
+
+    def _check_rules(self) -> None:
+        check_missing(self.missing, self.alpha)
+        if self.missing == "refuse":
+            raise ValueError(
+                "missing='refuse': suppression makes missing keys, so say what they "
+                "match: 'wildcard', 'argus' or 'category'"
+            )
+        if self.method not in METHODS:
+            raise ValueError(f"method={self.method!r}: use one of {', '.join(METHODS)}")
+        if self.suppression not in SUPPRESSIONS:
+            rules = " or ".join(map(repr, SUPPRESSIONS))
+            raise ValueError(f"suppression={self.suppression!r}: use {rules}")
+        if self.rounds is not None and self.rounds < 0:
+            raise ValueError(f"rounds={self.rounds}: need a number >= 0")
+
+    def _check_thresholds(self) -> None:
+        thresholds = {
+            "threshold": self.threshold,
+            "household_threshold": self.household_threshold,
+        }
+        rates = {"rate": self.rate, "household_rate": self.household_rate}
+        if all(v is None for v in (*thresholds.values(), *rates.values())):
+            raise ValueError(
+                "no threshold: give threshold=, rate=, household_threshold= or "
+                "household_rate="
+            )
+        for (name, threshold), (target, rate) in zip(
+            thresholds.items(), rates.items(), strict=True
+        ):
+            if threshold is not None and rate is not None:
+                raise ValueError(f"{name}= and {target}=: give one of them")
+            if threshold is not None and not 0 < as_threshold(threshold) <= 1:
+                raise ValueError(f"{name}={threshold}: need a risk in (0, 1]")
+            if rate is not None and not 0 < rate <= 1:
+                raise ValueError(f"{target}={rate}: need a fraction in (0, 1]")
+        of_households = (self.household_threshold, self.household_rate)
+        if self.household is None and any(v is not None for v in of_households):
+            raise ValueError("a threshold for households needs household=column")
+
+    def _check_columns(self) -> None:
+        """Refuse costs, recodings and the like of columns that cannot have them."""
+        known = self.variables
+        if isinstance(self.cost, dict):
+            for name, cost in self.cost.items():
+                _refuse_unless_key(name, known, "cost")
+                if not cost >= 0:
+                    raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
+        elif self.cost not in ("equal", "entropy"):
+            raise ValueError(f"cost={self.cost!r}: use 'equal', 'entropy' or a mapping")
+        for name in self.household_keys:
+            _refuse_unless_key(name, known, "household_keys")
+        if self.household_keys and self.household is None:
+            raise ValueError("household_keys needs household=column")
+        for name, others in self.related.items():
+            _refuse_unless_key(name, known, "related")
+            for other in others:
+                if other in (self.weight, self.household):
+                    raise ValueError(
+                        f"related: {other!r} is the weight or the household"
+                    )
+        for name in self.recodings:
+            if name in (self.weight, self.household):
+                raise ValueError(f"recodings: {name!r} is the weight or the household")
+
+    @classmethod
+    def resolve(
+        cls,
+        source: Source,
+        keys: Iterable[Any],
+        *,
+        weight: Hashable | None,
+        household: Hashable | None,
+        recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None,
+        household_keys: Iterable[Hashable] | None,
+        related: Mapping[Any, Iterable[Hashable]] | None,
+        cost: Costs | None,
+        **others: Any,
+    ) -> Settings:
+        """Return the settings of `protect`, filled in from the file's metadata."""
+        sets = _key_sets(keys)
+        names = {key for one in sets for key in one}
+        declared = source.variables
+        if household_keys is None:
+            household_keys = (
+                ()
+                if household is None
+                else [
+                    v.name for v in declared.values() if v.household and v.name in names
+                ]
+            )
+        if related is None:
+            pairs = [(v.name, v.related) for v in declared.values() if v.related]
+            both = [*pairs, *((b, a) for a, b in pairs)]
+            related = {
+                key: [b for a, b in both if a == key] for key, _ in both if key in names
+            }
+        if cost is None:
+            cost = (
+                {key: float(declared[key].suppress_weight) for key in names}
+                if (names <= declared.keys())
+                else "equal"
+            )
+        return cls(
+            keys=sets,
+            weight=source.weight if weight is None else weight,
+            household=household,
+            recodings={
+                name: rule
+                if isinstance(rule, Recoding)
+                else read_recoding(Path(rule), declared.get(name))
+                for name, rule in (recodings or {}).items()
+            },
+            household_keys=tuple(household_keys),
+            related={key: tuple(others) for key, others in related.items()},
+            cost=cost
+            if isinstance(cost, str)
+            else {key: float(one) for key, one in cost.items()},
+            **others,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data: what JSON holds comes back the same.
+
+        Raises
+        ------
+        TypeError
+            If a column's name is no text.
+        """
+        for name in self.columns:
+            if not isinstance(name, str):
+                raise TypeError(f"column {name!r}: a record needs names that are text")
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            **plain,
+            "keys": [list(keys) for keys in self.keys],
+            "recodings": {name: r.to_dict() for name, r in self.recodings.items()},
+            "household_keys": list(self.household_keys),
+            "related": {name: list(others) for name, others in self.related.items()},
+            "cost": self.cost
+            if isinstance(self.cost, str)
+            else {k: _NEVER if math.isinf(c) else c for k, c in self.cost.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
+        """Return the settings that `to_dict` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data are none that `to_dict` writes.
+        """
+        names = {each.name for each in fields(cls)}
+        if set(plain) != names:
+            odd = ", ".join(sorted(set(plain) ^ names))
+            raise ValueError(f"not the settings of a protection: {odd}")
+        cost = plain["cost"]
+        recodings = plain["recodings"].items()
+        return cls(
+            **{
+                **plain,
+                "keys": _key_sets(plain["keys"]),
+                "recodings": {name: Recoding.from_dict(r) for name, r in recodings},
+                "household_keys": tuple(plain["household_keys"]),
+                "related": {k: tuple(v) for k, v in plain["related"].items()},
+                "cost": cost
+                if isinstance(cost, str)
+                else {k: math.inf if c == _NEVER else c for k, c in cost.items()},
+            }
+        )
+
+
+def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
+    """Return the sets of keys: one, or several if lists of names are given."""
+    if isinstance(keys, str):
+        key_names(keys)
+    given = list(keys)
+    several = bool(given) and all(isinstance(one, list) for one in given)
+    sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
+    if len(set(map(frozenset, sets))) < len(sets):
+        raise ValueError("keys: the same set of keys stands twice")
+    return sets
+
+
+def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:
+    if name not in keys:
+        known = ", ".join(map(repr, keys))
+        raise ValueError(f"{argument}: {name!r} is no key; keys are {known}")
