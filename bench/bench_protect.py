@@ -1,0 +1,221 @@
+"""Time and memory of protecting a file, beside the same steps in plain pandas.
+
+    python -m bench.bench_protect [records] [rounds]
+
+A CSV file of `simulate.microdata` is recoded (province, five-year ages), counted, its
+unsafe records suppressed by the cheapest keys, counted again with missing keys that
+match any value, and written. The rival does these steps with groupby and merge, and the
+risk by sdcMicro's formula, as a careful analyst would. Each run is a process of its own
+and rounds are interleaved; times are medians, memory the largest peak. Both must
+suppress the same number of values in the same keys.
+"""
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from bench._common import command, machine, publish, table
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "CITIZENSHIP"]
+THRESHOLD = 0.01
+AGES = list(range(5, 100, 5))
+STEPS = ["read", "recode", "count", "suppress", "verify", "write"]
+
+
+class Clock:
+    """Seconds of each step."""
+
+    def __init__(self):
+        self.seconds = dict.fromkeys(STEPS, 0.0)
+        self.step, self.since = "read", time.perf_counter()
+
+    def begin(self, step):
+        now = time.perf_counter()
+        self.seconds[self.step] += now - self.since
+        self.step, self.since = step, now
+
+
+def by_riskcore(source, target, clock):
+    from riskcore import Recoding, protect
+
+    said = {"reading": "read", "recoding": "recode", "assessing": "count"}
+
+    def progress(line):
+        words = line.split()
+        verifying = words[0] == "round" and words[-1] == "verifying"
+        step = "verify" if verifying else said.get(words[0], "suppress")
+        clock.begin(step)
+
+    recodings = {
+        "REGION": Recoding.truncation(2),
+        "AGE": Recoding.intervals(AGES, closed="left"),
+    }
+    result = protect(
+        source, KEYS, "WEIGHT", threshold=THRESHOLD, method="franconi",
+        recodings=recodings, cost="equal", rounds=1, progress=progress,
+    )  # fmt: skip
+    clock.begin("write")
+    result.write(target, allow_unsafe=True)
+    clock.begin("write")
+    return {key: result.suppressed[key] for key in KEYS}, result.protected.max_risk
+
+
+def franconi(f, F):
+    """Return sdcMicro's approximation of the risk."""
+    p = f / F
+    q = 1 - p
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.where(p < 1, p / q * -np.log(p), 1.0)
+        two = np.where(p < 1, p * (p * np.log(p) + q) / q**2, 0.5)
+    return np.select([f == 1, f == 2], [one, two], p / (f - q))
+
+
+def by_pandas(source, target, clock):
+    import pandas as pd
+
+    text = dict.fromkeys(KEYS, str)
+    data = pd.read_csv(source, dtype=text)
+    clock.begin("recode")
+    data["REGION"] = data["REGION"].str[:-2]
+    edges = [-np.inf, *AGES, np.inf]
+    data["AGE"] = pd.cut(data["AGE"].astype(int), edges, right=False).astype(str)
+    clock.begin("count")
+
+    def counted(frame, keys):
+        if not keys:
+            return len(frame), frame["WEIGHT"].sum()
+        groups = frame.groupby(keys, sort=False)["WEIGHT"]
+        return groups.transform("size"), groups.transform("sum")
+
+    risk = franconi(*counted(data, KEYS))
+    unsafe = risk >= THRESHOLD
+    clock.begin("suppress")
+    todo = np.asarray(unsafe).copy()
+    holes = {key: np.zeros(len(data), bool) for key in KEYS}
+    subsets = [s for size in range(1, 7) for s in combinations(KEYS, size)]
+    for blanked in subsets:
+        if not todo.any():
+            break
+        kept = [key for key in KEYS if key not in blanked]
+        done = todo & np.asarray(franconi(*counted(data, kept)) < THRESHOLD)
+        for key in blanked:
+            holes[key] |= done
+        todo &= ~done
+    safe = data.copy()
+    for key in KEYS:
+        safe[key] = safe[key].mask(holes[key])
+    clock.begin("verify")
+    after = franconi(*compatible(safe, pd))
+    clock.begin("write")
+    safe.to_csv(target, index=False)
+    clock.begin("write")
+    return {key: int(holes[key].sum()) for key in KEYS}, float(after.max())
+
+
+def compatible(frame, pd):
+    """Return f and F of each record where missing matches any value."""
+    cells = frame.groupby(KEYS, dropna=False, sort=False)["WEIGHT"]
+    cells = cells.agg(["size", "sum"]).reset_index()
+    cells["pattern"] = sum(cells[k].isna() * 2**i for i, k in enumerate(KEYS))
+    f, F = cells["size"].to_numpy(float).copy(), cells["sum"].to_numpy().copy()
+    for one, rows in cells.groupby("pattern"):
+        for other, matches in cells.groupby("pattern"):
+            if one == other or (one == 0 and other == 63):
+                continue
+            joint = [k for i, k in enumerate(KEYS) if not (one | other) >> i & 1]
+            if not joint:
+                f[rows.index] += matches["size"].sum()
+                F[rows.index] += matches["sum"].sum()
+                continue
+            sums = matches.groupby(joint)[["size", "sum"]].sum().reset_index()
+            found = rows[joint].merge(sums, on=joint, how="left").fillna(0)
+            f[rows.index] += found["size"].to_numpy()
+            F[rows.index] += found["sum"].to_numpy()
+    cells["f"], cells["F"] = f, F
+    each = frame[KEYS].merge(cells[[*KEYS, "f", "F"]], on=KEYS, how="left")
+    return each["f"].to_numpy(), each["F"].to_numpy()
+
+
+WORKERS = {"riskcore": by_riskcore, "pandas": by_pandas}
+
+
+def work(name, source, target):
+    """Do the steps once, in this process, and print what was measured."""
+    warnings.simplefilter("ignore")
+    clock = Clock()
+    suppressed, largest = WORKERS[name](source, target, clock)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures = {"seconds": clock.seconds, "peak": peak, "suppressed": suppressed}
+    print(json.dumps({**figures, "largest": largest}))
+
+
+def measured(name, source, target):
+    target.unlink(missing_ok=True)
+    Path(f"{target}.json").unlink(missing_ok=True)
+    arguments = [sys.executable, "-m", "bench.bench_protect"]
+    arguments += ["work", name, str(source), str(target)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def ratio_row(label, form, values):
+    shown = [form.format(values[name]) for name in WORKERS]
+    return [label, *shown, f"{values['pandas'] / values['riskcore']:.1f}"]
+
+
+def main():
+    records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    from riskcore import simulate
+    from riskcore.microdata import files
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "survey.csv", Path(folder) / "safe.csv"
+        files.write(source, simulate.microdata(records, np.random.default_rng(9)))
+        measured("riskcore", source, target)  # compiles, once
+        runs = {name: [] for name in WORKERS}
+        for _ in range(rounds):
+            for name, results in runs.items():
+                results.append(measured(name, source, target))
+    first = {name: results[0] for name, results in runs.items()}
+    assert first["riskcore"]["suppressed"] == first["pandas"]["suppressed"], first
+    assert first["riskcore"]["largest"] - first["pandas"]["largest"] < 1e-12, first
+    seconds = {
+        name: {
+            step: statistics.median(each["seconds"][step] for each in results)
+            for step in STEPS
+        }
+        for name, results in runs.items()
+    }
+    rows = [
+        ratio_row(step, "{:.2f}", {name: seconds[name][step] for name in WORKERS})
+        for step in STEPS
+    ]
+    totals = {name: sum(seconds[name].values()) for name in WORKERS}
+    peaks = {name: max(each["peak"] for each in runs[name]) for name in WORKERS}
+    rows.append(ratio_row("all", "{:.2f}", totals))
+    rows.append(ratio_row("peak memory, MiB", "{:.0f}", peaks))
+    values = sum(first["riskcore"]["suppressed"].values())
+    publish(
+        "protect",
+        f"`{command()}`: {machine('numpy', 'pandas', 'pyarrow')}; {records:.0e} "
+        f"records of a CSV file, {len(KEYS)} keys, {values:,} values suppressed by "
+        f"both; medians of {rounds} interleaved rounds, seconds.\n\n"
+        + table(["step", *WORKERS, "pandas / riskcore"], rows),
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["work"]:
+        work(sys.argv[2], *map(Path, sys.argv[3:]))
+    else:
+        main()

@@ -1,0 +1,212 @@
+"""The command ``riskcore protect``: what it writes, says and refuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from riskcore import assess, cli, protect, simulate
+from riskcore.microdata import files
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+ROLES = ["--keys", *KEYS, "--weight", "WEIGHT"]
+RECODE = ["--recode", "REGION=truncate:2", "AGE=from:15,30,45,65"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in a folder that holds one survey."""
+    monkeypatch.chdir(tmp_path)
+    data = simulate.microdata(2000, np.random.default_rng(4))
+    # The file is sorted by household, and not by any key.
+    files.write("survey.csv", data)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run ``riskcore protect``; return its status, output and errors."""
+
+    def command(*arguments):
+        try:
+            status = cli.main(["protect", *map(str, arguments)])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+def test_the_whole_path(run):
+    status, out, err = run(
+        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"
+    )
+    assert (status, err) == (0, "")
+    assert "recoded               REGION, AGE" in out
+    assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
+    assert "The safe file is in safe.csv." in out
+    before, after = (
+        files.read(f"{name}.csv").to_pydict() for name in ("survey", "safe")
+    )
+    assert list(before) == list(after)
+    for name in set(before) - set(KEYS):
+        assert before[name] == after[name]
+    data = files.read("safe.csv", numeric=["WEIGHT"])
+    again = assess(data, KEYS, "WEIGHT", missing="wildcard")
+    assert again.max_risk < 0.01
+    record = json.loads(Path("safe.csv.json").read_text())
+    assert record["safe"]
+    assert record["sets"][0]["risk"]["protected"]["max_risk"] == again.max_risk
+    blanks = {key: after[key].count(None) for key in KEYS}
+    assert record["suppressed"] == blanks
+    assert sum(blanks.values()) > 0
+    assert before["AGE"].count("44") > 0
+    assert set(after["AGE"]) <= {
+        "< 15", "[15, 30)", "[30, 45)", "[45, 65)", ">= 65", None,
+    }  # fmt: skip
+
+
+def test_the_same_file_again(run):
+    run("survey.csv", *ROLES, *RECODE, "--rate", "0.2%", "--output", "safe.csv",
+        "--cost", "entropy", "--drop", "INCOME", "PERSON")  # fmt: skip
+    status, out, _ = run(
+        "survey.csv", "--replay", "safe.csv.json", "--output", "again.csv"
+    )
+    assert status == 0
+    assert "It is, byte for byte, that of the record." in out
+    assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
+    assert "INCOME" not in files.columns_of("again.csv").names
+    with Path("survey.csv").open("a") as file:
+        file.write("99999,1,101,1,1,50,1,1,1,0,100\n")
+    status, out, _ = run(
+        "survey.csv", "--replay", "safe.csv.json", "--output", "other.csv"
+    )
+    assert status == 0
+    assert "It is made of another file than that of the record." in out
+    record = json.loads(Path("safe.csv.json").read_text())
+    record["settings"]["rate"] = 0.004
+    Path("changed.json").write_text(json.dumps(record))
+    Path("survey.csv").write_bytes(
+        b"\n".join(Path("survey.csv").read_bytes().split(b"\n")[:-2]) + b"\n"
+    )
+    _, out, _ = run("survey.csv", "--replay", "changed.json", "--output", "third.csv")
+    assert "It is NOT that of the record" in out
+
+
+def test_python_says_the_same(run):
+    status, out, _ = run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--json")
+    assert status == 0
+    from riskcore import Recoding
+
+    result = protect(
+        "survey.csv", KEYS, "WEIGHT", threshold=0.01,
+        recodings={
+            "REGION": Recoding.truncation(2),
+            "AGE": Recoding.intervals([15, 30, 45, 65], closed="left"),
+        },
+    )  # fmt: skip
+    assert json.loads(out) == result.to_dict()
+
+
+@pytest.mark.parametrize("target", ["safe.parquet", "safe.csv.gz", "safe.tsv"])
+def test_formats(run, target):
+    status, _, _ = run(
+        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", target
+    )
+    assert status == 0
+    data = files.read(target, numeric=["WEIGHT"])
+    assert assess(data, KEYS, "WEIGHT", missing="wildcard").max_risk < 0.01
+
+
+def test_what_is_not_safe_is_not_written(run):
+    unsafe = ["--missing", "category", "--rounds", "1"]
+    arguments = [*ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"]
+    status, out, _ = run("survey.csv", *arguments, *unsafe)
+    assert status == 1
+    assert "NOT SAFE: by REGION x SEX x AGE x MARSTAT" in out
+    assert "safe.csv is not written" in out
+    assert not list(Path.cwd().glob("safe*"))
+    status, out, _ = run("survey.csv", *arguments, *unsafe, "--allow-unsafe")
+    assert status == 1
+    assert json.loads(Path("safe.csv.json").read_text())["safe"] is False
+
+
+def test_nothing_is_replaced_unasked(run):
+    arguments = ["survey.csv", *ROLES, *RECODE, "--threshold", "0.01"]
+    Path("safe.csv").write_text("mine")
+    status, out, err = run(*arguments, "--output", "safe.csv")
+    assert (status, out) == (2, "")
+    assert "safe.csv: exists; overwriting was not asked for" in err
+    Path("safe.csv").unlink()
+    Path("safe.csv.json").write_text("mine")
+    status, _, err = run(*arguments, "--output", "safe.csv")
+    assert status == 2
+    assert "safe.csv.json: exists" in err
+    assert not Path("safe.csv").exists()
+    status, _, err = run(*arguments, "--output", "survey.csv", "--overwrite")
+    assert status == 2
+    assert "survey.csv: is read from" in err
+    assert run(*arguments, "--output", "safe.csv", "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "expected"),
+    [
+        ("AGE=upto:15,30", "15", "<= 15"),
+        ("AGE=from:15,30", "15", "[15, 30)"),
+        ("AGE=from:15,30=a,b,c", "15", "b"),
+        ("AGE=top:15", "16", "15"),
+        ("AGE=top:15=15+", "16", "15+"),
+        ("AGE=bottom:16", "15", "16"),
+        ("AGE=truncate:1", "15", "1"),
+        ("AGE=map:15=x,16=x", "15", "x"),
+    ],
+)
+def test_rules(rule, code, expected):
+    from riskcore.cli.protect import _recoding
+
+    name, recoding = _recoding(rule)
+    assert (name, str(recoding.apply([code]).codes[0])) == ("AGE", expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--threshold", "0.1"], "give --keys, or --replay"),
+        ([*ROLES], "no threshold: give threshold="),
+        ([*ROLES, "--threshold", "0.1", "--rate", "1%"], "give one of them"),
+        ([*ROLES, "--threshold", "0.1", "--drop", "NIL"], "no column 'NIL'"),
+        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=no.grc"], "no.grc"),
+        ([*ROLES, "--threshold", "0.1", "--recode", "AGE"], "'AGE' is not NAME=VALUE"),
+        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=top:x"], "'x' is no number"),
+        (
+            [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:9", "AGE=top:8"],
+            "--recode: 'AGE' stands twice",
+        ),
+        ([*ROLES, "--threshold", "0.1", "--recode", "NIL=top:9"], "no column 'NIL'"),
+        ([*ROLES, "--threshold", "0.1", "--cost", "SEX=high"], "'high' is no number"),
+        ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is no key"),
+        ([*ROLES, "--household-rate", "1%"], "needs household=column"),
+        (["--replay", "no.json"], "no.json"),
+        (["--replay", "survey.csv"], "survey.csv: no record of a protection"),
+        ([*ROLES, "--threshold", "0.1", "--output", "safe.xls"], "safe.xls: can write"),
+        (
+            [*ROLES, "--threshold", "0.1", "--output", "safe.asc"],
+            "only a mu-Argus file",
+        ),
+    ],
+)
+def test_refusals(run, arguments, message):
+    output = [] if "--output" in arguments else ["--output", "safe.csv"]
+    status, out, err = run("survey.csv", *arguments, *output)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["survey.csv"]
+
+
+def test_help_teaches(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    for word in ("truncate:2", "--replay", "exit status", "never"):
+        assert word in out
