@@ -210,6 +210,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore import report
+    from riskcore.microdata import files
     from riskcore.protection import protect_source
     from riskcore.release import Source, read_record
 
@@ -222,6 +223,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
         source.check(drop)
+        for path in _beside(options).values():
+            files.refuse_existing(path, options.overwrite)
     result = protect_source(source, settings, progress)
     record = result.to_dict()
     if options.output is not None and (result.safe or options.allow_unsafe):
@@ -230,7 +233,7 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             allow_unsafe=options.allow_unsafe,
             drop=drop,
-            record=options.record,
+            record=_beside(options)["record"],
             progress=progress.share(f"writing {options.output}"),
         )
     progress.done()
@@ -241,6 +244,12 @@ def run(options: argparse.Namespace) -> int:
         for line in _outcome(options, before, record):
             print(f"  {report.printable(line)}")
     return 0 if result.safe else 1
+
+
+def _beside(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files that go with the safe one."""
+    beside = {"record": options.record or Path(f"{options.output}.json")}
+    return beside if options.report is None else {**beside, "report": options.report}
 
 
 def _outcome(
