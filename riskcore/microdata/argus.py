@@ -8,6 +8,7 @@ count characters, which for Windows-1252 are the bytes mu-Argus counts.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import re
@@ -151,7 +152,7 @@ def metadata_beside(path: str | Path) -> Path | None:
     """
     path = Path(path)
     suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
-    found = (_ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
+    found = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
     return next(filter(None, found), None)
 
 
@@ -432,29 +433,49 @@ def read_data(
     if metadata.spss:
         raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
     chosen = _choose(metadata, columns, numeric, text=text)
+    parts = [_Column(variable) for variable in chosen]
+    for lines, fields in read_fields(path, metadata, chosen, progress):
+        for column, values in zip(parts, fields, strict=True):
+            column.add(stripped(values), lines)
+    for column in parts:
+        column.fault.refuse(path)
+    return {column.variable.name: column.finish() for column in parts}
+
+
+def read_fields(
+    path: Path,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Progress | None = None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
+    """Yield records part by part: their lines, and the text of each variable.
+
+    The text is as it stands in the file, with the blanks around it; see `stripped`.
+
+    Raises
+    ------
+    FileNotFoundError, KeyError, ValueError
+        As `read_data`, but for what the text means.
+    """
     characters = _characters(path)
-    read_fields: _Fixed | _Free = _Fixed(path, chosen)
+    fields_of: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1
     if metadata.separator is not None:
         names = list(metadata.names)
         if metadata.names_in_front:
             names, characters = _split_names(path, characters, metadata.separator)
             first_line = 2
-        read_fields = _Free(path, chosen, names, metadata.separator)
-    parts = [_Column(variable) for variable in chosen]
+        fields_of = _Free(path, variables, names, metadata.separator)
     done = 0
     for block, starts, ends in _blocks(path, characters):
         lines = np.arange(first_line, first_line + starts.size)
-        lines, fields = read_fields(block, starts, ends, lines)
-        for column, values in zip(parts, fields, strict=True):
-            column.add(values, lines)
+        yield fields_of(block, starts, ends, lines)
         first_line += starts.size
         done += block.size
         if progress:
             progress(done, characters.size)
-    for fault in [*read_fields.faults, *(column.fault for column in parts)]:
+    for fault in fields_of.faults:
         fault.refuse(path)
-    return {column.variable.name: column.finish() for column in parts}
 
 
 def no_such_column(
@@ -546,8 +567,9 @@ class _Column:
 
 def _numbers(text: Array) -> tuple[Array, Array]:
     """Return text as float64 and a mask of what is no finite decimal number."""
-    characters = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
-    wrong = ~np.isin(characters, _DIGITS).all(axis=1)  # no nan, inf, underscore
+    wrong = ~np.isin(characters_of(text), _DIGITS).all(
+        axis=1
+    )  # no nan, inf, underscore
     plain = np.where(wrong, "0", text)
     try:
         numbers = plain.astype(np.float64)
@@ -568,7 +590,7 @@ def _is_number(text: str) -> bool:
 class _Fixed:
     """Fixed format: each variable has its columns."""
 
-    def __init__(self, path: Path, variables: list[Variable]) -> None:
+    def __init__(self, path: Path, variables: Sequence[Variable]) -> None:
         for variable in variables:
             _check_width(path, variable.width, f"the columns of {variable.name}")
         self.spans = [(v.start or 0, v.width) for v in variables]
@@ -595,7 +617,7 @@ class _Fixed:
             else:
                 fault.add(lines[(length > start) & (length < start + width)])
                 characters = _gathered(block, starts + start, ends, width)
-            fields.append(_stripped(characters))
+            fields.append(_as_text(characters))
         return lines, fields
 
 
@@ -616,17 +638,31 @@ def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> A
 
 
 def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
-    """Copy one field of any records, blank where the record has ended."""
+    """Copy one field of any records, nothing where the record has ended."""
     positions = begins[:, None] + np.arange(width)
     characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
-    characters[positions >= ends[:, None]] = _BLANK
+    characters[positions >= ends[:, None]] = 0
     return characters
 
 
-def _stripped(characters: Array) -> Array:
-    """Turn characters, shape (records, width), into text without outer blanks."""
+def _as_text(characters: Array) -> Array:
+    """Turn characters, shape (records, width), into text; zeros at the end are none."""
     count, width = characters.shape
-    blank = characters == _BLANK
+    text: Array = characters.view(f"U{width}").reshape(count)
+    return text
+
+
+def characters_of(text: Array) -> Array:
+    """Return the characters of text as a view, shape (records, width)."""
+    view: Array = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
+    return view
+
+
+def stripped(text: Array) -> Array:
+    """Take the blanks around text off, in place."""
+    characters = characters_of(text)
+    width = characters.shape[1]
+    blank = (characters == _BLANK) | (characters == 0)
     rows = np.flatnonzero(blank[:, 0] | blank[:, -1])
     if rows.size:
         seen = ~blank[rows]
@@ -636,7 +672,6 @@ def _stripped(characters: Array) -> Array:
         moved = characters[rows[:, None], np.minimum(places, width - 1)]
         moved[places >= (width - trailing)[:, None]] = 0
         characters[rows] = moved
-    text: Array = characters.view(f"U{width}").reshape(count)
     return text
 
 
@@ -644,7 +679,11 @@ class _Free:
     """Free format: fields between separators, perhaps quoted."""
 
     def __init__(
-        self, path: Path, variables: list[Variable], names: list[str], separator: str
+        self,
+        path: Path,
+        variables: Sequence[Variable],
+        names: list[str],
+        separator: str,
     ) -> None:
         lacking = [v.name for v in variables if v.name not in names]
         if lacking:
@@ -681,7 +720,7 @@ class _Free:
     def _field(self, block: Array, begins: Array, stops: Array) -> Array:
         width = max(1, (stops - begins).max(initial=1))
         _check_width(self.path, width, f"the separator {self.separator!r}")
-        return _stripped(_gathered(block, begins, stops, width))
+        return _as_text(_gathered(block, begins, stops, width))
 
     def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
         text = _decoded(block)
@@ -692,8 +731,7 @@ class _Free:
         good = np.array([len(row) == self.count for row in rows])
         rows = [row for row in rows if len(row) == self.count]
         return good, [
-            np.array([row[i].strip(" ") for row in rows], dtype=np.str_)
-            for i in self.positions
+            np.array([row[i] for row in rows], dtype=np.str_) for i in self.positions
         ]
 
 
@@ -762,7 +800,29 @@ def _decoded(characters: Array) -> str:
 
 def text_lines(path: Path) -> list[str]:
     """Return the lines of a text file, found whatever the case of its name."""
-    return _LINE_END.split(_read_text(_ignoring_case(path) or path))
+    return _LINE_END.split(_read_text(ignoring_case(path) or path))
+
+
+def encoding_of(path: Path) -> str:
+    """Return the encoding in which a text file is read: UTF-8 or Windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            for part in iter(lambda: file.read(1 << 20), b""):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8"
+
+
+def encodes(text: str, encoding: str) -> bool:
+    """Whether text can be written in an encoding."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_text(path: Path) -> str:
@@ -783,7 +843,7 @@ def _read_text(path: Path) -> str:
         ) from None
 
 
-def _ignoring_case(path: Path) -> Path | None:
+def ignoring_case(path: Path) -> Path | None:
     """Return the file of that name, or of that name in another case, if any."""
     if path.exists():
         return path

@@ -25,7 +25,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
-from riskcore.microdata import argus
+from riskcore.microdata import argus, argus_writer
 from riskcore.microdata.recode import Recoding
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -351,16 +351,33 @@ def write(
     """
     path = check_writable(path, overwrite=overwrite, like=like)
     kind = _kind_written(path, like)
-    if kind == "argus":
-        raise NotImplementedError
-    table = _table(columns, plain=kind == "csv")
     with nullcontext(create) if create else replacing_all(overwrite) as opening:
-        file = opening(path)
+        if kind == "argus":
+            _write_argus(path, columns, like, recodings, opening, progress)
+            return path
+        table = _table(columns, plain=kind == "csv")
         if kind == "parquet":
-            _pyarrow("parquet").write_table(table, file)
+            _pyarrow("parquet").write_table(table, opening(path))
         else:
-            _write_csv(table, file, path, like or Format("csv"), progress)
+            _write_csv(table, opening(path), path, like or Format("csv"), progress)
     return path
+
+
+def _write_argus(
+    path: Path,
+    columns: Any,
+    like: Format | None,
+    recodings: Mapping[str, Recoding] | None,
+    create: Create,
+    progress: argus.Progress | None,
+) -> None:
+    if like is None or like.path is None or like.metadata is None:
+        raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
+    data, metadata = files_written(path, like)
+    written = argus_writer.write_data(
+        create(data), columns, like.path, like.metadata, recodings, progress
+    )
+    argus_writer.write_metadata(create(metadata), written, metadata)
 
 
 def check_writable(
@@ -374,7 +391,9 @@ def check_writable(
         As `write` does.
     """
     path = Path(path)
-    if _kind_written(path, like) != "argus":
+    if _kind_written(path, like) == "argus":
+        _refuse_other_metadata(path)
+    else:
         _pyarrow()
     for target in files_written(path, like):
         refuse_existing(target, overwrite)
@@ -411,6 +430,16 @@ def _kind_written(path: Path, like: Format | None) -> Kind:
     if source != "argus":
         raise ValueError(f"{path}: only a mu-Argus file can be written as mu-Argus")
     return "argus"
+
+
+def _refuse_other_metadata(path: Path) -> None:
+    """Raise if mu-Argus data would be read by metadata that are not their own."""
+    found = argus.metadata_beside(path)
+    if path.suffix.lower() != ".saf" and found and found.suffix.lower() != ".rds":
+        raise ValueError(
+            f"{found}: would be taken for the metadata of {path.name}; "
+            "choose another name, or the suffix .saf"
+        )
 
 
 def _refuse_source(target: Path, like: Format | None) -> None:
@@ -783,13 +812,13 @@ def _no_such_letters(table: Any, encoding: str) -> ValueError:
     """Make the error for text that an encoding cannot hold."""
     pyarrow, compute = _pyarrow(), _pyarrow("compute")
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if not _encodes(name, encoding):
+        if not argus.encodes(name, encoding):
             return ValueError(f"the column name {name!r} has no {encoding} form")
         text = column.cast(pyarrow.large_string())
         bad = [
             value
             for value in compute.unique(text.drop_null()).to_pylist()
-            if not _encodes(value, encoding)
+            if not argus.encodes(value, encoding)
         ]
         if bad:
             among = compute.is_in(text, pyarrow.array(bad, text.type))
@@ -798,14 +827,6 @@ def _no_such_letters(table: Any, encoding: str) -> ValueError:
                 f"{encoding} form, first {bad[0]!r}"
             )
     raise AssertionError("all text can be encoded")
-
-
-def _encodes(text: str, encoding: str) -> bool:
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

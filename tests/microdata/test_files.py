@@ -540,6 +540,75 @@ def test_a_source_is_not_written_over(tmp_path):
     assert path.read_text() == CSV
 
 
+def argus_survey(folder):
+    path = written(folder, "12\n34\n", "a.asc")
+    written(folder, "A 1 1\nB 2 1\n", "a.rda")
+    return files.format_of(path)
+
+
+def test_argus_data_come_with_their_metadata(tmp_path):
+    like = argus_survey(tmp_path)
+    columns, seen = files.read(like.path, text=True), []
+    for name in ("a.saf", "b.dat", "C.ASC"):
+        path = files.write(
+            tmp_path / name,
+            columns,
+            like=like,
+            progress=lambda *part: seen.append(part),
+        )
+        assert path.read_text() == "12\n34\n"
+        assert files.files_written(path, like) == (path, path.with_suffix(".rds"))
+        assert files.columns_of(path).names == ("A", "B")
+        assert seen.pop() == (5, 6)
+    with pytest.raises(FileExistsError, match=r"a\.saf: exists"):
+        files.write(tmp_path / "a.saf", columns, like=like)
+    (tmp_path / "a.saf").unlink()
+    with pytest.raises(FileExistsError, match=r"a\.rds: exists"):
+        files.write(tmp_path / "a.saf", columns, like=like)
+
+
+def test_argus_data_are_converted(tmp_path):
+    like = argus_survey(tmp_path)
+    columns = files.read(like.path, text=True)
+    path = files.write(tmp_path / "b.csv", columns, like=like)
+    assert path.read_text() == "A,B\n1,2\n3,4\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.asc", r"a\.rda: would be taken for the metadata of a\.asc"),
+        ("A.DAT", r"a\.rda: would be taken for the metadata of A\.DAT"),
+        ("a.rda", "can write .*, and .asc, .dat, .saf with metadata beside only"),
+        ("b.rds", "can write"),
+        ("b.txt", "can write"),
+        ("b.asc.gz", "can write"),
+        ("b", "can write"),
+    ],
+)
+def test_where_argus_data_are_not_written(tmp_path, name, message):
+    like = argus_survey(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        files.check_writable(tmp_path / name, overwrite=True, like=like)
+
+
+def test_argus_data_are_written_from_such_alone(tmp_path):
+    for like in (None, files.Format("csv"), files.Format("parquet")):
+        with pytest.raises(ValueError, match="only a mu-Argus file can be written as"):
+            files.check_writable(tmp_path / "a.asc", like=like)
+    with pytest.raises(ValueError, match="need a source"):
+        files.write(tmp_path / "a.asc", {"A": ["1"]}, like=files.Format("argus"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_metadata_that_are_read_are_not_written_over(tmp_path):
+    path = argus_survey(tmp_path).path
+    written(tmp_path, "A 1 1\nB 2 1\n", "c.rds")
+    like = files.format_of(path, metadata=tmp_path / "c.rds")
+    with pytest.raises(ValueError, match=r"c\.rds: is read from"):
+        files.check_writable(tmp_path / "c.saf", overwrite=True, like=like)
+
+
 # Several files together
 
 
