@@ -47,7 +47,7 @@ def log_edges(low: float, high: float) -> Risks:
     Examples
     --------
     >>> log_edges(0.002, 0.7)[[0, 1, 2, -1]]
-    array([0.002, 0.00224, 0.0025, 0.71 ])
+    array([0.002  , 0.0025 , 0.00315, 0.8    ])
     """
     if not 0.0 < low <= high <= 1.0:
         raise ValueError(f"risks from {low} to {high}: need 0 < low <= high <= 1")
@@ -62,7 +62,7 @@ def log_edges(low: float, high: float) -> Risks:
 def _widened(low: float, high: float) -> tuple[float, float]:
     """Return a decade or more around the risks, none above 1."""
     middle = math.sqrt(low) * math.sqrt(high)
-    high = min(max(high, middle * math.sqrt(10.0)), 1.0)
+    high = min(max(high, middle * math.sqrt(10.0), 10.0 * _SMALLEST), 1.0)
     return max(min(low, middle / math.sqrt(10.0), high / 10.0), _SMALLEST), high
 
 
