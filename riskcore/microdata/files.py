@@ -318,7 +318,8 @@ def write(
         What was done to variables of a mu-Argus file: gives their missing codes and
         codelists.
     create : callable, optional
-        Opens the files in place of this function, see `replacing_all`.
+        Opens the files in place of this function, see `replacing_all`. What is
+        written can be read there before it takes its place.
     progress : callable, optional
         Called with what is done and the total while text is written.
 
@@ -356,10 +357,12 @@ def write(
             _write_argus(path, columns, like, recodings, opening, progress)
             return path
         table = _table(columns, plain=kind == "csv")
+        file = opening(path)
         if kind == "parquet":
-            _pyarrow("parquet").write_table(table, opening(path))
+            _pyarrow("parquet").write_table(table, file)
         else:
-            _write_csv(table, opening(path), path, like or Format("csv"), progress)
+            _write_csv(table, file, path, like or Format("csv"), progress)
+        file.flush()
     return path
 
 
@@ -373,11 +376,13 @@ def _write_argus(
 ) -> None:
     if like is None or like.path is None or like.metadata is None:
         raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
-    data, metadata = files_written(path, like)
+    data, metadata = (create(target) for target in files_written(path, like))
     written = argus_writer.write_data(
-        create(data), columns, like.path, like.metadata, recodings, progress
+        data, columns, like.path, like.metadata, recodings, progress
     )
-    argus_writer.write_metadata(create(metadata), written, metadata)
+    argus_writer.write_metadata(metadata, written, path.with_suffix(".rds"))
+    data.flush()
+    metadata.flush()
 
 
 def check_writable(

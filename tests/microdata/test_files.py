@@ -624,6 +624,22 @@ def test_files_appear_together(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a", "b.csv"]
 
 
+@pytest.mark.parametrize("name", ["b.csv", "b.csv.gz", "b.parquet", "b.saf"])
+def test_what_is_written_can_be_read_before_it_appears(tmp_path, name):
+    like, parts = argus_survey(tmp_path), []
+
+    def opening(path):
+        parts.append(create(path))
+        return parts[-1]
+
+    columns = files.read(like.path, text=True)
+    with files.replacing_all(overwrite=False) as create:
+        files.write(tmp_path / name, columns, like=like, create=opening)
+        early = [Path(part.name).read_bytes() for part in parts]
+    targets = files.files_written(tmp_path / name, like)
+    assert early == [path.read_bytes() for path in targets]
+
+
 def test_no_file_at_all(tmp_path):
     with files.replacing_all(overwrite=False):
         pass
