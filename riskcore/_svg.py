@@ -13,7 +13,7 @@ from riskcore.risk.histogram import class_counts
 from riskcore.risk.threshold import RiskDistribution
 
 _HEIGHT, _STEPS = 240, 1000
-_DECADES = 8  # so many get a label each
+_MARKS = 8
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -103,9 +103,10 @@ def _count_marks(most: int) -> list[int]:
 
 def _count_mark(value: int, top: int) -> str:
     y = f"{_HEIGHT * (1 - value / top):.2f}"
+    text = f"{value:,}" if top < 10**6 else f"{value / 10**6:,g} M"
     return (
         f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
-        f'<text x="0" dx="-8" y="{y}" dy="4" text-anchor="end">{value:,}</text>'
+        f'<text x="0" dx="-8" y="{y}" dy="4" text-anchor="end">{text}</text>'
     )
 
 
@@ -140,7 +141,7 @@ def _risk_marks(edges: Risks) -> list[tuple[float, bool]]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     decades = last - first
     mantissas = (1, 2, 5) if decades <= 3 else (1,)
-    every = -(-decades // _DECADES)
+    every = next(e for e in (1, 2, 5, 10, 20, 50) if decades <= _MARKS * e)
     marks = [
         (float(f"{m}e{e}"), m != 1 or (decades > 5 and e % (2 * every) != 0))
         for e in range(first - first % every, last + 1, every)

@@ -344,8 +344,9 @@ def _table(
         + "</tr>"
         for row in rows
     )
+    name = re.sub("</?bdi>", "", caption)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>'
         f"<caption>{caption}</caption><thead><tr>{titles}</tr></thead>\n"
         f"<tbody>{body}</tbody></table></div>"
     )
@@ -364,15 +365,16 @@ def _section(name: str, title: str, body: str) -> str:
 def _lead(assessment: Assessment) -> str:
     cells = assessment.cells
     keys = " &times; ".join(_label(key) for key in cells.keys)
-    households = (
-        f" in {len(assessment.households):,} households"
-        if assessment.households is not None
-        else ""
-    )
+    groups = assessment.households
+    households = f" in {_counted(len(groups), 'household')}" if groups else ""
     return (
-        f"Re-identification risk of {cells.n:,} records{households}; "
-        f"key variables {keys}."
+        f"Re-identification risk of {_counted(cells.n, 'record')}{households}; "
+        f"key variable{'s' if len(cells.keys) > 1 else ''} {keys}."
     )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _chart(views: list[_View], names: list[str]) -> str:
@@ -387,7 +389,8 @@ def _chart(views: list[_View], names: list[str]) -> str:
         "Risk chart",
         "\n".join(
             [
-                f'<div class="switches" hidden data-script>{switches}</div>',
+                switches
+                and f'<div class="switches" hidden data-script>{switches}</div>',
                 *(_figure(view) for view in views),
                 '<div hidden data-script><input type="range" id="slider" min="0" '
                 'max="10000" step="1" aria-label="Risk threshold, on the scale of the '
