@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from riskcore.assessment import METHODS, Method, check_roles
+from riskcore.microdata import argus
 from riskcore.microdata.cells import check_missing
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.grc import read_recoding
@@ -21,6 +22,7 @@ from riskcore.risk.file_risk import as_threshold
 
 Costs: TypeAlias = Literal["equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
+Declared: TypeAlias = Mapping[Hashable, argus.Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
@@ -179,28 +181,16 @@ class Settings:
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
         sets = _key_sets(keys)
-        names = {key for one in sets for key in one}
+        names = list(dict.fromkeys(key for one in sets for key in one))
         declared = source.variables
         if household_keys is None:
             household_keys = (
-                ()
-                if household is None
-                else [
-                    v.name for v in declared.values() if v.household and v.name in names
-                ]
+                () if household is None else _household_keys(names, declared)
             )
         if related is None:
-            pairs = [(v.name, v.related) for v in declared.values() if v.related]
-            both = [*pairs, *((b, a) for a, b in pairs)]
-            related = {
-                key: [b for a, b in both if a == key] for key, _ in both if key in names
-            }
+            related = _related(names, declared)
         if cost is None:
-            cost = (
-                {key: float(declared[key].suppress_weight) for key in names}
-                if (names <= declared.keys())
-                else "equal"
-            )
+            cost = _costs(names, declared)
         return cls(
             keys=sets,
             weight=source.weight if weight is None else weight,
@@ -281,6 +271,32 @@ def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     if len(set(map(frozenset, sets))) < len(sets):
         raise ValueError("keys: the same set of keys stands twice")
     return sets
+
+
+def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
+    """Return the keys that metadata declare to be equal within households."""
+    return tuple(
+        name for name in names if name in declared and declared[name].household
+    )
+
+
+def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
+    """Return the columns that metadata relate to the keys, whichever names which."""
+    pairs = [(v.name, v.related) for v in declared.values() if v.related]
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    related = {key: tuple(b for a, b in both if a == key) for key in names}
+    return {key: others for key, others in related.items() if others}
+
+
+def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
+    """Return the suppression weights in metadata; without metadata equal costs."""
+    if not declared:
+        return "equal"
+    return {
+        name: float(declared[name].suppress_weight)
+        for name in names
+        if name in declared
+    }
 
 
 def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:
