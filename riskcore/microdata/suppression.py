@@ -254,6 +254,7 @@ def plan(
         raise ValueError(
             f"{m} keys: method={method!r} takes at most {MOST_KEYS[method]}"
         )
+    cell = np.asarray(cell)
     units = len(cell)
     _refuse_no_cell(cell, len(margins.cells))
     thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
@@ -310,34 +311,6 @@ def entropies(cells: Cells) -> Floats:
         if len(valid) > 1:
             bits[i] = math.fsum(valid * np.log2(N / valid)) / N
     return bits
-
-
-def household_costs(
-    cost: ArrayLike, household_key: ArrayLike, size: ArrayLike
-) -> Floats:
-    """Return costs for units of which some keys are blanked in the whole household.
-
-    Parameters
-    ----------
-    cost : array_like, shape (m,)
-        What blanking each key of one record costs.
-    household_key : array_like of bool, shape (m,)
-        Whether the key is one of the household, equal for all its members.
-    size : array_like, shape (U,)
-        The size of each unit's household.
-
-    Returns
-    -------
-    float64 ndarray, shape (U, m)
-
-    Examples
-    --------
-    >>> household_costs([50, 20], [True, False], size=[1, 3])
-    array([[ 50.,  20.],
-           [150.,  20.]])
-    """
-    factor = np.where(household_key, np.asarray(size, np.float64)[:, None], 1.0)
-    return np.asarray(cost, np.float64) * factor
 
 
 def _silent(_: str) -> None:
@@ -503,13 +476,13 @@ def _as_argus(
     """Return for each task what mu-Argus blanks, and whether no unsafe set is left."""
     m = tasks.costs.shape[1]
     unsafe = _unsafe_sets(margins, tasks, say)
-    packed = np.packbits(unsafe, axis=1)
+    packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
     _, first, alike = np.unique(
         np.hstack([rows, packed]), axis=0, return_index=True, return_inverse=True
     )
     _, masks, _ = _subsets(m)
-    found = [_cover(masks[unsafe[j]], tasks.costs[tasks.row[j]]) for j in first]
+    found = [_cover(masks[unsafe[:, j]], tasks.costs[tasks.row[j]]) for j in first]
     blank = np.array([mask for mask, _ in found], np.uint64)
     safe = np.array([covered for _, covered in found])
     return blank[alike.reshape(-1)], safe[alike.reshape(-1)]
@@ -518,27 +491,27 @@ def _as_argus(
 def _unsafe_sets(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None]
 ) -> NDArray[np.bool_]:
-    """Return which sets of the keys that a task has are unsafe, shape (J, 2**m - 1).
+    """Return which sets of the keys that a task has are unsafe, shape (2**m - 1, J).
 
     From the largest down: a set is safe if one with a key more is.
     """
     m = tasks.costs.shape[1]
     subsets, masks, place = _subsets(m)
-    has = [tasks.present >> np.uint64(i) & np.uint64(1) == 1 for i in range(m)]
-    unsafe = np.zeros((len(tasks), len(masks)), bool)
+    lacks = [tasks.present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]
+    unsafe = np.zeros((len(masks), len(tasks)), bool)
     size = m + 1
     for s in reversed(range(len(masks))):
         keys, kept = subsets[s], int(masks[s])
         perhaps = tasks.present & masks[s] == masks[s]
         for i in set(range(m)).difference(keys):
-            perhaps &= unsafe[:, place[kept | 1 << i]] | ~has[i]
+            perhaps &= unsafe[place[kept | 1 << i]] | lacks[i]
         at = np.flatnonzero(perhaps)
         if len(at) == 0:
             continue
         if len(keys) < size:
             size = len(keys)
             say(f"combinations of {size} of {m} keys")
-        unsafe[at, s] = margins.risk(kept, tasks.cell[at]) >= tasks.threshold[at]
+        unsafe[s, at] = margins.risk(kept, tasks.cell[at]) >= tasks.threshold[at]
     return unsafe
 
 
@@ -573,8 +546,9 @@ def _by_frequency(sets: KeyMasks, keys: list[int], cost: Floats) -> int:
 def _by_size(sets: KeyMasks, keys: list[int], cost: Floats) -> int:
     """Blank the cheapest key of each set, the smallest first: plan (b) of mu-Argus."""
     blank = 0
-    for mask in map(int, sets):
-        own = [i for i in keys if mask >> i & 1]
-        if own and not mask & blank:
-            blank |= 1 << min(own, key=lambda i: cost[i])
+    left = sets[sets & np.uint64(sum(1 << i for i in keys)) != 0]
+    while len(left):
+        own = [i for i in keys if int(left[0]) >> i & 1]
+        blank |= 1 << min(own, key=lambda i: cost[i])
+        left = _without(left, blank)
     return blank
