@@ -313,6 +313,34 @@ def entropies(cells: Cells) -> Floats:
     return bits
 
 
+def household_costs(
+    cost: ArrayLike, household_key: ArrayLike, size: ArrayLike
+) -> Floats:
+    """Return costs for units of which some keys are blanked in the whole household.
+
+    Parameters
+    ----------
+    cost : array_like, shape (m,)
+        What blanking each key of one record costs.
+    household_key : array_like of bool, shape (m,)
+        Whether the key is one of the household, equal for all its members.
+    size : array_like, shape (U,)
+        The size of each unit's household.
+
+    Returns
+    -------
+    float64 ndarray, shape (U, m)
+
+    Examples
+    --------
+    >>> household_costs([50, 20], [True, False], size=[1, 3])
+    array([[ 50.,  20.],
+           [150.,  20.]])
+    """
+    factor = np.where(household_key, np.asarray(size, np.float64)[:, None], 1.0)
+    return np.asarray(cost, np.float64) * factor
+
+
 def _silent(_: str) -> None:
     pass
 

@@ -16,7 +16,7 @@ from riskcore.microdata.blank import blank
 from riskcore.microdata.cells import tabulate
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import recode
-from riskcore.microdata.suppression import Margins, entropies, plan
+from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.risk.individual import individual_risk_from_frequencies
 
 DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
@@ -518,6 +518,19 @@ def test_entropies_are_those_of_the_frequencies(codes):
     H = math.log2(n) - sum(k * math.log2(k) for k in sizes) / n
     bits = entropies(tabulated([(c,) for c in codes]))
     assert bits[0] == pytest.approx(H, abs=1e-13)
+
+
+# Households
+
+
+def test_blanking_in_the_whole_household_may_cost_more_than_two_other_keys():
+    cells = tabulated(CORNER)
+    cost = household_costs([3, 2, 2], [True, False, False], [1, 2, 1])
+    assert cost.tolist() == [[3, 2, 2], [6, 2, 2], [3, 2, 2]]
+    units = cells.inverse[[0, 0, 0]]
+    found = plan(Margins(cells, population), units, 1.0, cost)
+    assert list(map(keys_of, found.blank)) == [[0], [1, 2], [0]]
+    assert found.cost.tolist() == [3, 4, 3]
 
 
 # The demo file of mu-Argus
