@@ -27,11 +27,16 @@ from riskcore._svg import risk_plot
 from riskcore.assessment import Assessment
 from riskcore.chart import RiskCurve, risk_curve, shared_edges
 from riskcore.microdata import files
-from riskcore.report import printable, summary
+from riskcore.microdata.recode import Recoding
+from riskcore.protection import Protected
+from riskcore.report import METHOD_NAMES, MISSING_NAMES, printable, summary
 from riskcore.risk.file_risk import Counts, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 
 Pairs = Iterable[tuple[str, Any]]
+
+# So many rules of a recoding are listed.
+_RULES_SHOWN = 12
 
 _RECORDS, _HOUSEHOLDS = 0, 1
 _LEVELS = {_RECORDS: "individual risk", _HOUSEHOLDS: "household risk"}
@@ -47,6 +52,7 @@ def write_page(
     suppression: Mapping[str, Any] | None = None,
     riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
     facts: Pairs = (),
+    verdict: str = "",
     overwrite: bool = False,
 ) -> None:
     """Write the report to a file, whole or not at all.
@@ -74,6 +80,7 @@ def write_page(
         suppression=suppression,
         riskiest=riskiest,
         facts=facts,
+        verdict=verdict,
     )
     with files.replacing(Path(path), overwrite) as file:
         file.write(text.encode())
@@ -88,6 +95,7 @@ def page(
     suppression: Mapping[str, Any] | None = None,
     riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
     facts: Pairs = (),
+    verdict: str = "",
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -110,6 +118,8 @@ def page(
         otherwise.
     facts : iterable of (str, value), optional
         Settings to list.
+    verdict : str, optional
+        What to say of the file at the top.
 
     Returns
     -------
@@ -157,11 +167,116 @@ def page(
             "version": __version__,
             "title": _text(title),
             "lead": _lead(last),
+            "verdict": f'<p class="verdict">{_text(verdict)}</p>\n' if verdict else "",
             "sections": "\n".join(filter(None, sections)),
             "except": " but for the combinations listed" if riskiest else "",
             "curves": _json([view.data() for view in views]),
         },
     )
+
+
+def protection_page(
+    protected: Protected,
+    *,
+    title: str,
+    keys: int = 0,
+    riskiest: int = 0,
+) -> str:
+    """Return the report of a protection as HTML, see `page`.
+
+    Parameters
+    ----------
+    protected : Protected
+    title : str
+        Title of the page.
+    keys : int
+        Which of several sets of keys, by position.
+    riskiest : int
+        How many of the riskiest combinations of the protected file to list.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    IndexError
+        If there is no such set of keys.
+    ValueError
+        As `page`.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore.page import protection_page
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> "Values suppressed" in protection_page(result, title="Survey, protected")
+    True
+    """
+    one, settings = protected.sets[keys], protected.settings
+    suppressed = protected.suppressed
+    return page(
+        one.stages,
+        title=title,
+        threshold=_finite(one.aim.threshold),
+        household_threshold=_finite(one.aim.household_threshold),
+        suppression={
+            "variables": {
+                name: {"suppressed": count, "share": count / protected.n}
+                for name, count in suppressed.items()
+            },
+            "rounds": [
+                {
+                    "round": number,
+                    "unsafe_before": each.unsafe,
+                    "suppressed": sum(each.suppressed.values()),
+                }
+                for number, each in enumerate(protected.rounds, 1)
+            ],
+        },
+        riskiest=one.protected.riskiest(riskiest) or None,
+        facts=[
+            *method_facts(settings.method, settings.missing, settings.alpha),
+            *recoding_facts(settings.recodings),
+            ("suppression", _SUPPRESSION[settings.suppression]),
+        ],
+        verdict=protected.verdict,
+    )
+
+
+_SUPPRESSION = {
+    "exact": "the cheapest keys of each record",
+    "argus": "by the rules of mu-Argus",
+}
+
+
+def method_facts(method: str, missing: str, alpha: float) -> list[tuple[str, str]]:
+    """Return how the risk was computed, for the settings of a report."""
+    facts = [("individual risk", METHOD_NAMES[method])]
+    if missing != "refuse":
+        facts.append(("missing keys", MISSING_NAMES[missing]))
+    if missing == "wildcard":
+        facts.append(("alpha", f"{alpha:g}"))
+    return facts
+
+
+def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
+    """Return the rules of the recodings, for the settings of a report."""
+    return [
+        (f"recoding of {printable(str(name))}", _rules(recoding))
+        for name, recoding in recodings.items()
+    ]
+
+
+def _rules(recoding: Recoding) -> str:
+    rules = str(recoding).split("\n")
+    more = len(rules) - _RULES_SHOWN
+    return "; ".join(rules[:_RULES_SHOWN]) + (f"; {more} more" if more > 0 else "")
+
+
+def _finite(threshold: float) -> float | None:
+    return threshold if math.isfinite(threshold) else None
 
 
 def _check(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import release
+from riskcore import _html, release
 from riskcore.assessment import (
     Assessment,
     Method,
@@ -134,8 +134,9 @@ def protect(
     PopulationBelowSample
         As `assess`, for the file as it is.
     SuppressedValueShows
-        If the file is sorted by a key of which values were suppressed, or such a key
-        is equal within households but not among ``household_keys``.
+        If data in memory are in the order of a key of which values were suppressed (a
+        file may still be shuffled when it is written), or such a key is equal within
+        households but not among ``household_keys``.
     DoubtfulRules
         As `recode`.
 
@@ -231,7 +232,9 @@ def protect_source(
             protected = assessed(data, settings)
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
     result = Protected(source, settings, data, sets, masks, tuple(rounds))
-    _warn_of_what_shows(result)
+    _warn_if_households_show(result)
+    if source.path is None:
+        _warn_if_order_shows(result)  # of a file, when it is written
     return result
 
 
@@ -515,6 +518,7 @@ class Protected:
         overwrite: bool = False,
         allow_unsafe: bool = False,
         drop: Iterable[str] = (),
+        shuffle: int | None = None,
         record: str | Path | None = None,
         also: Mapping[Path, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -537,6 +541,9 @@ class Protected:
             Whether to write the file although it is not safe.
         drop : iterable of str, optional
             Columns to leave out.
+        shuffle : int, optional
+            Write the records in random order, the members of a household together:
+            the seed of that order, which is in the record.
         record : str or pathlib.Path, optional
             The record; by default ``path`` with ``.json`` added.
         also : mapping of pathlib.Path to str, optional
@@ -550,6 +557,12 @@ class Protected:
             The record: `to_dict`, with what tells input and output from other files
             and the versions of all that computed. From it `riskcore protect
             --replay` makes the same file again.
+
+        Warns
+        -----
+        SuppressedValueShows
+            If the records are not shuffled, and in the order of a key of which values
+            were suppressed.
 
         Raises
         ------
@@ -567,6 +580,8 @@ class Protected:
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
         path = self.source.check_writable(path, overwrite=overwrite)
+        if shuffle is None and self.source.path is not None:
+            _warn_if_order_shows(self)
         record = Path(f"{path}.json") if record is None else Path(record)
         with replacing_all(overwrite) as create:
             output = release.write(
@@ -576,18 +591,40 @@ class Protected:
                 create=create,
                 recodings=self.settings.recodings,
                 drop=drop,
+                order=None if shuffle is None else self._order(shuffle),
                 progress=progress,
             )
             figures = {
                 "versions": release.versions(),
                 "input": self.source.to_dict(),
-                "output": output,
+                "output": {**output, "shuffled": shuffle},
                 **self.to_dict(),
             }
             text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
             for target, content in {record: f"{text}\n", **(also or {})}.items():
                 create(target).write(content.encode())
         return figures
+
+    def _order(self, seed: int) -> NDArray[np.int64]:
+        """Return the records in random order, those of a household together."""
+        groups = self.sets[0].protected.households
+        unit = np.arange(self.n) if groups is None else groups.inverse
+        rank = np.random.default_rng(seed).permutation(unit.max() + 1)
+        return np.argsort(rank[unit], kind="stable")
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for one in self.sets:
+            stages = one.comparison()
+            for name in ("reidentification_rate", "max_risk", "unsafe_records"):
+                values = [figures[name] for figures in stages.values()]
+                shown = " \u2192 ".join(f"{value:.6g}" for value in values)
+                rows.append((name.replace("_", " "), shown))
+        rows += [
+            (f"suppressed values of {name}", f"{count:,}")
+            for name, count in self.suppressed.items()
+        ]
+        return _html.figures("Protected", _html.escape(self.verdict), rows)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)
@@ -745,30 +782,45 @@ def _present(data: Any, name: Hashable) -> Mask:
     return np.not_equal(column.codes, len(column.labels))
 
 
-def _warn_of_what_shows(result: Protected) -> None:
-    """Warn if suppressed values can be told from other records' values."""
+def _warn_if_households_show(result: Protected) -> None:
+    """Warn if a suppressed key can be told from other members of the household."""
     for one in result.sets:
-        cells = one.recoded.cells
         groups = one.recoded.households
-        for i, key in enumerate(one.keys):
-            count = result.suppressed.get(key, 0)
-            if not count:
+        for key, codes in _suppressed_keys(result, one):
+            if groups is None or key in result.settings.household_keys:
                 continue
-            codes = cells.codes[i][cells.inverse].astype(np.int64)
-            if len(cells.categories[i]) > 1 and _is_sorted(codes):
-                _warn_shows(key, count, "the file is sorted by it: shuffle the records")
-            single = key in result.settings.household_keys
-            if groups is not None and not single and _is_constant(codes, groups):
+            if _is_constant(codes, groups):
+                why = "it is equal within every household: name it in household_keys"
+                _warn_shows(result, key, why)
+
+
+def _warn_if_order_shows(result: Protected) -> None:
+    """Warn if a suppressed key can be told from the neighbours in the file."""
+    for one in result.sets:
+        for key, codes in _suppressed_keys(result, one):
+            if _is_grouped(codes):
                 _warn_shows(
+                    result,
                     key,
-                    count,
-                    "it is equal within every household: name it in household_keys",
+                    "records of equal values stand together: shuffle the file",
                 )
 
 
-def _is_sorted(codes: NDArray[np.int64]) -> bool:
-    steps = np.diff(codes)
-    return bool((steps >= 0).all() or (steps <= 0).all())
+def _suppressed_keys(
+    result: Protected, one: KeySet
+) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
+    """Yield the keys with suppressed values, and the codes that they had."""
+    cells = one.recoded.cells
+    for i, key in enumerate(one.keys):
+        if result.suppressed[key] and len(cells.categories[i]) > 1:
+            yield key, cells.codes[i][cells.inverse].astype(np.int64)
+
+
+def _is_grouped(codes: NDArray[np.int64]) -> bool:
+    """Whether equal codes stand together, as in a sorted file."""
+    changes = np.count_nonzero(codes[1:] != codes[:-1])
+    distinct = len(np.unique(codes))
+    return bool(changes + 1 == distinct < len(codes))
 
 
 def _is_constant(codes: NDArray[np.int64], groups: Households) -> bool:
@@ -778,8 +830,8 @@ def _is_constant(codes: NDArray[np.int64], groups: Households) -> bool:
     return len(groups) < len(codes) and bool((first[groups.inverse] == codes).all())
 
 
-def _warn_shows(key: Hashable, count: int, why: str) -> None:
-    message = f"{count} suppressed values of {key!r} show, for {why}"
+def _warn_shows(result: Protected, key: Hashable, why: str) -> None:
+    message = f"{result.suppressed[key]} suppressed values of {key!r} show, for {why}"
     warnings.warn(message, SuppressedValueShows, stacklevel=5)
 
 

@@ -13,6 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore import __version__
 from riskcore.microdata import argus, files
 from riskcore.microdata.columns import Records
@@ -150,6 +153,7 @@ def write(
     create: files.Create,
     recodings: Mapping[str, Recoding],
     drop: Iterable[str] = (),
+    order: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Write protected data in the format of their source.
@@ -166,6 +170,8 @@ def write(
         What was done to variables of a mu-Argus file.
     drop : iterable of str
         Columns to leave out.
+    order : int64 ndarray, shape (n,), optional
+        Positions of the records in the order in which they are written.
     progress : callable, optional
         Called with the part done and the whole.
 
@@ -188,6 +194,10 @@ def write(
         for name, column in Records.of(data).columns.items()
         if str(name) not in dropped
     }
+    # mu-Argus data are written field by field beside their source, in its order.
+    beside_source = len(files.files_written(path, source.format)) > 1
+    if order is not None and not beside_source:
+        columns = {name: column[order] for name, column in columns.items()}
     opened: list[Path] = []
 
     def opening(target: Path) -> Any:
@@ -204,7 +214,17 @@ def write(
         create=opening,
         progress=progress,
     )
+    if order is not None and beside_source:
+        _reorder_lines(opened[0], order)
     return {"file": Path(path).name, **digest(opened[0]), "dropped": dropped}
+
+
+def _reorder_lines(path: Path, order: NDArray[np.int64]) -> None:
+    """Put the lines of a file of records in another order, below a line of names."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    names = len(lines) - len(order)
+    records = lines[names:]
+    path.write_bytes(b"".join([*lines[:names], *(records[i] for i in order)]))
 
 
 def digest(path: Path) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def text(figures: dict[str, Any], title: str) -> str:
             ),
             *_missing(figures),
             ("population", population),
-            ("individual risk", _METHOD[figures["method"]]),
+            ("individual risk", METHOD_NAMES[figures["method"]]),
             ("re-identification rate", _percent(figures["reidentification_rate"])),
             (
                 "expected re-identifications",
@@ -175,16 +175,18 @@ def _missing(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if rule == "refuse":
         return []
     if rule == "wildcard":
-        return [("missing keys", f"{_MISSING[rule]}, alpha {figures['alpha']:.8g}")]
-    return [("missing keys", _MISSING[rule])]
+        return [
+            ("missing keys", f"{MISSING_NAMES[rule]}, alpha {figures['alpha']:.8g}")
+        ]
+    return [("missing keys", MISSING_NAMES[rule])]
 
 
-_MISSING = {
+MISSING_NAMES = {
     "category": "one more category",
     "wildcard": "match any value, as in sdcMicro",
     "argus": "match any value, as in mu-Argus",
 }
-_METHOD = {
+METHOD_NAMES = {
     "exact": "exact",
     "series7": "series7, the formula of mu-Argus",
     "franconi": "franconi, the formula of sdcMicro",
@@ -291,7 +293,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         printable(title),
         *_pairs(
             ("records", f"{record['records']:,}"),
-            ("individual risk", _METHOD[settings["method"]]),
+            ("individual risk", METHOD_NAMES[settings["method"]]),
             *_missing(settings),
             ("recoded", _recoded(settings["recodings"])),
             ("costs of suppression", _costs(settings["cost"])),

@@ -1,5 +1,6 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def test_the_whole_path(run):
     status, out, err = run(
         "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"
     )
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert "suppressed values of 'REGION' show, for records of equal values" in err
     assert "recoded               REGION, AGE" in out
     assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
     assert "The safe file is in safe.csv." in out
@@ -91,6 +93,51 @@ def test_the_same_file_again(run):
     )
     _, out, _ = run("survey.csv", "--replay", "changed.json", "--output", "third.csv")
     assert "It is NOT that of the record" in out
+
+
+@pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
+def test_shuffled(run, target):
+    arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
+    run("survey.csv", *arguments, "--output", "plain.csv")
+    status, _, err = run(
+        "survey.csv", *arguments, "--household", "HOUSEHOLD", "--household-keys",
+        "REGION", "--output", target, "--shuffle", "7",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    first = files.read("survey.csv").to_pydict()["HOUSEHOLD"]
+    then = files.read(target).to_pydict()
+    assert then["HOUSEHOLD"] != first
+    assert sorted(then["HOUSEHOLD"]) == sorted(first)
+    changes = sum(a != b for a, b in itertools.pairwise(then["HOUSEHOLD"]))
+    assert changes == len(set(first)) - 1
+    people = dict.fromkeys(zip(then["HOUSEHOLD"], then["PERSON"], strict=True))
+    assert len(people) == len(first)
+    run("survey.csv", "--replay", f"{target}.json", "--output", f"again-{target}")
+    assert Path(f"again-{target}").read_bytes() == Path(target).read_bytes()
+
+
+def test_mu_argus_shuffled(run):
+    Path("s.rda").write_text(
+        '<SEPARATOR> ","\n<NAMESINFRONT>\nA 2\nB 2 9\nW 4\n<WEIGHT>'
+    )
+    rows = [f"{i % 7},{i % 3},{i}.5" for i in range(1, 60)]
+    Path("s.asc").write_text("\n".join(["A,B,W", *rows]) + "\n")
+    for target, more in (("t.saf", []), ("u.saf", ["--shuffle", "3"])):
+        run(
+            "s.asc",
+            "--keys",
+            "A",
+            "B",
+            "--threshold",
+            "0.02",
+            "--output",
+            target,
+            *more,
+        )
+    plain, mixed = (Path(name).read_text().split("\n") for name in ("t.saf", "u.saf"))
+    assert plain[0] == mixed[0] == "A,B,W"
+    assert plain != mixed
+    assert sorted(plain) == sorted(mixed)
 
 
 def test_python_says_the_same(run):
@@ -209,3 +256,53 @@ def test_help_teaches(run):
     assert status == 0
     for word in ("truncate:2", "--replay", "exit status", "never"):
         assert word in out
+
+
+def test_reports(run):
+    arguments = ["--weight", "WEIGHT", "--threshold", "0.02", *RECODE]
+    status, out, _ = run(
+        "survey.csv", "--keys", "REGION", "SEX", "--keys", "SEX", "AGE", *arguments,
+        "--output", "safe.csv", "--report", "report.html", "--report-top", "2",
+    )  # fmt: skip
+    assert status == 0
+    assert "The report is in report.html." in out
+    assert "The report is in report-2.html." in out
+    text = Path("report-2.html").read_text()
+    assert "survey.csv: re-identification risk and protection" in text
+    assert "Riskiest combinations" in text
+    status, _, err = run(
+        "survey.csv", *ROLES, *arguments[2:], "--report", "report.html"
+    )
+    assert status == 2
+    assert "report.html: exists" in err
+
+
+def test_the_report_of_an_assessment(folder):
+    status = cli.main(
+        ["assess", "survey.csv", *ROLES, "--report", "r.html", "--rate", "1%"]
+    )
+    assert status == 0
+    assert "survey.csv: re-identification risk" in Path("r.html").read_text()
+
+
+def test_mu_argus(run):
+    Path("s.rda").write_text(
+        "REGION 1 1\n <RECODABLE>\n <RELATED> TOWN\nTOWN 2 3\n <RECODABLE>\n"
+        "SEX 5 1 9\n <RECODABLE>\n <SUPPRESSWEIGHT> 90\nW 6 5\n <WEIGHT>\n"
+    )
+    rows = ["1A011100.5", "2A012100.5"] * 20 + ["1A021100.5", "3C099100.5"] * 2
+    Path("s.asc").write_text("\r\n".join(rows) + "\r\n")
+    status, out, err = run(
+        "s.asc", "--keys", "REGION", "SEX", "--threshold", "0.005", "--output", "t.asc"
+    )
+    assert (status, err) == (0, "")
+    assert "costs of suppression  REGION 50, SEX 90" in out
+    before, after = files.read("s.asc"), files.read("t.asc")
+    blanked = np.ma.getmaskarray(after["REGION"])
+    assert blanked.sum() == 2
+    assert np.array_equal(blanked, np.ma.getmaskarray(after["TOWN"]))
+    assert (before["REGION"][blanked] == "3").all()
+    assert after["W"].tolist() == before["W"].tolist()
+    # The variables have no missing code: one is made and declared.
+    assert "REGION 1 1 9" in Path("t.rds").read_text()
+    assert Path("t.asc").read_text().count("9999") > 0

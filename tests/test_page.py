@@ -15,9 +15,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from riskcore import assess
+from riskcore import Recoding, assess, protect, simulate
 from riskcore.chart import risk_curve
-from riskcore.page import page, write_page
+from riskcore.page import page, protection_page, write_page
 from riskcore.risk.threshold import RiskDistribution
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -577,3 +577,24 @@ def test_a_page_is_written_whole_and_replaces_nothing_unasked(small, tmp_path):
     write_page(path, stages, title="other", overwrite=True)
     assert "<title>other</title>" in path.read_text("utf-8")
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_page_of_a_protection():
+    data = simulate.microdata(3000, np.random.default_rng(5))
+    order = np.random.default_rng(6).permutation(len(data["SEX"]))
+    result = protect(
+        {name: column[order] for name, column in data.items()},
+        [["REGION", "SEX"], ["SEX", "AGE"]], "WEIGHT", threshold=0.01,
+        recodings={"AGE": Recoding.intervals([30, 60])}, cost="entropy",
+    )  # fmt: skip
+    for position, one in enumerate(result.sets):
+        text = protection_page(result, title="<Survey>", keys=position)
+        assert "<h1>&lt;Survey&gt;</h1>" in text
+        assert f'<p class="verdict">{html.escape(result.verdict)}</p>' in text
+        assert " &times; ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
+        assert f"{result.suppressed['REGION']:,}</td>" in text
+        assert "Riskiest combinations" not in text
+        assert "(30, 60] -&gt;" in text
+    with pytest.raises(IndexError):
+        protection_page(result, title="Survey", keys=2)
+    assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)

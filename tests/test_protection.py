@@ -271,7 +271,7 @@ def test_suppressed_values_that_show():
     data = survey()
     order = np.argsort(data["c"])
     by_c = {name: np.asarray(column)[order] for name, column in data.items()}
-    with pytest.warns(SuppressedValueShows, match="of 'c' show, .* is sorted by it"):
+    with pytest.warns(SuppressedValueShows, match="of 'c' show, .* stand together"):
         protect(by_c, KEYS, "w", threshold=0.03)
     with pytest.warns(SuppressedValueShows, match="equal within every household"):
         protect(data, KEYS, "w", "hh", threshold=0.03)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from riskcore.cli.options import (
     add_alpha,
     add_quiet,
     add_reading,
+    add_report,
     add_roles,
     fraction,
     reading,
@@ -106,8 +108,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "or .parquet file",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --output replace a file"
+        "--overwrite",
+        action="store_true",
+        help="let the output replace files",
     )
+    add_report(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -125,6 +130,8 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         refuse_same_file(options)
         files.check_writable(options.output, overwrite=options.overwrite)
+    if options.report is not None:
+        files.refuse_existing(options.report, options.overwrite)
     source = reading(options)
     header = files.columns_of(options.file, **source)
     weight = header.weight if options.weight is None else options.weight
@@ -153,6 +160,8 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         progress(f"writing {options.output}")
         files.write(options.output, assessment.records, overwrite=options.overwrite)
+    if options.report is not None:
+        _write_report(assessment, options)
     progress.done()
     _print(figures, options)
 
@@ -174,6 +183,24 @@ def _assess_data(
     )
 
 
+def _write_report(assessment: Any, options: argparse.Namespace) -> None:
+    from riskcore.page import method_facts, write_page
+
+    threshold = options.threshold[0] if options.threshold else None
+    if options.rate is not None:
+        wanted = assessment.risk_threshold(rate=options.rate)
+        threshold = wanted if math.isfinite(wanted) else threshold
+    write_page(
+        options.report,
+        {"original": assessment},
+        title=f"{options.file.name}: re-identification risk",
+        threshold=threshold,
+        riskiest=assessment.riskiest(options.report_top) or None,
+        facts=method_facts(options.method, options.missing, options.alpha),
+        overwrite=options.overwrite,
+    )
+
+
 def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
     from riskcore import report
 
@@ -185,3 +212,5 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
     if options.output is not None:
         output = report.printable(str(options.output))
         print(f"\n  The risk of each record is in {output}")
+    if options.report is not None:
+        print(f"\n  The report is in {report.printable(str(options.report))}")

@@ -56,6 +56,23 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_report(command: Any) -> None:
+    """Add the report."""
+    command.add_argument(
+        "--report",
+        type=Path,
+        metavar="HTML",
+        help="report with the risk chart: one page, opened by any browser",
+    )
+    command.add_argument(
+        "--report-top",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="list the N riskiest combinations in the report (default none)",
+    )
+
+
 def reading(options: argparse.Namespace) -> dict[str, Any]:
     """Return how to read the file, as `riskcore.microdata.files` takes it."""
     return {

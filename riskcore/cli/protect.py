@@ -14,6 +14,7 @@ from riskcore.cli.options import (
     add_alpha,
     add_quiet,
     add_reading,
+    add_report,
     add_roles,
     fraction,
     number,
@@ -180,15 +181,20 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="record of what was done; by default beside --output, with .json added",
     )
-    group.add_argument(
-        "--report", type=Path, metavar="HTML", help="report with the risk chart"
-    )
+    add_report(group)
     group.add_argument(
         "--drop",
         nargs="+",
         default=[],
         metavar="COLUMN",
         help="columns to leave out of --output, such as names and addresses",
+    )
+    group.add_argument(
+        "--shuffle",
+        type=whole,
+        metavar="SEED",
+        help="write the records in random order, households together: in a sorted file "
+        "neighbours tell what was suppressed",
     )
     group.add_argument(
         "--overwrite", action="store_true", help="let the output replace files"
@@ -219,23 +225,35 @@ def run(options: argparse.Namespace) -> int:
     source = Source.of(options.file, share, **reading(options))
     before = None if options.replay is None else read_record(options.replay)
     settings = _settings(source, options, before)
-    drop = options.drop if before is None else before["output"]["dropped"]
+    drop, shuffle = options.drop, options.shuffle
+    if before is not None:
+        drop, shuffle = before["output"]["dropped"], before["output"]["shuffled"]
+    reports = _reports(options, len(settings.keys))
+    beside = list(reports)
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
         source.check(drop)
-        for path in _beside(options).values():
-            files.refuse_existing(path, options.overwrite)
+        beside.append(options.record or Path(f"{options.output}.json"))
+    for path in beside:
+        files.refuse_existing(path, options.overwrite)
     result = protect_source(source, settings, progress)
     record = result.to_dict()
+    pages = _pages(result, reports, options)
     if options.output is not None and (result.safe or options.allow_unsafe):
         record = result.write(
             options.output,
             overwrite=options.overwrite,
             allow_unsafe=options.allow_unsafe,
             drop=drop,
-            record=_beside(options)["record"],
+            shuffle=shuffle,
+            record=options.record,
+            also=pages,
             progress=progress.share(f"writing {options.output}"),
         )
+    else:
+        with files.replacing_all(options.overwrite) as create:
+            for path, text in pages.items():
+                create(path).write(text.encode())
     progress.done()
     if options.json:
         print(json.dumps(record, indent=2, allow_nan=False))
@@ -246,10 +264,34 @@ def run(options: argparse.Namespace) -> int:
     return 0 if result.safe else 1
 
 
-def _beside(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files that go with the safe one."""
-    beside = {"record": options.record or Path(f"{options.output}.json")}
-    return beside if options.report is None else {**beside, "report": options.report}
+def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
+    """Return the files of the reports, one for each set of keys."""
+    if options.report is None:
+        return []
+    more = [
+        options.report.with_stem(f"{options.report.stem}-{i}")
+        for i in range(2, sets + 1)
+    ]
+    return [options.report, *more]
+
+
+def _pages(
+    result: Any, reports: list[Path], options: argparse.Namespace
+) -> dict[Path, str]:
+    """Return the text of each report."""
+    if not reports:
+        return {}
+    from riskcore.page import protection_page
+
+    return {
+        path: protection_page(
+            result,
+            title=f"{options.file.name}: re-identification risk and protection",
+            keys=position,
+            riskiest=options.report_top,
+        )
+        for position, path in enumerate(reports)
+    }
 
 
 def _outcome(
@@ -258,11 +300,14 @@ def _outcome(
     record: dict[str, Any],
 ) -> list[str]:
     """Say what was written, and whether it is what was written before."""
+    sets = len(record["sets"])
+    lines = [f"The report is in {path}." for path in _reports(options, sets)]
     if options.output is None:
-        return []
+        return lines
     if "output" not in record:
-        return [f"{options.output} is not written; --allow-unsafe would write it."]
-    lines = [f"The safe file is in {options.output}."]
+        missed = f"{options.output} is not written; --allow-unsafe would write it."
+        return [missed, *lines]
+    lines.insert(0, f"The safe file is in {options.output}.")
     if before is None:
         return lines
     if record["input"]["sha256"] != before["input"]["sha256"]:
