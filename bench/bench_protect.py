@@ -205,13 +205,13 @@ def main():
     rows.append(ratio_row("all", "{:.2f}", totals))
     rows.append(ratio_row("peak memory, MiB", "{:.0f}", peaks))
     values = sum(first["riskcore"]["suppressed"].values())
-    publish(
-        "protect",
+    text = (
         f"`{command()}`: {machine('numpy', 'pandas', 'pyarrow')}; {records:.0e} "
         f"records of a CSV file, {len(KEYS)} keys, {values:,} values suppressed by "
         f"both; medians of {rounds} interleaved rounds, seconds.\n\n"
-        + table(["step", *WORKERS, "pandas / riskcore"], rows),
+        + table(["step", *WORKERS, "pandas / riskcore"], rows)
     )
+    publish("protect", text, text)
 
 
 if __name__ == "__main__":

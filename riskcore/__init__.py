@@ -65,7 +65,7 @@ _HOMES = {
     "population_frequency_quantile": "riskcore.risk.posterior",
     "population_frequency_survival": "riskcore.risk.posterior",
 }
-_MODULES = {"accuracy", "embed", "forms", "simulate"}
+_MODULES = {"accuracy", "chart", "embed", "forms", "page", "simulate"}
 
 __all__ = [*_HOMES, *_MODULES]
 

@@ -592,19 +592,27 @@ def test_usage_without_a_command(run):
 def test_demo(run, folder):
     status, out, err = run("demo", "--records", 500, "--seed", 3)
     assert (status, err) == (0, "")
-    first, rest = out.split("\n\n", 1)
-    assert first.startswith("$ riskcore assess riskcore-demo.csv --keys REGION")
+    lines = [line for line in out.splitlines() if line.startswith("$ riskcore ")]
+    commands = [line.split()[2:] for line in lines]
+    assert [words[:2] for words in commands] == [
+        ["assess", "riskcore-demo.csv"],
+        ["protect", "riskcore-demo.csv"],
+    ]
     survey = simulate.microdata(500, np.random.default_rng(3))
     written = pyarrow.csv.read_csv("riskcore-demo.csv")
     assert written["WEIGHT"].to_pylist() == survey["WEIGHT"].tolist()
-    # The command shown is the command run.
-    assert run(*first.split()[2:])[1] == rest
+    # The commands shown are those run.
+    again = zip(lines, commands, strict=True)
+    shown = [f"{line}\n\n{run(*words)[1]}" for line, words in again]
+    assert "\n".join(shown) == out
     assert run("demo", "--records", 500, "--seed", 3)[1] == out
 
 
 def test_demo_refused(run, folder):
     refused = run("demo", "--file", "survey.csv")
     assert_refused(refused, "survey.csv: exists")
+    (folder / "other.html").touch()
+    assert_refused(run("demo", "--file", "other.csv"), "other.html: exists")
     assert_refused(run("demo", "--records", 0), "need at least 1 record")
     assert (folder / "survey.csv").read_bytes() == SURVEY
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from riskcore import assess
+from riskcore import assess, protect
 
 DEMO = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "demodata"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
@@ -103,3 +103,96 @@ def test_formula_of_mu_argus_from_the_command():
     summary = command(DEMO / "Demodata.asc", "--keys", *KEYS, "--method", "series7")
     assert "1.9563555 %" in summary
     assert "mu-Argus" in summary
+
+
+RECODINGS = {"REGION": DEMO / "Region.grc", "AGE": DEMO / "Age.grc"}
+# Suppressed values by method of the risk and costs, those of series7 as printed.
+SUPPRESSED = {
+    ("series7", "equal"): (375, 0, 11, 7),
+    ("series7", "entropy"): (0, 146, 0, 247),
+    ("exact", "equal"): (379, 0, 11, 7),
+}
+# By method and rule: re-identification rate, maximum risk and unsafe records after
+# one round of suppression with equal costs.
+AFTER = {
+    ("series7", "wildcard"): (0.00027218, 0.0012359, 0),
+    ("series7", "category"): (0.00042311, 0.0422984, 26),
+    ("exact", "wildcard"): (0.00027195, 0.0012383, 0),
+    ("exact", "category"): (0.00042192, 0.0422984, 26),
+}
+
+
+@pytest.mark.parametrize("suppression", ["exact", "argus"])
+@pytest.mark.parametrize(("method", "cost"), SUPPRESSED)
+def test_suppression(method, cost, suppression):
+    result = protect(
+        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        method=method, cost=cost, suppression=suppression,
+    )  # fmt: skip
+    assert tuple(result.suppressed.values()) == SUPPRESSED[method, cost]
+    assert len(result.rounds) == 1
+    assert result.safe
+
+
+@pytest.mark.parametrize(("method", "rule"), AFTER)
+def test_after_one_round(method, rule):
+    result = protect(
+        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        method=method, cost="equal", missing=rule, rounds=1,
+    )  # fmt: skip
+    rate, largest, unsafe = AFTER[method, rule]
+    assert result.protected.reidentification_rate == pytest.approx(rate, abs=5e-9)
+    assert result.protected.max_risk == pytest.approx(largest, abs=5e-8)
+    assert result.unsafe.sum() == unsafe
+    assert result.safe == (unsafe == 0)
+
+
+def test_a_category_of_their_own_needs_four_rounds():
+    result = protect(
+        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        cost="equal", missing="category",
+    )  # fmt: skip
+    assert [each.unsafe for each in result.rounds] == [397, 26, 6, 6]
+    assert result.safe
+
+
+@pytest.mark.parametrize(
+    ("method", "rate", "unsafe", "capped"),
+    [
+        ("exact", 0.001248512, 397, 0.00043093),
+        ("series7", 0.001248256, 393, 0.00043080),
+    ],
+)
+def test_before_and_after_recoding(method, rate, unsafe, capped):
+    result = protect(
+        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        method=method, rounds=0,
+    )  # fmt: skip
+    before, after = (
+        result.sets[0].comparison()[stage] for stage in ("original", "recoded")
+    )
+    assert (before["cells"], after["cells"]) == (3450, 499)
+    assert (before["unsafe_records"], after["unsafe_records"]) == (3968, unsafe)
+    assert (before["sample_uniques"], after["sample_uniques"]) == (3014, 114)
+    assert after["reidentification_rate"] == pytest.approx(rate, abs=5e-10)
+    assert after["capped_rate"] == pytest.approx(capped, abs=5e-9)
+    assert before["max_risk"] == after["max_risk"]
+    assert not result.safe
+
+
+def test_the_safe_file_of_mu_argus(tmp_path):
+    target = tmp_path / "safe.saf"
+    options = [f"{name}={path}" for name, path in RECODINGS.items()]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "riskcore", "protect", DEMO / "Demodata.asc",
+            "--keys", *KEYS, "--threshold", "0.00125", "--method", "series7",
+            "--recode", *options, "--output", target, "--json",
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    record = json.loads(done.stdout)
+    assert record["suppressed"] == dict(zip(KEYS, (375, 0, 11, 7), strict=True))
+    again = assess(target, KEYS, method="series7", missing="wildcard")
+    assert (again.cells.n, again.unsafe_count(0.00125)) == (4000, 0)
+    assert again.reidentification_rate == pytest.approx(0.00027218, abs=5e-9)

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from riskcore.cli import assess
+from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet
 from riskcore.cli.terminal import Progress
 
 _DEMO = """\
-Make a census-like sample survey with households and weights, write it to a file and
-assess it: what riskcore does, on data that are nobody's.
+Make a census-like sample survey with households and weights, write it to a file,
+assess it and protect it: what riskcore does, on data that are nobody's. Beside it come
+the safe file, the record of its protection and a report for the browser.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
+_ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
+_PROTECTION = (
+    "--household-keys", "REGION", "--recode", "REGION=truncate:2",
+    "AGE=from:15,30,45,60,75", "--threshold", "0.5%", "--household-threshold", "1%",
+    "--shuffle", "1",
+)  # fmt: skip
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     demo = commands.add_parser(
-        "demo", help="make a survey file and assess it", description=_DEMO
+        "demo", help="make a survey file, assess and protect it", description=_DEMO
     )
     demo.set_defaults(run=run)
     demo.add_argument(
@@ -32,8 +40,8 @@ def add(commands: Any) -> None:
         "--file",
         type=Path,
         metavar="FILE",
-        help="survey file to write, .csv or .parquet; by default riskcore-demo.csv, "
-        "which is replaced",
+        help="survey file to write, .csv or .parquet, the others beside it; by default "
+        "riskcore-demo.csv, all of which are replaced",
     )
     add_quiet(demo)
 
@@ -46,18 +54,29 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.microdata import files
 
     target = options.file or Path("riskcore-demo.csv")
-    files.check_writable(target, overwrite=options.file is None)
+    replace = options.file is None
+    safe = target.with_stem(f"{target.stem}-safe")
+    report = target.with_suffix(".html")
+    for path in (target, safe):
+        files.check_writable(path, overwrite=replace)
+    for path in (report, Path(f"{safe}.json")):
+        files.refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.records} records")
     data = simulate.microdata(options.records, np.random.default_rng(options.seed))
-    files.write(target, data, overwrite=options.file is None)
+    files.write(target, data, overwrite=replace)
     progress.done()
-    command = [
-        str(target), "--keys", *_DEMO_KEYS, "--weight", "WEIGHT",
-        "--household", "HOUSEHOLD", "--rate", "1%",
-    ]  # fmt: skip
-    print(f"$ riskcore assess {' '.join(command)}\n")
-    if options.quiet:
-        command.append("--quiet")
-    parser = assess.add(argparse.ArgumentParser().add_subparsers())
-    assess.run(parser.parse_args(command))
+    file = [str(target), "--keys", *_DEMO_KEYS, *_ROLES]
+    _run(assess, [*file, "--rate", "1%"], options)
+    print()
+    outputs = ["--output", str(safe), "--report", str(report)]
+    more = ["--overwrite"] if replace else []
+    _run(protect, [*file, *_PROTECTION, *outputs, *more], options)
+
+
+def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> None:
+    """Show a command line and run it."""
+    parser = command.add(argparse.ArgumentParser().add_subparsers())
+    name = command.__name__.rpartition(".")[2]
+    print(f"$ riskcore {name} {' '.join(words)}\n")
+    command.run(parser.parse_args([*words, *(["--quiet"] if options.quiet else [])]))
