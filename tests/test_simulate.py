@@ -1,7 +1,20 @@
+import math
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 
-from riskcore.simulate import microdata
+from riskcore import simulate
+from riskcore.simulate import (
+    design_weights,
+    dirichlet_multinomial_population,
+    microdata,
+    pitman_population,
+    sample,
+    uniques,
+    zipf_population,
+)
 
 
 def rng(seed=1):
@@ -167,3 +180,310 @@ def test_wrong_types_are_refused():
         microdata(10, 42)
     with pytest.raises(TypeError):
         microdata(10.5, rng())
+
+
+# --- populations and samples of them -------------------------------------------------
+
+
+def rising(x, n):
+    return math.prod(x + i for i in range(n))
+
+
+def compositions(total, cells):
+    """Yield every way to write the total as an ordered sum."""
+    for head in product(range(total + 1), repeat=cells - 1):
+        if sum(head) <= total:
+            yield (*head, total - sum(head))
+
+
+def multinomial(F, p):
+    ways = math.factorial(sum(F)) / math.prod(map(math.factorial, F))
+    return ways * math.prod(q**k for q, k in zip(p, F, strict=True))
+
+
+def zipf_law(N, K, exponent):
+    weights = [k**-exponent for k in range(1, K + 1)]
+    p = [w / sum(weights) for w in weights]
+    return {F: multinomial(F, p) for F in compositions(N, K)}
+
+
+def dirichlet_multinomial_law(N, K, alpha):
+    def probability(F):
+        return multinomial(F, [1] * K) * math.prod(rising(alpha, k) for k in F)
+
+    return {F: probability(F) / rising(K * alpha, N) for F in compositions(N, K)}
+
+
+def pitman_law(N, theta, sigma):
+    """By the rule itself, one person after the other."""
+    law = {(1,): 1.0}
+    for m in range(1, N):
+        after = Counter()
+        for F, p in law.items():
+            after[(*F, 1)] += p * (theta + sigma * len(F)) / (theta + m)
+            for i, k in enumerate(F):
+                joined = (*F[:i], k + 1, *F[i + 1 :])
+                after[joined] += p * (k - sigma) / (theta + m)
+        law = after
+    return law
+
+
+def simple_law(F, n):
+    return {
+        f: math.prod(map(math.comb, F, f)) / math.comb(sum(F), n)
+        for f in product(*(range(k + 1) for k in F))
+        if sum(f) == n
+    }
+
+
+def poisson_law(F, n):
+    p = n / sum(F)
+    return {
+        f: math.prod(
+            math.comb(k, j) * p**j * (1 - p) ** (k - j)
+            for k, j in zip(F, f, strict=True)
+        )
+        for f in product(*(range(k + 1) for k in F))
+    }
+
+
+def excess(draw, law, draws=8000, seed=5):
+    """Return by how many standard deviations chi-square exceeds its mean."""
+    assert math.isclose(math.fsum(law.values()), 1.0)
+    generator = rng(seed)
+    found = Counter(tuple(draw(generator).tolist()) for _ in range(draws))
+    assert found.keys() <= law.keys()
+    rare = [F for F, p in law.items() if draws * p < 5]
+    groups = [[F] for F in law if F not in rare] + ([rare] if rare else [])
+    statistic = 0.0
+    for group in groups:
+        expected = draws * math.fsum(law[F] for F in group)
+        statistic += (sum(found[F] for F in group) - expected) ** 2 / expected
+    freedom = len(groups) - 1
+    return (statistic - freedom) / math.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("cells", [2, 2**16])
+@pytest.mark.parametrize(
+    ("population", "law", "arguments"),
+    [
+        (zipf_population, zipf_law, (3, 3, 1.0)),
+        (zipf_population, zipf_law, (2, 5, 2.5)),
+        (zipf_population, zipf_law, (4, 3, 0.0)),
+        (dirichlet_multinomial_population, dirichlet_multinomial_law, (4, 3, 0.3)),
+        (dirichlet_multinomial_population, dirichlet_multinomial_law, (3, 5, 2.0)),
+        (dirichlet_multinomial_population, dirichlet_multinomial_law, (4, 2, 1e-3)),
+    ],
+)
+def test_law_of_populations_of_given_cells(
+    population, law, arguments, cells, monkeypatch
+):
+    monkeypatch.setattr(simulate, "_CELLS", cells)
+    draws = 5000
+    assert excess(lambda g: population(*arguments, g), law(*arguments), draws) < 4
+
+
+@pytest.mark.parametrize("seats", [2, 2**16])
+@pytest.mark.parametrize(
+    ("theta", "sigma"), [(2.0, 0.0), (0.1, 0.0), (1.5, 0.4), (0.0, 0.5), (-0.3, 0.6)]
+)
+def test_law_of_pitman_populations(theta, sigma, seats, monkeypatch):
+    monkeypatch.setattr(simulate, "_SEATS", seats)
+    law = pitman_law(5, theta, sigma)
+    assert excess(lambda g: pitman_population(5, theta, sigma, g), law) < 4
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 5, 6])
+def test_law_of_simple_samples(n):
+    F = (1, 0, 2, 3)
+    law = simple_law(F, n)
+    if n in {0, 6}:
+        assert tuple(sample(F, n, rng())) in law
+    else:
+        assert excess(lambda g: sample(F, n, g), law) < 4
+
+
+def test_law_of_poisson_samples():
+    F = (1, 0, 2, 3)
+    law = poisson_law(F, 1.5)
+    assert excess(lambda g: sample(F, 1.5, g, "poisson"), law) < 4
+
+
+def test_law_of_stratified_samples():
+    F, strata = [1, 3, 2, 2], ["b", "a", "b", "a"]
+    law = {
+        (g[0], f[0], g[1], f[1]): p * q
+        for f, p in simple_law((3, 2), 2).items()
+        for g, q in simple_law((1, 2), 1).items()
+    }
+    draw = lambda g: sample(F, [2, 1], g, "stratified", strata)  # noqa: E731
+    assert excess(draw, law, 5000) < 4
+
+
+def test_a_wrong_law_is_noticed():
+    def draw(generator):
+        return dirichlet_multinomial_population(4, 3, 0.3, generator)
+
+    assert excess(draw, dirichlet_multinomial_law(4, 3, 0.35), 5000) > 8
+    assert excess(lambda g: sample([1, 2, 3], 3, g), poisson_law((1, 2, 3), 3)) > 8
+
+
+def test_rare_cells_have_their_share():
+    # 10^10 people: the last of 1000 cells expects 8.3 of them, all its kind 2.1e3.
+    s, K, N = 3.0, 1000, 10**10
+    p = np.arange(1, K + 1.0) ** -s
+    p /= p.sum()
+    F = zipf_population(N, K, s, rng())
+    assert F.sum() == N
+    deviation = (F - N * p) / np.sqrt(N * p * (1 - p))
+    assert abs(deviation).max() < 5
+    assert abs((deviation**2).sum() - K) < 5 * math.sqrt(2 * K)
+
+
+def test_steep_laws():
+    F = zipf_population(1000, 300, 1e4, rng())
+    assert F[0] == 1000
+    assert zipf_population(7, 1, 1.0, rng()).tolist() == [7]
+    for alpha in (1e-300, 1e-12):
+        F = dirichlet_multinomial_population(1000, 3000, alpha, rng())
+        assert np.count_nonzero(F) == 1
+
+
+def test_moments_of_dirichlet_multinomial_populations():
+    N, K, alpha = 10**6, 70_000, 0.2
+    F = dirichlet_multinomial_population(N, K, alpha, rng())
+    assert F.sum() == N
+    # The frequencies are nearly independent, negative binomial with odds N/(K alpha).
+    empty = (1 + N / (K * alpha)) ** -alpha
+    found = np.count_nonzero(F == 0)
+    assert abs(found - K * empty) < 5 * math.sqrt(K * empty * (1 - empty))
+    variance = N / K * (1 + N / (K * alpha))
+    assert F.var() == pytest.approx(variance, rel=0.1)
+    few = dirichlet_multinomial_population(N, 1000, 1e9, rng())
+    assert few.var() == pytest.approx(N / 1000, rel=5 * math.sqrt(2 / 1000))
+
+
+def test_moments_of_ewens_and_pitman_populations():
+    N, theta = 200_000, 30.0
+    opens = theta / (theta + np.arange(N))
+    spread = math.sqrt((opens * (1 - opens)).sum())
+    found = [len(pitman_population(N, theta, 0.0, rng(seed))) for seed in range(20)]
+    assert abs(np.mean(found) - opens.sum()) < 4 * spread / math.sqrt(20)
+    assert 0.5 < np.std(found) / spread < 1.6
+    # E cells = ((theta+sigma)_N/(theta+1)_(N-1) - theta)/sigma
+    sigma = 0.4
+    ratio = math.lgamma(theta + sigma + N) - math.lgamma(theta + sigma)
+    ratio -= math.lgamma(theta + N) - math.lgamma(theta + 1)
+    expected = (math.exp(ratio) - theta) / sigma
+    found = [len(pitman_population(N, theta, sigma, rng(seed))) for seed in range(20)]
+    assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(20)
+
+
+def test_a_large_sample_is_a_share_of_every_cell():
+    F = zipf_population(3 * 10**9, 500, 1.0, rng())
+    n = 10**9
+    f = sample(F, n, rng())
+    assert f.sum() == n
+    p = n / F.sum()
+    deviation = (f - p * F) / np.sqrt(p * (1 - p) * F)
+    assert abs(deviation).max() < 5
+    assert abs((deviation**2).sum() - 500) < 5 * math.sqrt(1000)
+    expected = sample(F, 1e6, rng(), "poisson").sum()
+    assert 0 < abs(expected - 1e6) < 5e3
+
+
+def test_same_state_same_population():
+    for draw in (
+        lambda g: zipf_population(1000, 100, 1.0, g),
+        lambda g: dirichlet_multinomial_population(1000, 100, 0.5, g),
+        lambda g: pitman_population(1000, 10.0, 0.5, g),
+        lambda g: sample([5, 1, 300], 50, g),
+    ):
+        assert draw(rng(3)).tolist() == draw(rng(3)).tolist()
+        assert draw(rng(3)).tolist() != draw(rng(4)).tolist()
+        assert draw(rng(3)).dtype == np.int64
+
+
+def test_weights_stand_for_the_population():
+    F = zipf_population(10_000, 300, 0.8, rng())
+    strata = np.arange(300) % 7
+    f = sample(F, 50, rng(), "stratified", strata)
+    assert np.bincount(strata, f).tolist() == [50.0] * 7
+    weight = design_weights(F, f, strata)
+    assert np.allclose(np.bincount(strata, f * weight), np.bincount(strata, F))
+    assert design_weights(F, sample(F, 400, rng())).tolist() == [25.0] * 300
+
+
+def test_uniques_by_counting():
+    F = zipf_population(5000, 3000, 0.7, rng())
+    f = sample(F, 1500, rng())
+    records = [
+        (int(k), int(j)) for k, j in zip(F, f, strict=True) for _ in range(int(k))
+    ]
+    found = uniques(F, f)
+    assert found.population == sum(k == 1 for k, _ in records)
+    assert found.sample == int((f == 1).sum())
+    assert found.both == sum(pair == (1, 1) for pair in records)
+    assert 0 < found.both < min(found.sample, found.population)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: zipf_population(0, 5, 1.0, rng()), "N: need a whole number"),
+        (lambda: zipf_population(5, 0, 1.0, rng()), "K: need a whole number"),
+        (lambda: zipf_population(5, 5, -1.0, rng()), "exponent: need"),
+        (lambda: zipf_population(5, 5, math.inf, rng()), "exponent: need"),
+        (lambda: dirichlet_multinomial_population(5, 5, 0.0, rng()), "alpha: need"),
+        (
+            lambda: dirichlet_multinomial_population(5, 5, math.nan, rng()),
+            "alpha: need",
+        ),
+        (lambda: pitman_population(2**31, 1.0, 0.0, rng()), "N: need fewer"),
+        (lambda: pitman_population(5, 1.0, 1.0, rng()), r"sigma: need .* \[0, 1\)"),
+        (lambda: pitman_population(5, 1.0, -0.5, rng()), "sigma: need"),
+        (lambda: pitman_population(5, 0.0, 0.0, rng()), "theta: need"),
+        (lambda: pitman_population(5, -0.5, 0.5, rng()), "theta: need"),
+        (lambda: sample([1, 2], 4, rng()), "n: need 0 to 3 records, got 4"),
+        (lambda: sample([1, 2], -1, rng()), "n: need 0 to 3"),
+        (lambda: sample([1, 2], 3.5, rng(), "poisson"), "n: need .* 0 to N = 3"),
+        (lambda: sample([1, -2], 1, rng()), "frequencies: 1 of 2 values"),
+        (lambda: sample([[1]], 1, rng()), "frequencies: need one dimension"),
+        (lambda: sample([1], 1, rng(), "cluster"), "design: need"),
+        (lambda: sample([1], 1, rng(), "stratified"), "strata: needed"),
+        (lambda: sample([1], 1, rng(), "simple", ["a"]), "strata: needed"),
+        (lambda: sample([1, 2], 1, rng(), "stratified", ["a"]), "strata: shape"),
+        (
+            lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]),
+            "n: 2 strata",
+        ),
+        (
+            lambda: sample([1, 2], [1, 3], rng(), "stratified", ["a", "b"]),
+            r"n\[1\]: need 0 to 2 records, got 3",
+        ),
+        (lambda: uniques([1, 2], [1]), "sampled: 1 cells, not 2"),
+        (lambda: uniques([1, 2], [2, 2]), "more records .* in 1 cells"),
+        (lambda: design_weights([1, 2], [0, 1], [5, 7]), "no record in 1 of 2"),
+    ],
+)
+def test_what_is_no_population_or_sample_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: zipf_population(5.5, 5, 1.0, rng()),
+        lambda: zipf_population(5, 5, 1.0, 42),
+        lambda: pitman_population(5, 1.0, 0.0, None),
+        lambda: dirichlet_multinomial_population(5, 5, 1.0, np.random),
+        lambda: sample([1.0, 2.0], 1, rng()),
+        lambda: sample([1, 2], 1.5, rng()),
+        lambda: sample([1, 2], 1.5, rng(), "stratified", ["a", "b"]),
+        lambda: sample([1, 2], 1, 42),
+    ],
+)
+def test_what_has_the_wrong_type_is_refused(call):
+    with pytest.raises(TypeError):
+        call()
