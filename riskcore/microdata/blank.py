@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.columns import Records
+from riskcore.microdata.columns import Records, with_columns
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -58,14 +58,7 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
             columns[name] = _of_array(column, mask)
         else:
             columns[name] = _of_series(column, mask, name)
-    if isinstance(data, Mapping):
-        return {**data, **columns}
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(data, eager_only=True, pass_through=False)
-    series = [nw.from_native(new, series_only=True) for new in columns.values()]
-    names = zip(series, columns, strict=True)
-    return frame.with_columns(*(new.alias(name) for new, name in names)).to_native()
+    return with_columns(data, columns)
 
 
 def _of_array(values: Array, mask: Mask) -> Array:

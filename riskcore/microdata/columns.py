@@ -300,6 +300,37 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
+def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
+    """Return the data with columns added or replaced, the rest untouched.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes, or a mapping of column names to arrays.
+    columns : mapping of column names to native series, or arrays for a mapping
+
+    Returns
+    -------
+    frame or dict
+        For a frame the same type of frame; a narwhals frame gives its native frame.
+
+    Examples
+    --------
+    >>> with_columns({"a": [1, 2]}, {"b": [3, 4]})
+    {'a': [1, 2], 'b': [3, 4]}
+    """
+    if isinstance(data, Mapping):
+        return {**data, **columns}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    series = [
+        nw.from_native(new, series_only=True).alias(name)  # Arrow's have no names
+        for name, new in columns.items()
+    ]
+    return frame.with_columns(*series).to_native()
+
+
 def _listed(names: Sequence[Hashable]) -> str:
     return ", ".join(map(repr, names))
 

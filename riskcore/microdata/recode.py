@@ -25,7 +25,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.columns import CodedColumn, Records, code_column
+from riskcore.microdata.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    with_columns,
+)
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -559,16 +564,7 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     for name, recoding in recodings.items():
         given = data[name] if isinstance(data, Mapping) else None
         columns[name] = _recoded(records, name, recoding, given)
-    if isinstance(data, Mapping):
-        return {**data, **columns}
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(data, eager_only=True, pass_through=False)
-    series = [
-        nw.from_native(new, series_only=True).alias(name)  # Arrow's have no names
-        for name, new in columns.items()
-    ]
-    return frame.with_columns(*series).to_native()
+    return with_columns(data, columns)
 
 
 def _recoded(records: Records, name: Hashable, recoding: Recoding, given: Any) -> Any:
