@@ -15,7 +15,7 @@ class Contract(NamedTuple):
     ulps : float
         Promised bound of the error, in units in the last place of the result.
     worst : float
-        Largest error found by ``bench/accuracy.py``.
+        Largest error found by the bench of accuracy.
     witness : tuple of str
         The arguments where it was found, as hexadecimal floats.
     """
@@ -23,4 +23,4 @@ class Contract(NamedTuple):
     function: str
     ulps: float
     worst: float
-    witness: tuple[str, str]
+    witness: tuple[str, ...]

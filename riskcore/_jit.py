@@ -134,7 +134,7 @@ def register_with_numba() -> None:
 
 
 def _of_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the chooser of the code for a call with two or three numbers.
+    """Make the chooser of the code for a call with up to three numbers.
 
     Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
     float32 what it is, and the kernel would run in single precision.
@@ -146,7 +146,10 @@ def _of_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
         return all(isinstance(kind, real) for kind in kinds)
 
     # Numba wants equal signatures of the chooser and of what it chooses.
-    if len(inspect.signature(scalar).parameters) == 2:
+    count = len(inspect.signature(scalar).parameters)
+    if count == 1:
+        return lambda a: (lambda a: scalar(float64(a))) if numbers(a) else None
+    if count == 2:
         return lambda a, b: (
             (lambda a, b: scalar(float64(a), float64(b))) if numbers(a, b) else None
         )

@@ -95,7 +95,12 @@ def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
 
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
-    """Return the ufunc ``name`` that applies a kernel of two or three numbers."""
+    """Return the ufunc ``name`` that applies a kernel of one, two or three numbers."""
+
+    def loop_of_one(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[1][i * (steps[1] >> 3)] = scalar(args[0][i * (steps[0] >> 3)])
+        clear_flags()
 
     def loop_of_two(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         for i in range(sizes[0]):
@@ -114,7 +119,7 @@ def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
         clear_flags()
 
     inputs = len(signature(scalar).parameters)
-    loop = loop_of_two if inputs == 2 else loop_of_three
+    loop = (loop_of_one, loop_of_two, loop_of_three)[inputs - 1]
     return build(name, UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or "")))
 
 

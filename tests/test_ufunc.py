@@ -231,6 +231,19 @@ def _scaled_sum(a: float, b: float, c: float) -> float:
     return a * b + c if a > 0 else math.nan
 
 
+@kernel
+def _positive_square(a: float) -> float:
+    return a * a if a > 0 else math.nan
+
+
+def test_elementwise_of_one_number():
+    ufunc = elementwise("positive_square", _positive_square)
+    assert ufunc.nin == 1
+    assert ufunc(np.arange(12.0)[::4][1:]).tolist() == [16.0, 64.0]
+    with np.errstate(all="raise"):
+        assert np.isnan(ufunc(-1))
+
+
 def test_elementwise_of_three_numbers():
     ufunc = elementwise("scaled_sum", _scaled_sum)
     assert ufunc.nin == 3
