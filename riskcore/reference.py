@@ -114,3 +114,92 @@ def individual_risk_gradient(f: Any, p: Any) -> Any:
         if p == 1:
             return 1 / (mpmath.mpf(f) + 1)
         return (gauss(f, p) - 1) / (1 - mpmath.mpf(p))
+
+
+# --- differences of log Gamma and psi ------------------------------------------------
+
+
+def _differences(*numbers: Any) -> int:
+    """Bits for third differences of log Gamma and the zeros at m = 1."""
+    return 3 * _working_precision(*numbers, *(x - 1 for x in numbers))
+
+
+def log_gamma_ratio(x: Any, s: Any, t: Any) -> Any:
+    """Return log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)))."""
+    with mpmath.workprec(_differences(x, s, t)):
+        x, s, t = mpmath.mpf(x), mpmath.mpf(s), mpmath.mpf(t)
+        return log_rising_factorial(x, s) - log_rising_factorial(x + t, s)
+
+
+def gamma_ratio(x: Any, s: Any, t: Any) -> Any:
+    """Return Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))."""
+    with mpmath.workprec(_differences(x, s, t)):
+        return mpmath.exp(log_gamma_ratio(x, s, t))
+
+
+def log_gamma_ratio_curvature(x: Any, s: Any, t: Any) -> Any:
+    """Return g(x) - 2 g(x+s) + g(x+2s) for g(x) = log(Gamma(x+t)/Gamma(x))."""
+    with mpmath.workprec(_differences(x, s, t)):
+        x, s = mpmath.mpf(x), mpmath.mpf(s)
+        low, middle, high = (log_rising_factorial(x + k * s, t) for k in range(3))
+        return low - 2 * middle + high
+
+
+def log_rising_factorial(x: Any, m: Any) -> Any:
+    """Return log (x)_m = log(Gamma(x+m)/Gamma(x))."""
+    with mpmath.workprec(max(mpmath.mp.prec, _differences(x, m))):
+        x, m = mpmath.mpf(x), mpmath.mpf(m)
+        return mpmath.loggamma(x + m) - mpmath.loggamma(x)
+
+
+def log_rising_excess(x: Any, m: Any) -> Any:
+    """Return log((x)_m/x^m)."""
+    with mpmath.workprec(_differences(x, m)):
+        return log_rising_factorial(x, m) - m * mpmath.log(x)
+
+
+def _psi_difference(order: int, x: Any, m: Any) -> Any:
+    x, m = mpmath.mpf(x), mpmath.mpf(m)
+    return mpmath.psi(order, x + m) - mpmath.psi(order, x)
+
+
+def digamma_difference(x: Any, m: Any) -> Any:
+    """Return psi(x+m) - psi(x)."""
+    with mpmath.workprec(_differences(x, m)):
+        return _psi_difference(0, x, m)
+
+
+def digamma_deficit(x: Any, m: Any) -> Any:
+    """Return m/x - (psi(x+m) - psi(x))."""
+    with mpmath.workprec(_differences(x, m)):
+        return mpmath.mpf(m) / x - _psi_difference(0, x, m)
+
+
+def trigamma_difference(x: Any, m: Any) -> Any:
+    """Return psi'(x) - psi'(x+m)."""
+    with mpmath.workprec(_differences(x, m)):
+        return -_psi_difference(1, x, m)
+
+
+def trigamma_deficit(x: Any, m: Any) -> Any:
+    """Return m/x^2 - (psi'(x) - psi'(x+m))."""
+    with mpmath.workprec(_differences(x, m)):
+        return mpmath.mpf(m) / mpmath.mpf(x) ** 2 + _psi_difference(1, x, m)
+
+
+def log1p(x: Any) -> Any:
+    """Return log(1 + x)."""
+    with mpmath.workprec(_working_precision(x, 1 + mpmath.mpf(x))):
+        return mpmath.log(1 + mpmath.mpf(x))
+
+
+def log1pmx(x: Any) -> Any:
+    """Return log(1 + x) - x."""
+    with mpmath.workprec(_working_precision(x, 1 + mpmath.mpf(x))):
+        return mpmath.log(1 + mpmath.mpf(x)) - x
+
+
+def expm1(x: Any) -> Any:
+    """Return exp(x) - 1."""
+    with mpmath.workprec(_working_precision(x)):
+        return mpmath.exp(mpmath.mpf(x)) - 1

@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from riskcore import reference
 
@@ -109,3 +110,62 @@ def test_derivative_is_the_slope():
         rise = reference.individual_risk(5, p + h) - reference.individual_risk(5, p - h)
     slope = reference.individual_risk_gradient(5, p)
     assert relative(rise / (2 * h), slope) < 1e-15
+
+
+# --- differences of log Gamma and psi ------------------------------------------------
+
+
+def log_rising(x, m):
+    return (x + m).lgamma() - x.lgamma()
+
+
+def psi_difference(x, m):
+    return (x + m).digamma() - x.digamma()
+
+
+def trigamma_difference(x, m):
+    return arb(2).zeta(x) - arb(2).zeta(x + m)
+
+
+BY_ARB = {
+    "log_gamma_ratio": lambda x, s, t: log_rising(x, s) - log_rising(x + t, s),
+    "gamma_ratio": lambda x, s, t: (log_rising(x, s) - log_rising(x + t, s)).exp(),
+    "log_gamma_ratio_curvature": lambda x, s, t: (
+        log_rising(x, t) - 2 * log_rising(x + s, t) + log_rising(x + 2 * s, t)
+    ),
+    "log_rising_factorial": log_rising,
+    "log_rising_excess": lambda x, m: log_rising(x, m) - m * x.log(),
+    "digamma_difference": psi_difference,
+    "digamma_deficit": lambda x, m: m / x - psi_difference(x, m),
+    "trigamma_difference": trigamma_difference,
+    "trigamma_deficit": lambda x, m: m / x**2 - trigamma_difference(x, m),
+    "log1p": lambda x: x.log1p(),
+    "log1pmx": lambda x: x.log1p() - x,
+    "expm1": lambda x: x.expm1(),
+}
+
+
+@pytest.mark.parametrize("name", BY_ARB)
+def test_arb_agrees_on_differences(name):
+    count = BY_ARB[name].__code__.co_argcount
+    rng = np.random.default_rng(9)
+    points = 10.0 ** rng.uniform(-12, 12 if count > 1 else 2, (12, count))
+    points[0, -1] = 1 + 2.0**-50  # next to the zeros of the deficits
+    for at in points.tolist():
+        ctx.prec = 1500
+        ball = BY_ARB[name](*map(arb, at))
+        assert ball.rel_accuracy_bits() > 150
+        mantissa, exponent = ball.mid().man_exp()
+        with mpmath.workprec(ctx.prec):
+            exact = mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+        value = getattr(reference, name)(*at)
+        assert relative(value, exact) < 2.0**-110, at
+
+
+def test_differences_of_integers():
+    # Gamma(7)/Gamma(3) = 360, psi(7) - psi(3) = 1/3 + 1/4 + 1/5 + 1/6.
+    assert relative(reference.log_rising_factorial(3, 4), mpmath.log(360)) < 1e-14
+    assert relative(reference.digamma_difference(3, 4), 0.95) < 1e-15
+    squares = 1 / 9 + 1 / 16 + 1 / 25 + 1 / 36
+    assert relative(reference.trigamma_difference(3, 4), squares) < 1e-15
+    assert relative(reference.gamma_ratio(3, 1, 4), 3 / 7) < 1e-15
