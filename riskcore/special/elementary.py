@@ -129,6 +129,13 @@ def exp_parts(high: float, low: float) -> tuple[float, float]:
 
 
 @kernel
+def exp(x: float) -> float:
+    """Return exp(x), within 1 ulp."""
+    value, correction = exp_parts(x, 0.0)
+    return value + correction
+
+
+@kernel
 def exprel(z: float) -> float:
     """Return (1 - exp(-z))/z, for z = 0 its limit 1, within 2 ulp."""
     if abs(z) > 0.5:

@@ -1,0 +1,1 @@
+"""Superpopulation models: population uniques from the sizes of the sample's cells."""

@@ -1,0 +1,64 @@
+import mpmath
+import numpy as np
+import pytest
+
+from riskcore.special.near_one import (
+    LARGEST,
+    SMALLEST,
+    expm1,
+    log1p,
+    log1p_pair,
+    log1pmx,
+    log1pmx_pair,
+)
+
+PRECISE = 2500  # bits
+
+
+def arguments():
+    rng = np.random.default_rng(11)
+    tiny = rng.choice([-1, 1], 200) * 2.0 ** -rng.uniform(0, 200, 200)
+    ends = [y for x in (SMALLEST, LARGEST) for y in (np.nextafter(x, 0), x)]
+    near = [-1 + 2.0**-k for k in (2, 20, 53)]
+    return [float(x) for x in [*tiny, *ends, *near, *2.0 ** rng.uniform(0, 1000, 50)]]
+
+
+def relative(parts, exact):
+    with mpmath.workprec(PRECISE):
+        return float(abs((mpmath.mpf(parts[0]) + parts[1]) / exact - 1))
+
+
+def exact(x, x_low=0.0):
+    with mpmath.workprec(PRECISE):
+        x = mpmath.mpf(x) + x_low
+        return mpmath.log(1 + x), mpmath.log(1 + x) - x
+
+
+def test_pairs():
+    worst = [0.0, 0.0]
+    for x in arguments():
+        if x == -1.0:
+            continue
+        log, less = exact(x)
+        worst[0] = max(worst[0], relative(log1p_pair(x, 0.0), log))
+        worst[1] = max(worst[1], relative(log1pmx_pair(x, 0.0), less))
+    assert 2.0**-90 < worst[0] < 2.0**-75
+    assert 2.0**-90 < worst[1] < 2.0**-70
+
+
+@pytest.mark.parametrize("x", [-0.25, 1e-9, 0.3, 5.0])
+def test_pairs_see_the_low_word(x):
+    low = 0.3 * float(np.spacing(x))
+    log, less = exact(x, low)
+    assert relative(log1p_pair(x, low), log) < 2.0**-75
+    assert relative(log1pmx_pair(x, low), less) < 2.0**-70
+
+
+def test_doubles(ulps):
+    for x in arguments():
+        log, less = exact(x)
+        assert ulps(log1p(x), log) < 0.51
+        assert ulps(log1pmx(x), less) < 0.6
+        if x < 700:
+            with mpmath.workprec(PRECISE):
+                assert ulps(expm1(x), mpmath.exp(x) - 1) < 2
