@@ -27,30 +27,24 @@ from riskcore.assessment import (
     PopulationBelowSample,
     Progress,
     assess,
-    risk_of,
 )
 from riskcore.microdata.blank import blank
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.files import replacing_all
 from riskcore.microdata.recode import Recoding, recode
-from riskcore.microdata.suppression import (
-    Margins,
-    entropies,
-    household_costs,
-    plan,
-)
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.release import Source
 from riskcore.risk.household import Households
+from riskcore.rounds import Aim, Mask, Masks, costs_of_keys, suppress
 from riskcore.settings import Costs, Settings
-
-Risks = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Masks = dict[Any, Mask]
 
 
 class SuppressedValueShows(UserWarning):
     """A suppressed value can be told from what is left in the file."""
+
+
+class HouseholdKeyDiffers(UserWarning):
+    """A key that is said to be equal within households is not."""
 
 
 def protect(
@@ -137,6 +131,9 @@ def protect(
         If data in memory are in the order of a key of which values were suppressed (a
         file may still be shuffled when it is written), or such a key is equal within
         households but not among ``household_keys``.
+    HouseholdKeyDiffers
+        If a key among them of which values were suppressed is not equal within
+        households.
     DoubtfulRules
         As `recode`.
 
@@ -213,14 +210,14 @@ def protect_source(
             data = recode(data, settings.recodings)
             recoded = assessed(data, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
-        costs = [_costs(assessment, settings) for assessment in recoded]
+        costs = [costs_of_keys(assessment, settings) for assessment in recoded]
         protected = recoded
         n = recoded[0].cells.n
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         rounds: list[Round] = []
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
-            new = _suppress(protected, aims, costs, settings)
+            new = suppress(protected, aims, costs, settings, say)
             for name, mask in new.items():
                 mask &= _present(data, name)
             if not any(mask.any() for mask in new.values()):
@@ -232,7 +229,7 @@ def protect_source(
             protected = assessed(data, settings)
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
     result = Protected(source, settings, data, sets, masks, tuple(rounds))
-    _warn_if_households_show(result)
+    _warn_of_households(result)
     if source.path is None:
         _warn_if_order_shows(result)  # of a file, when it is written
     return result
@@ -262,66 +259,6 @@ def _columns(data: Any, settings: Settings) -> dict[Any, Any]:
     records = Records.of(data)
     names = [*settings.variables, settings.household]
     return {name: records.column(name) for name in names if name is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What makes the records of a file safe from an intruder with one set of keys.
-
-    Attributes
-    ----------
-    threshold : float
-        The individual risk that no record may reach; infinite if there is none.
-    household_threshold : float
-        The same for the risk of households.
-    within_households : bool
-        Whether members are unsafe only within unsafe households.
-    """
-
-    threshold: float
-    household_threshold: float
-    within_households: bool
-
-    @classmethod
-    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
-        """Find the thresholds that the settings ask for in the recoded file."""
-        threshold, household = settings.threshold, settings.household_threshold
-        if settings.rate is not None:
-            threshold = assessment.risk_threshold(rate=settings.rate)
-        if settings.household_rate is not None:
-            household = assessment.household_threshold(rate=settings.household_rate)
-        return cls(
-            np.inf if threshold is None else float(threshold),
-            np.inf if household is None else float(household),
-            settings.within_households,
-        )
-
-    @property
-    def of_households(self) -> bool:
-        """Whether there is a threshold for households."""
-        return self.household_threshold < np.inf
-
-    def limit(self, assessment: Assessment) -> Risks:
-        """Return for each record the risk that makes it unsafe, shape (n,)."""
-        limit = np.full(assessment.cells.n, self.threshold)
-        groups = assessment.households
-        if not self.of_households or groups is None:
-            return limit
-        member = groups.member_threshold(self.household_threshold)
-        if self.within_households:
-            member[~groups.unsafe(self.household_threshold)] = np.inf
-        lower: Risks = np.minimum(limit, member[groups.inverse])
-        return lower
-
-    def unsafe(self, assessment: Assessment) -> Mask:
-        """Return the mask of the unsafe records, shape (n,)."""
-        return assessment.individual_risk >= self.limit(assessment)
-
-    def unsafe_households(self, assessment: Assessment) -> int:
-        """Return the number of households whose risk reaches their threshold."""
-        if not self.of_households:
-            return 0
-        return assessment.unsafe_household_count(self.household_threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -634,105 +571,6 @@ class Protected:
         )
 
 
-def _suppress(
-    assessments: Sequence[Assessment],
-    aims: Sequence[Aim],
-    costs: Sequence[Risks],
-    settings: Settings,
-) -> Masks:
-    """Return which values to blank so that the unsafe records become safe."""
-    n = assessments[0].cells.n
-    masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
-    for assessment, aim, cost in zip(assessments, aims, costs, strict=True):
-        _suppress_set(assessment, aim.limit(assessment), cost, masks, settings)
-    return masks
-
-
-def _suppress_set(
-    assessment: Assessment,
-    limit: Risks,
-    cost: Risks,
-    masks: Masks,
-    settings: Settings,
-) -> None:
-    """Add to the masks what makes the file safe from one set of keys.
-
-    What is blanked already, for another set or another member of the household, is
-    free. So household keys are settled first, then the records' own.
-    """
-    cells = assessment.cells
-    unsafe = np.flatnonzero(assessment.individual_risk >= limit)
-    if not len(unsafe):
-        return
-    margins = Margins(cells, partial(risk_of, assessment.method))
-    while True:
-        prices = _prices(assessment, unsafe, cost, masks, settings)
-        found = plan(
-            margins,
-            cells.inverse[unsafe],
-            limit[unsafe],
-            prices,
-            method=settings.suppression,
-        )
-        new = {key: np.zeros(cells.n, bool) for key in cells.keys}
-        for i, key in enumerate(cells.keys):
-            new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
-        before = {key: masks[key].sum() for key in settings.household_keys}
-        shared = [key for key in cells.keys if key in settings.household_keys]
-        for key in shared:
-            masks[key] |= _spread(new[key], assessment)
-        settled = all(masks[key].sum() == before[key] for key in shared)
-        if settled or settings.suppression == "argus":
-            break
-    for key in cells.keys:
-        masks[key] |= new[key]
-    _join_related(masks, assessment, settings)
-
-
-def _prices(
-    assessment: Assessment,
-    unsafe: NDArray[np.int64],
-    cost: Risks,
-    masks: Masks,
-    settings: Settings,
-) -> Risks:
-    """Return what each key costs each unsafe record, shape (U, m)."""
-    keys, groups = assessment.cells.keys, assessment.households
-    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
-    shared = [key in settings.household_keys for key in keys]
-    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
-    blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
-    return np.where(blanked, 0.0, prices)
-
-
-def _spread(mask: Mask, assessment: Assessment) -> Mask:
-    """Return the mask of all members of the households of some records."""
-    groups = assessment.households
-    assert groups is not None
-    hit = np.zeros(len(groups), bool)
-    hit[groups.inverse[mask]] = True
-    return hit[groups.inverse]
-
-
-def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
-    """Blank related columns, and those of the whole household, with a key."""
-    total = -1
-    while total != (now := sum(int(mask.sum()) for mask in masks.values())):
-        total = now
-        for key, others in settings.related.items():
-            for other in others:
-                masks[other] |= masks[key]
-        for key in settings.household_keys:
-            masks[key] |= _spread(masks[key], assessment)
-
-
-def _costs(assessment: Assessment, settings: Settings) -> Risks:
-    """Return the cost of blanking each key."""
-    if settings.cost == "entropy":
-        return entropies(assessment.cells)
-    return np.array([settings.cost_of(key) for key in assessment.cells.keys])
-
-
 def _verdict(result: Protected, one: KeySet) -> str:
     """Say in words whether the file is safe from one set of keys, and why not."""
     keys = " x ".join(map(str, one.keys))
@@ -782,14 +620,19 @@ def _present(data: Any, name: Hashable) -> Mask:
     return np.not_equal(column.codes, len(column.labels))
 
 
-def _warn_if_households_show(result: Protected) -> None:
-    """Warn if a suppressed key can be told from other members of the household."""
+def _warn_of_households(result: Protected) -> None:
+    """Warn if a suppressed key of a household shows, or is none of the household."""
     for one in result.sets:
         groups = one.recoded.households
+        if groups is None:
+            continue
         for key, codes in _suppressed_keys(result, one):
-            if groups is None or key in result.settings.household_keys:
-                continue
-            if _is_constant(codes, groups):
+            differing = _differing(codes, groups)
+            if key in result.settings.household_keys:
+                if differing:
+                    message = f"key {key!r} differs within {differing} households"
+                    warnings.warn(message, HouseholdKeyDiffers, stacklevel=4)
+            elif not differing and len(groups) < len(codes):
                 why = "it is equal within every household: name it in household_keys"
                 _warn_shows(result, key, why)
 
@@ -823,11 +666,11 @@ def _is_grouped(codes: NDArray[np.int64]) -> bool:
     return bool(changes + 1 == distinct < len(codes))
 
 
-def _is_constant(codes: NDArray[np.int64], groups: Households) -> bool:
-    """Whether codes are equal within households, of which some have two members."""
-    first = np.empty(len(groups), np.int64)
-    first[groups.inverse] = codes
-    return len(groups) < len(codes) and bool((first[groups.inverse] == codes).all())
+def _differing(codes: NDArray[np.int64], groups: Households) -> int:
+    """Return the number of households within which codes differ."""
+    last = np.empty(len(groups), np.int64)
+    last[groups.inverse] = codes
+    return len(np.unique(groups.inverse[last[groups.inverse] != codes]))
 
 
 def _warn_shows(result: Protected, key: Hashable, why: str) -> None:

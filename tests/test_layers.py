@@ -16,6 +16,7 @@ LAYERS = [
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
     {"assessment", "embed", "release"},
     {"settings"},
+    {"rounds"},
     {"protection"},
     {"chart", "_svg"},
     {"report", "accuracy"},

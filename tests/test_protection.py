@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
 from riskcore.assessment import PopulationBelowSample
-from riskcore.protection import SuppressedValueShows
+from riskcore.protection import HouseholdKeyDiffers, SuppressedValueShows
 from riskcore.settings import Settings
 
 KEYS = ["a", "b", "c"]
@@ -280,6 +280,11 @@ def test_suppressed_values_that_show():
         protect(data, KEYS, "w", "hh", threshold=0.03, household_keys=["a"])
 
 
+def test_a_household_key_that_differs():
+    with pytest.warns(HouseholdKeyDiffers, match="key 'b' differs within .* househ"):
+        protect(survey(), KEYS, "w", "hh", threshold=0.03, household_keys=["a", "b"])
+
+
 def test_what_is_said_of_it_is_plain_data():
     result = protect(
         survey(), KEYS, "w", "hh", threshold=0.03, household_rate=0.05,
@@ -299,7 +304,10 @@ def test_what_is_said_of_it_is_plain_data():
 def test_progress():
     lines = []
     protect(survey(), KEYS, "w", threshold=0.03, progress=lines.append)
-    assert lines == [
+    unsafe = assess(survey(), KEYS, "w").unsafe_count(0.03)
+    assert lines[2].startswith(f"suppression for {unsafe} unsafe units")
+    steps = [line for line in lines if line.startswith(("assess", "round"))]
+    assert steps == [
         "assessing the file as it is",
         "round 1: suppressing",
         "round 1: verifying",
