@@ -65,7 +65,7 @@ _HOMES = {
     "population_frequency_quantile": "riskcore.risk.posterior",
     "population_frequency_survival": "riskcore.risk.posterior",
 }
-_MODULES = {"accuracy", "chart", "embed", "forms", "page", "simulate"}
+_MODULES = {"accuracy", "chart", "embed", "forms", "intruder", "page", "simulate"}
 
 __all__ = [*_HOMES, *_MODULES]
 

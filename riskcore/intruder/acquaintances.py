@@ -1,0 +1,258 @@
+"""The number of people in at least one of several circles of acquaintances."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskcore._jit import native
+from riskcore.intruder.arguments import (
+    LARGEST,
+    Floats,
+    Ints,
+    as_circle,
+    as_population,
+    whole,
+)
+from riskcore.intruder.hazards import expected_union
+from riskcore.intruder.risk import disclosure_risk
+
+_DROPPED = 1e-300  # probabilities left out on the way, and
+_KEPT = 1e-270  # in the result, which they cannot touch
+_STEPS = 256  # between two looks at the tails
+_MOST = 1e8  # circles
+
+
+def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
+    """Return E a_m, the expected number of people in at least one of m circles.
+
+    E a_m = N - N (1 - a/N)^m, for circles drawn at random.
+
+    Parameters
+    ----------
+    N : array_like
+        People in the population, positive, up to 2^53.
+    a : array_like
+        Size of each circle, a real number from 0 to N.
+    m : array_like
+        Number of circles, a whole number >= 1.
+
+    Returns
+    -------
+    float or ndarray
+        Largest error found 3 ulp.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not numbers.
+    ValueError
+        If an argument is outside its domain.
+
+    See Also
+    --------
+    acquaintances_distribution : the whole law, and unequal circles.
+
+    Notes
+    -----
+    S4, equation 21.
+
+    Examples
+    --------
+    >>> expected_acquaintances(63_624, 300, [1, 10, 1000]).round(2)
+    array([  300.  ,  2937.14, 63060.37])
+    """
+    N = as_population(N)
+    return expected_union(N, as_circle("a", a, N), m, "m")[()]
+
+
+def acquaintances_distribution(
+    N: int, a: ArrayLike, m: int | None = None
+) -> AcquaintancesDistribution:
+    """Return the law of a_m, the number of people in at least one of several circles.
+
+    Parameters
+    ----------
+    N : int
+        People in the population, positive, up to 2^53.
+    a : int or array_like of int
+        Size of each of the m circles, 0 to N; without ``m``, the sizes of all circles.
+    m : int, optional
+        Number of circles, 1 to 1e8.
+
+    Returns
+    -------
+    AcquaintancesDistribution
+        The law; nothing large is computed before it is asked for.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not whole numbers.
+    ValueError
+        If an argument is outside its domain, or both or none of ``m`` and several
+        sizes are given.
+
+    Examples
+    --------
+    >>> law = acquaintances_distribution(10, 3, 2)
+    >>> law.mean, round(law.variance, 3)
+    (5.1, 0.49)
+    >>> law.acquaintances
+    array([3, 4, 5, 6])
+    >>> law.probability.round(4)
+    array([0.0083, 0.175 , 0.525 , 0.2917])
+    """
+    people = int(whole("N", N, 1.0, LARGEST))
+    sizes = whole("a", a, 0.0, float(people))
+    if m is not None:
+        circles = int(whole("m", m, 1.0, _MOST))
+        if sizes.ndim:
+            raise ValueError(f"a: one size for m = {circles} circles, not {sizes.size}")
+        sizes = np.full(circles, int(sizes))
+    if sizes.ndim != 1 or not sizes.size:
+        raise ValueError(f"a: need the sizes of the circles, got shape {sizes.shape}")
+    return AcquaintancesDistribution(people, np.sort(sizes)[::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class AcquaintancesDistribution:
+    """The law of the number of people in at least one of several random circles.
+
+    Made by `acquaintances_distribution`.
+
+    Attributes
+    ----------
+    N : int
+        People in the population.
+    circles : ndarray of int64, shape (m,)
+        Sizes of the circles, falling.
+
+    Notes
+    -----
+    S4, equation 20, an alternating sum. Here people are left out of one more circle of
+    a in a steps: from z left out by the circles before, step i = 0, ..., a-1 goes to
+    z - 1 with probability z/(N-i). Each step multiplies E C(z, r) by 1 - r/(N-i), and
+    all by C(N-r, a)/C(N, a), as a circle does. All terms are positive.
+    """
+
+    N: int
+    circles: Ints
+
+    @cached_property
+    def mean(self) -> float:
+        """E a_m = N - N prod(1 - a_l/N), correctly rounded (equation 21)."""
+        with decimal.localcontext(self._context()):
+            return float(self.N - self.N * self._left_out(1))
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of a_m, correctly rounded.
+
+        N q_1 + N(N-1) q_2 - (N q_1)^2, where q_r is the probability that r given people
+        are in no circle.
+        """
+        with decimal.localcontext(self._context()):
+            N, one = self.N, self._left_out(1)
+            two = self._left_out(2) if N > 1 else decimal.Decimal(0)
+            return float(N * one + N * (N - 1) * two - (N * one) ** 2)
+
+    @property
+    def acquaintances(self) -> Ints:
+        """The numbers of people that have a probability of 1e-270 or more, rising."""
+        first, probability = self._law
+        return first + np.arange(len(probability))
+
+    @property
+    def probability(self) -> Floats:
+        """The probability of each of them.
+
+        It takes a step over all these numbers for each acquaintance beyond the largest
+        circle: half a second for 1000 circles of 1000 in 63,624 people, some 6 seconds
+        in 1e6 people. Relative error 1e-13 there.
+        """
+        return self._law[1]
+
+    def disclosure_risk(
+        self, n: float, unique_fraction: float, form: str = "hypergeometric"
+    ) -> float:
+        """Return E R_m: the risk, averaged over the law of the acquaintances.
+
+        R is concave in their number: it is less than the risk at the expected number,
+        equation 19, which is what the function `disclosure_risk` returns.
+
+        Examples
+        --------
+        >>> law = acquaintances_distribution(20, 8, 2)
+        >>> law.disclosure_risk(10, 0.25)
+        0.90486...
+        >>> float(disclosure_risk(10, 20, 8, 0.25, investigators=2))
+        0.90712...
+        """
+        risk = disclosure_risk(
+            n, self.N, self.acquaintances, unique_fraction, form=form
+        )
+        return math.fsum(self.probability * risk)
+
+    @cached_property
+    def _law(self) -> tuple[int, Floats]:
+        # Held from the smallest number of people left out; they start as one number.
+        least = self.N - int(self.circles[0])
+        probability = np.ones(1)
+        for size in self.circles[1:]:
+            for first in range(0, int(size), _STEPS):
+                steps = min(_STEPS, int(size) - first)
+                below = min(steps, least)
+                probability = np.concatenate([np.zeros(below), probability])
+                least -= below
+                _leave_out(probability, len(probability), least, self.N, first, steps)
+                least, probability = _trimmed(least, probability, _DROPPED)
+        least, probability = _trimmed(least, probability, _KEPT)
+        return self.N - least - len(probability) + 1, probability[::-1]
+
+    def _left_out(self, r: int) -> decimal.Decimal:
+        """Return the probability that r given people, one or two, are in no circle."""
+        product = decimal.Decimal(1)
+        for size, count in zip(
+            *np.unique(self.circles, return_counts=True), strict=True
+        ):
+            for i in range(r):
+                left = max(self.N - i - int(size), 0)
+                product *= (decimal.Decimal(left) / (self.N - i)) ** int(count)
+        return product
+
+    def _context(self) -> decimal.Context:
+        # The variance cancels to 1/N^3 of its terms.
+        return decimal.Context(
+            prec=40 + 6 * len(str(self.N)),
+            Emin=decimal.MIN_EMIN,
+            Emax=decimal.MAX_EMAX,
+            traps=[],
+        )
+
+
+def _trimmed(least: int, probability: Floats, floor: float) -> tuple[int, Floats]:
+    """Return the probabilities without those at either end that are below a floor."""
+    kept = np.flatnonzero(probability >= floor)
+    return least + int(kept[0]), probability[kept[0] : kept[-1] + 1]
+
+
+@native("float64*, int64, int64, int64, int64, int64")
+def _leave_out(
+    probability: Any, count: int, least: int, N: int, first: int, steps: int
+) -> None:
+    """Take some steps of the chain from ``least``, ..., ``least + count - 1``."""
+    for i in range(first, first + steps):
+        people = float(N - i)
+        for k in range(count):
+            z = float(least + k)
+            above = probability[k + 1] * (z + 1.0) if k + 1 < count else 0.0
+            after = (probability[k] * (people - z) + above) / people
+            # Smaller numbers would be slow; what is lost cannot be seen.
+            probability[k] = after if after >= _DROPPED else 0.0

@@ -1,0 +1,141 @@
+"""Hazards: h of the risk R = 1 - exp(-h), which add up over independent chances.
+
+Kernels work in two words where digits would be lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskcore._jit import kernel
+from riskcore._ufunc import elementwise
+from riskcore.intruder.arguments import LARGEST, Floats, setting, unknown_form, whole
+from riskcore.special.elementary import exp_parts, exprel
+from riskcore.special.floats import bits, fma, from_bits, two_product
+from riskcore.special.gamma_ratio import log_gamma_ratio
+from riskcore.special.near_one import log1p, log1p_pair
+from riskcore.special.pairs import add_pairs, divide_pairs, log_pair
+
+_CERTAIN = 800.0  # a hazard at which 1 - exp(-h) is 1
+
+
+@cache
+def compiled(function: Callable[..., float]) -> np.ufunc:
+    """Return the ufunc of a kernel of two or three numbers."""
+    return elementwise(function.__name__.lstrip("_"), function)
+
+
+def hazard_of_sample(
+    n: ArrayLike,
+    N: ArrayLike,
+    acquaintances: ArrayLike,
+    unique_fraction: ArrayLike,
+    investigators: ArrayLike,
+    form: str,
+) -> Floats:
+    """Return -log(1 - R) for the risk R of `disclosure_risk`."""
+    n, N, circle, fraction = setting(n, N, acquaintances, unique_fraction)
+    circle = expected_union(N, circle, investigators)
+    hazard: Floats
+    if form == "hypergeometric":
+        hazard = compiled(hazard_without_replacement)(n, N, circle * fraction)
+    elif form == "binomial":
+        each = compiled(hazard_of_one)(N, circle, fraction)
+        hazard = np.multiply(n, each, where=n > 0.0, out=np.zeros((n + each).shape))
+    elif form == "exponential":
+        hazard = n * (circle * fraction) / N
+    else:
+        raise unknown_form(form)
+    return hazard
+
+
+def expected_union(
+    N: Floats, circle: Floats, m: ArrayLike, name: str = "investigators"
+) -> Floats:
+    """Return the expected size of the union of m circles."""
+    circles = whole(name, m, 1.0, LARGEST)
+    missed = compiled(hazard_of_one)(N, circle, 1.0)
+    return np.where(circles == 1, circle, N * compiled(one_or_more)(circles, missed))
+
+
+def sum_along(values: Floats, axis: int) -> Floats:
+    """Return sums along an axis, correctly rounded."""
+    sums: Floats = np.apply_along_axis(math.fsum, axis, values)
+    return sums
+
+
+@kernel
+def hazard_of_one(N: float, a: float, f_u: float) -> float:
+    """Return -log(1 - a f_u/N), with the error of one rounding."""
+    x, x_low = two_product(a, f_u)
+    if x == 0.0:
+        return 0.0
+    hit, hit_low = divide_pairs(x, x_low, N, 0.0)
+    rest, rest_low = divide_pairs(*add_pairs(N, 0.0, -x, -x_low), N, 0.0)
+    if not rest > 0.0:
+        return math.inf
+    if hit < 0.25:
+        high, low = log1p_pair(-hit, -hit_low)
+    else:
+        high, low = log_pair(rest, rest_low)
+    return -(high + low)
+
+
+@kernel
+def hazard_without_replacement(n: float, N: float, u: float) -> float:
+    """Return -log of C(N-u, n)/C(N, n), of its mean over whole n and u next to them.
+
+    One record more in the sample is a factor 1 - u/(N-n), one unique more 1 - n/(N-u).
+    """
+    if n == 0.0 or u == 0.0:
+        return 0.0
+    i, j = float(int(n)), float(int(u))
+    record, unique = n - i, u - j
+    base = ((N - i) - j) + 1.0
+    if base <= 0.0:
+        return math.inf
+    found = 0.0
+    if record > 0.0:
+        found = (1.0 - unique) * record * min(j / (N - i), 1.0)
+    if unique > 0.0:
+        before = min(i / (N - j), 1.0)
+        after = record * min((j + 1.0) / (N - i), 1.0) if record > 0.0 else 0.0
+        found += unique * (before + after * (1.0 - before))
+    if found >= 1.0:
+        return math.inf
+    return -(log_gamma_ratio(base, j, i) + log1p(-found))
+
+
+@kernel
+def one_or_more(n: float, hazard: float) -> float:
+    """Return 1 - exp(-n hazard)."""
+    if n == 0.0 or hazard == 0.0:
+        return 0.0
+    t, t_low = two_product(n, hazard)
+    if not t < _CERTAIN:
+        return 1.0
+    if t < 0.5:
+        rate = exprel(t)
+        return fma(t, rate, t_low * (1.0 - t * rate))
+    value, correction = exp_parts(-t, -t_low)
+    return (1.0 - value) - correction
+
+
+@kernel
+def hypergeometric_size(accepted: float, N: float, u: float) -> float:
+    """Return the largest n with an accepted hazard, infinity if N has one."""
+    if hazard_without_replacement(N, N, u) <= accepted:
+        return math.inf
+    low, high = bits(0.0), bits(N)
+    while high - low > 1:
+        middle = low + ((high - low) >> 1)
+        if hazard_without_replacement(from_bits(middle), N, u) <= accepted:
+            low = middle
+        else:
+            high = middle
+    return from_bits(low)

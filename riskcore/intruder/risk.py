@@ -1,0 +1,163 @@
+"""Disclosure risk on one key, and the sampling fraction it allows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskcore.intruder.arguments import checked, people, setting, unknown_form
+from riskcore.intruder.hazards import (
+    compiled,
+    expected_union,
+    hazard_of_one,
+    hazard_of_sample,
+    hypergeometric_size,
+    one_or_more,
+)
+
+
+def expected_disclosures(
+    n: ArrayLike, N: ArrayLike, acquaintances: ArrayLike, unique_fraction: ArrayLike
+) -> Any:
+    """Return the expected number of unique acquaintances in the sample, n f_a f_u.
+
+    Parameters are those of `disclosure_risk`. S4, equation 4.
+
+    Examples
+    --------
+    >>> float(expected_disclosures(1000, 100_000, 300, 0.01))
+    0.03
+    """
+    n, N, circle, fraction = setting(n, N, acquaintances, unique_fraction)
+    return (n * (circle * fraction) / N)[()]
+
+
+def disclosure_risk(
+    n: ArrayLike,
+    N: ArrayLike,
+    acquaintances: ArrayLike,
+    unique_fraction: ArrayLike,
+    investigators: ArrayLike = 1,
+    form: str = "hypergeometric",
+) -> Any:
+    """Return R, the probability of at least one disclosure.
+
+    Parameters
+    ----------
+    n : array_like
+        Records in the sample, a real number from 0 to N.
+    N : array_like
+        People in the population, a positive number up to 2^53.
+    acquaintances : array_like
+        Size a of the circle of acquaintances, a real number from 0 to N.
+    unique_fraction : array_like
+        Fraction f_u of the population that is unique, in [0, 1]; estimated by
+        `unique_fraction` or as population uniques over N by a model.
+    investigators : array_like
+        Number m of investigators, a whole number >= 1. Of a circle of their own each,
+        a people drawn at random, the union counts with its expected size, equation
+        21 for a in 19.
+    form : {"hypergeometric", "binomial", "exponential"}
+        - "hypergeometric": u = a f_u unique acquaintances, n records without
+          replacement: R = 1 - C(N-u, n)/C(N, n). For n and u between whole numbers
+          R is the mean of theirs, weighted so that the mean numbers are n and u: no
+          other law with these means gives more;
+        - "binomial": 1 - (1 - f_a f_u)^n, equation 5;
+        - "exponential": 1 - exp(-n f_a f_u), equation 6.
+
+    Returns
+    -------
+    float or ndarray
+        Largest error found 3 ulp.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not numbers.
+    ValueError
+        If an argument is outside its domain, or the form is unknown.
+
+    See Also
+    --------
+    AcquaintancesDistribution.disclosure_risk : m investigators without approximation.
+    subpopulation_risk : unequal fractions in parts of the population.
+
+    Notes
+    -----
+    S4, equations 5, 6, 18, 19. For whole n "exponential" <= "binomial" <=
+    "hypergeometric" <= n f_a f_u; nearly equal when f_a f_u and n/N are small.
+
+    Examples
+    --------
+    Last row of Table 1 of S4, but for three digits of f_u:
+
+    >>> f_u = np.array([0.00217, 0.001, 0.00046])
+    >>> N = np.array([31_812, 63_624, 127_248])
+    >>> disclosure_risk(0.01 * N, N, 1000, f_u, form="binomial").round(5)
+    array([0.02147, 0.00995, 0.00459])
+    """
+    hazard = hazard_of_sample(n, N, acquaintances, unique_fraction, investigators, form)
+    return compiled(one_or_more)(1.0, hazard)
+
+
+def maximal_sampling_fraction(
+    gamma: ArrayLike,
+    N: ArrayLike,
+    acquaintances: ArrayLike,
+    unique_fraction: ArrayLike,
+    investigators: ArrayLike = 1,
+    form: str = "hypergeometric",
+) -> Any:
+    """Return f_max, the sampling fraction at which the disclosure risk is gamma.
+
+    Parameters
+    ----------
+    gamma : array_like
+        Risk accepted, in [0, 1].
+    N, acquaintances, unique_fraction, investigators : array_like
+        As in `disclosure_risk`.
+    form : {"hypergeometric", "binomial", "exponential", "linear"}
+        That of the risk: equations 7 (binomial), 8 (exponential) and 9 (linear,
+        gamma/(a f_u), the smallest of all).
+
+    Returns
+    -------
+    float or ndarray
+        The fraction n/N. Above 1, which is infinity for "hypergeometric" and where no
+        acquaintance is unique, any sample of the population is safe. Largest error
+        found 4 ulp.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not numbers.
+    ValueError
+        If an argument is outside its domain, or the form is unknown.
+
+    Examples
+    --------
+    >>> float(maximal_sampling_fraction(0.001, 63_624, 300, 0.001))
+    0.00333...
+    """
+    gamma = checked("gamma", gamma, 0.0, 1.0)
+    N, circle, fraction = people(N, acquaintances, unique_fraction)
+    circle = expected_union(N, circle, investigators)
+    accepted = compiled(hazard_of_one)(1.0, 1.0, gamma)
+    uniques = circle * fraction
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if form == "hypergeometric":
+            size = compiled(hypergeometric_size)(accepted, N, uniques) / N
+        elif form == "binomial":
+            each = compiled(hazard_of_one)(N, circle, fraction)
+            size = accepted / (N * each)
+            size = np.where(np.isinf(accepted), math.inf, size)
+        elif form == "exponential":
+            size = accepted / uniques
+        elif form == "linear":
+            size = gamma / uniques
+        else:
+            raise unknown_form(form, "linear")
+    return np.where(uniques == 0.0, math.inf, size)[()]
