@@ -8,9 +8,12 @@ where p_l = n_l/n are the margins of single keys and u_ab = n n_ab/(n_a n_b) - 1
 excess of a pair over independence. The estimate may be negative; then it is taken as 0
 and, if asked for, the others are divided by their sum c(lambda) (equation 5).
 
-c(lambda) is a sum over every cell of the cross product, which nested loops visit with
-running sums of excesses: of all keys but a few, the inner ones, a loop each, and of
-the inner ones one long vector.
+c(lambda) is found by visiting every cell of the cross product:
+
+    c(lambda) = 1 + lambda sum w max(-1/lambda - S, 0).
+
+The outer keys are nested loops with running sums of excesses; the inner keys, the
+largest among them, are one vector. A vector without a cell below -1/lambda adds 0.
 """
 
 from __future__ import annotations
@@ -32,7 +35,6 @@ from riskcore.special.floats import fma, two_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Codes = NDArray[np.integer[Any]]
 Pair = tuple[int, int]
 Progress = Callable[[int, int], None]
 
@@ -76,7 +78,14 @@ class Lancaster:
     Takemura, "Evaluation of per-record identification risk by additive modeling of
     interaction for contingency table cell probabilities". Over all cells p(lambda)
     sums to 1 for every lambda; at lambda = 1 it has the sample's margins of all pairs
-    of keys. With two keys it is never negative.
+    of keys. It is never negative with two keys and never above 1 with three; with four
+    it can be: 6 x^3 - 5 x^4 for four equal keys with x of the records in one category.
+    Some cell of the sample always has a positive p, for S has a mean >= 0 over records.
+
+    Read the printed n_i. n_.j n_..k/n of equation 4 as the product of three margins.
+    "No renormalization" still takes negative p as 0, or (1-p)^(N-n) would exceed 1.
+    With structural zeros the model is an approximation: cells that cannot be get 0, the
+    others keep their p and c(lambda) is the sum over them.
 
     Examples
     --------
@@ -304,7 +313,7 @@ class Lancaster:
         if some.any():
             table = self._cross_product(1.0)
             thresholds = -1.0 / flat[some]
-            total[some] = -flat[some] * _shortfalls(table, thresholds, progress)
+            total[some] -= flat[some] * _shortfalls(table, thresholds, progress)
         return _like(degree, total)
 
     def uniqueness(
