@@ -29,12 +29,21 @@ from riskcore.chart import RiskCurve, risk_curve, shared_edges
 from riskcore.microdata import files
 from riskcore.microdata.recode import Recoding
 from riskcore.protection import Protected
-from riskcore.report import METHOD_NAMES, MISSING_NAMES, printable, summary
+from riskcore.report import (
+    METHOD_NAMES,
+    MISSING_NAMES,
+    cost_text,
+    printable,
+    summary,
+)
 from riskcore.risk.file_risk import Counts, as_threshold
 from riskcore.risk.threshold import RiskDistribution
+from riskcore.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
 
+# Longer labels are cut.
+_LONGEST_LABEL = 80
 # So many rules of a recoding are listed.
 _RULES_SHOWN = 12
 
@@ -216,9 +225,12 @@ def protection_page(
     """
     one, settings = protected.sets[keys], protected.settings
     suppressed = protected.suppressed
+    several = len(protected.sets)
     return page(
         one.stages,
-        title=title,
+        title=title
+        if several == 1
+        else f"{title}, set of keys {keys + 1} of {several}",
         threshold=_finite(one.aim.threshold),
         household_threshold=_finite(one.aim.household_threshold),
         suppression={
@@ -239,7 +251,9 @@ def protection_page(
         facts=[
             *method_facts(settings.method, settings.missing, settings.alpha),
             *recoding_facts(settings.recodings),
+            ("costs", cost_text(settings.cost)),
             ("suppression", _SUPPRESSION[settings.suppression]),
+            *_threshold_facts(settings),
         ],
         verdict=protected.verdict,
     )
@@ -267,6 +281,21 @@ def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
         (f"recoding of {printable(str(name))}", _rules(recoding))
         for name, recoding in recodings.items()
     ]
+
+
+def _threshold_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return the thresholds as they were asked for."""
+    asked = {
+        "risk threshold": settings.threshold,
+        "re-identification rate asked for": settings.rate,
+        "household risk threshold": settings.household_threshold,
+        "household rate asked for": settings.household_rate,
+    }
+    facts = [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
+    if settings.household is not None and len(facts) and settings.household_keys:
+        keys = ", ".join(map(str, settings.household_keys))
+        facts.append(("equal within households", keys))
+    return facts
 
 
 def _rules(recoding: Recoding) -> str:
@@ -419,7 +448,9 @@ def _label(value: Any) -> str:
     """Return a name or category; what would steer the lines around it is contained."""
     if value is None:
         return "(missing)"
-    return f"<bdi>{_text(value)}</bdi>"
+    text = str(value)
+    cut = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "\u2026"
+    return f"<bdi>{_text(cut)}</bdi>"
 
 
 def _value(value: Any) -> str:
@@ -737,7 +768,7 @@ def _rounds(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name) for name in names] for row in rows]
     return "<h3>Rounds</h3>\n" + _table(
-        "Rounds of suppression and what each left",
+        "Rounds of suppression",
         [_label(name.replace("_", " ")) for name in names],
         [list(map(_value, row)) for row in cells],
         [all(map(_is_number, column)) for column in zip(*cells, strict=True)],

@@ -28,15 +28,19 @@ from riskcore.assessment import (
     Progress,
     assess,
 )
+from riskcore.microdata import files
 from riskcore.microdata.blank import blank
 from riskcore.microdata.columns import Records, code_column
-from riskcore.microdata.files import replacing_all
 from riskcore.microdata.recode import Recoding, recode
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.release import Source
 from riskcore.risk.household import Households
 from riskcore.rounds import Aim, Mask, Masks, costs_of_keys, suppress
 from riskcore.settings import Costs, Settings
+
+# The share of households, or of neighbours, in which values of a key must be equal
+# for one to be told from the other.
+_MOSTLY = 0.9
 
 
 class SuppressedValueShows(UserWarning):
@@ -128,9 +132,9 @@ def protect(
     PopulationBelowSample
         As `assess`, for the file as it is.
     SuppressedValueShows
-        If data in memory are in the order of a key of which values were suppressed (a
-        file may still be shuffled when it is written), or such a key is equal within
-        households but not among ``household_keys``.
+        If suppressed values can be told from neighbours in data in memory (a file may
+        still be shuffled when it is written), or from other members of the household
+        since the key is not among ``household_keys``. They are counted.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -325,6 +329,13 @@ class KeySet:
             del stages["recoded"]
         return {**stages, "protected": self.protected}
 
+    def _of_households(self, stage: Assessment) -> dict[str, int]:
+        """Return the figures that differ where there is a threshold for households."""
+        return {
+            "at_risk_threshold": stage.unsafe_count(self.aim.threshold),
+            "unsafe_households": self.aim.unsafe_households(stage),
+        }
+
     def comparison(self) -> dict[str, dict[str, Any]]:
         """Return the figures of every stage: before and after, by name."""
         return {
@@ -336,11 +347,7 @@ class KeySet:
                 "expected_reidentifications": stage.expected_reidentifications,
                 "max_risk": stage.max_risk,
                 "unsafe_records": int(np.count_nonzero(self.aim.unsafe(stage))),
-                **(
-                    {"unsafe_households": self.aim.unsafe_households(stage)}
-                    if self.aim.of_households
-                    else {}
-                ),
+                **(self._of_households(stage) if self.aim.of_households else {}),
             }
             for name, stage in self.stages.items()
         }
@@ -498,8 +505,8 @@ class Protected:
         Warns
         -----
         SuppressedValueShows
-            If the records are not shuffled, and in the order of a key of which values
-            were suppressed.
+            If the records are not shuffled, and suppressed values can be told from
+            their neighbours.
 
         Raises
         ------
@@ -510,7 +517,8 @@ class Protected:
         TypeError
             If a column's name is no text.
         ValueError
-            If the file is not safe, or cannot be written in this format.
+            If the file is not safe, cannot be written in this format, or one of the
+            files is read from.
         """
         if not (self.safe or allow_unsafe):
             raise ValueError(
@@ -520,7 +528,11 @@ class Protected:
         if shuffle is None and self.source.path is not None:
             _warn_if_order_shows(self)
         record = Path(f"{path}.json") if record is None else Path(record)
-        with replacing_all(overwrite) as create:
+        texts = list((also or {}).items())
+        beside = [record, *(target for target, _ in texts)]
+        written = files.files_written(path, self.source.format)
+        files.refuse_sources([*written, *beside], self.source.paths)
+        with files.replacing_all(overwrite) as create:
             output = release.write(
                 self.source,
                 self.data,
@@ -538,7 +550,7 @@ class Protected:
                 **self.to_dict(),
             }
             text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
-            for target, content in {record: f"{text}\n", **(also or {})}.items():
+            for target, content in [(record, f"{text}\n"), *texts]:
                 create(target).write(content.encode())
         return figures
 
@@ -594,11 +606,11 @@ def _verdict(result: Protected, one: KeySet) -> str:
     stuck = int(np.count_nonzero(unsafe & ~open_keys))
     why = []
     if stuck:
-        why.append(f"{stuck} have no key left that may be blanked")
+        why.append(f"{stuck} with no key left that may be blanked")
     if count > stuck and len(result.rounds) == result.settings.rounds:
-        why.append(f"{count - stuck} since rounds were limited to {len(result.rounds)}")
+        why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
-        why.append(f"{count - stuck} would reach it with all their keys blanked")
+        why.append(f"{count - stuck} that would with all keys blanked")
     households = one.aim.unsafe_households(one.protected)
     of_households = f" and {households} households" if households else ""
     return (
@@ -626,56 +638,82 @@ def _warn_of_households(result: Protected) -> None:
         groups = one.recoded.households
         if groups is None:
             continue
-        for key, codes in _suppressed_keys(result, one):
-            differing = _differing(codes, groups)
+        for key, codes, shown in _suppressed_keys(result, one):
+            known, differing = _within_households(codes, shown, groups)
             if key in result.settings.household_keys:
                 if differing:
                     message = f"key {key!r} differs within {differing} households"
                     warnings.warn(message, HouseholdKeyDiffers, stacklevel=4)
-            elif not differing and len(groups) < len(codes):
-                why = "it is equal within every household: name it in household_keys"
-                _warn_shows(result, key, why)
+            elif known:
+                why = "in other members of the household: name it in household_keys"
+                _warn_shows(result, key, known, why)
 
 
 def _warn_if_order_shows(result: Protected) -> None:
-    """Warn if a suppressed key can be told from the neighbours in the file."""
+    """Warn if suppressed keys can be told from the neighbours in the file."""
     for one in result.sets:
-        for key, codes in _suppressed_keys(result, one):
-            if _is_grouped(codes):
-                _warn_shows(
-                    result,
-                    key,
-                    "records of equal values stand together: shuffle the file",
-                )
+        for key, codes, shown in _suppressed_keys(result, one):
+            known = _between_equals(codes, shown, result.masks[key])
+            if known:
+                why = "in the neighbours, the file being in its order: shuffle it"
+                _warn_shows(result, key, known, why)
 
 
 def _suppressed_keys(
     result: Protected, one: KeySet
-) -> Iterator[tuple[Hashable, NDArray[np.int64]]]:
-    """Yield the keys with suppressed values, and the codes that they had."""
-    cells = one.recoded.cells
+) -> Iterator[tuple[Hashable, NDArray[np.int64], Mask]]:
+    """Yield keys with suppressed values, their codes before, and who has one still."""
+    before, after = one.recoded.cells, one.protected.cells
     for i, key in enumerate(one.keys):
-        if result.suppressed[key] and len(cells.categories[i]) > 1:
-            yield key, cells.codes[i][cells.inverse].astype(np.int64)
+        if result.suppressed[key]:
+            codes = before.codes[i][before.inverse].astype(np.int64)
+            codes[~before.present(i)[before.inverse]] = -1
+            yield key, codes, after.present(i)[after.inverse]
 
 
-def _is_grouped(codes: NDArray[np.int64]) -> bool:
-    """Whether equal codes stand together, as in a sorted file."""
-    changes = np.count_nonzero(codes[1:] != codes[:-1])
-    distinct = len(np.unique(codes))
-    return bool(changes + 1 == distinct < len(codes))
+def _within_households(
+    codes: NDArray[np.int64], shown: Mask, groups: Households
+) -> tuple[int, int]:
+    """Return how many suppressed values other members tell, and where codes differ.
+
+    The key is taken to be one of the household if it is equal in most households in
+    which two members have it.
+    """
+    have = np.flatnonzero(codes >= 0)
+    last = np.full(len(groups), -1, np.int64)
+    last[groups.inverse[have]] = codes[have]
+    unequal = have[last[groups.inverse[have]] != codes[have]]
+    differing = len(np.unique(groups.inverse[unequal]))
+    several = np.count_nonzero(np.bincount(groups.inverse[have]) > 1)
+    if differing > (1 - _MOSTLY) * several:
+        return 0, differing
+    told = np.zeros(len(groups), bool)
+    told[groups.inverse[shown]] = True
+    return int(np.count_nonzero(told[groups.inverse[have]] & ~shown[have])), differing
 
 
-def _differing(codes: NDArray[np.int64], groups: Households) -> int:
-    """Return the number of households within which codes differ."""
-    last = np.empty(len(groups), np.int64)
-    last[groups.inverse] = codes
-    return len(np.unique(groups.inverse[last[groups.inverse] != codes]))
+def _between_equals(codes: NDArray[np.int64], shown: Mask, blanked: Mask) -> int:
+    """Return how many suppressed values stand between others that are equal to them.
+
+    The file is taken to be in the order of a key if nearly all records are equal to
+    the one before them, and would not be in random order.
+    """
+    equal = np.mean(codes[1:] == codes[:-1]) if len(codes) > 1 else 0.0
+    by_chance = np.sum((np.bincount(codes + 1) / len(codes)) ** 2)
+    if equal < _MOSTLY or by_chance > _MOSTLY * equal:
+        return 0
+    n = len(codes)
+    position = np.arange(n)
+    before = np.maximum.accumulate(np.where(shown, position, -1))
+    after = np.minimum.accumulate(np.where(shown, position, n)[::-1])[::-1]
+    inside = blanked & (before >= 0) & (after < n)
+    told = codes[before[inside]] == codes[after[inside]]
+    return int(np.count_nonzero(told & (codes[before[inside]] == codes[inside])))
 
 
-def _warn_shows(result: Protected, key: Hashable, why: str) -> None:
-    message = f"{result.suppressed[key]} suppressed values of {key!r} show, for {why}"
-    warnings.warn(message, SuppressedValueShows, stacklevel=5)
+def _warn_shows(result: Protected, key: Hashable, known: int, why: str) -> None:
+    message = f"{known} of {result.suppressed[key]} suppressed values of {key!r} show"
+    warnings.warn(f"{message} {why}", SuppressedValueShows, stacklevel=5)
 
 
 def _finite(threshold: float) -> float | None:

@@ -36,6 +36,8 @@ class Source:
     path : pathlib.Path or None
     options : dict
         How to read the file: ``metadata``, ``encoding``, ``delimiter``.
+    na_values : tuple of str
+        Fields of a CSV file that are missing.
     progress : callable or None
         Called with the part done and the whole while the file is read.
     """
@@ -43,12 +45,15 @@ class Source:
     given: Any
     path: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    na_values: tuple[str, ...] = ("",)
     progress: Callable[[int, int], None] | None = None
 
     @classmethod
     def of(
         cls,
         data: Any,
+        *,
+        na_values: Iterable[str] = ("",),
         progress: Callable[[int, int], None] | None = None,
         **options: Any,
     ) -> Source:
@@ -61,7 +66,7 @@ class Source:
         """
         if not isinstance(data, str | os.PathLike):
             return cls(data)
-        source = cls(None, Path(data), options, progress)
+        source = cls(None, Path(data), options, tuple(na_values), progress)
         assert source.names is not None
         return source
 
@@ -78,12 +83,23 @@ class Source:
             return None
         return files.format_of(self.path, **self.options)
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return () if self.format is None else self.format.paths
+
     @cached_property
     def data(self) -> Any:
         """The data; of a file all columns, as the text that stands there."""
         if self.path is None:
             return self.given
-        return files.read(self.path, text=True, progress=self.progress, **self.options)
+        return files.read(
+            self.path,
+            text=True,
+            na_values=self.na_values,
+            progress=self.progress,
+            **self.options,
+        )
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -128,11 +144,17 @@ class Source:
         return files.read(self.path, [name], numeric=[name], **self.options)[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tells this source from others: name, size, digest, columns."""
+        """Return what tells this source from others, and how it was read."""
         columns = [str(name) for name in self.names]
         if self.path is None:
             return {"file": None, "columns": columns}
-        return {"file": self.path.name, **digest(self.path), "columns": columns}
+        reading = {name: value and str(value) for name, value in self.options.items()}
+        return {
+            "file": self.path.name,
+            **digest(self.path),
+            "reading": {**reading, "na_values": list(self.na_values)},
+            "columns": columns,
+        }
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Return the path if the safe file can be written there.

@@ -296,7 +296,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
             ("individual risk", METHOD_NAMES[settings["method"]]),
             *_missing(settings),
             ("recoded", _recoded(settings["recodings"])),
-            ("costs of suppression", _costs(settings["cost"])),
+            ("costs of suppression", cost_text(settings["cost"])),
         ),
     ]
     for one in record["sets"]:
@@ -318,12 +318,16 @@ def _recoded(recodings: dict[str, Any]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _costs(cost: Any) -> str:
+def cost_text(cost: Any) -> str:
+    """Say what blanking each key costs."""
     if isinstance(cost, str):
         return {"equal": "equal for all keys", "entropy": "entropy"}[cost]
+    numbers = {
+        key: float("inf" if one == "never" else one) for key, one in cost.items()
+    }
     return ", ".join(
-        f"{_label(key)} {one if isinstance(one, str) else format(one, '.8g')}"
-        for key, one in cost.items()
+        f"{_label(key)} {format(one, '.8g') if math.isfinite(one) else 'never'}"
+        for key, one in numbers.items()
     )
 
 
@@ -348,6 +352,7 @@ _STAGE_ROWS = {
     "expected_reidentifications": "expected re-identifications",
     "max_risk": "maximum risk",
     "unsafe_records": "unsafe records",
+    "at_risk_threshold": "  by their own risk",
     "unsafe_households": "unsafe households",
 }
 

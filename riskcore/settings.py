@@ -6,8 +6,11 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from riskcore.assessment import METHODS, Method, check_roles
 from riskcore.microdata import argus
@@ -26,6 +29,11 @@ Declared: TypeAlias = Mapping[Hashable, argus.Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
+# What JSON holds of a record's settings.
+_KINDS: dict[str, Any] = {
+    "keys": list, "recodings": dict, "household_keys": list, "related": dict,
+    "cost": (str, dict),
+}  # fmt: skip
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
 
@@ -102,6 +110,8 @@ class Settings:
         return self.cost.get(key, DEFAULT_COST) if isinstance(self.cost, dict) else 1.0
 
     def _check_rules(self) -> None:
+        if not _is_number(self.alpha):
+            raise TypeError(f"alpha={self.alpha!r}: no number")
         check_missing(self.missing, self.alpha)
         if self.missing == "refuse":
             raise ValueError(
@@ -113,8 +123,10 @@ class Settings:
         if self.suppression not in SUPPRESSIONS:
             rules = " or ".join(map(repr, SUPPRESSIONS))
             raise ValueError(f"suppression={self.suppression!r}: use {rules}")
-        if self.rounds is not None and self.rounds < 0:
-            raise ValueError(f"rounds={self.rounds}: need a number >= 0")
+        if self.rounds is not None and not _is_whole(self.rounds):
+            raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
+        if not isinstance(self.within_households, bool):
+            raise TypeError(f"within_households={self.within_households!r}: no bool")
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -124,21 +136,23 @@ class Settings:
         rates = {"rate": self.rate, "household_rate": self.household_rate}
         if all(v is None for v in (*thresholds.values(), *rates.values())):
             raise ValueError(
-                "no threshold: give threshold=, rate=, household_threshold= or "
-                "household_rate="
+                "no threshold: give a threshold or a rate, of records or households"
             )
+        for name, value in {**thresholds, **rates}.items():
+            if value is not None and not _is_number(value):
+                raise TypeError(f"{name}={value!r}: no number")
         for (name, threshold), (target, rate) in zip(
             thresholds.items(), rates.items(), strict=True
         ):
             if threshold is not None and rate is not None:
-                raise ValueError(f"{name}= and {target}=: give one of them")
+                raise ValueError(f"give {name} or {target}, not both")
             if threshold is not None and not 0 < as_threshold(threshold) <= 1:
                 raise ValueError(f"{name}={threshold}: need a risk in (0, 1]")
             if rate is not None and not 0 < rate <= 1:
                 raise ValueError(f"{target}={rate}: need a fraction in (0, 1]")
         of_households = (self.household_threshold, self.household_rate)
         if self.household is None and any(v is not None for v in of_households):
-            raise ValueError("a threshold for households needs household=column")
+            raise ValueError("a threshold for households needs the household column")
 
     def _check_columns(self) -> None:
         """Refuse costs, recodings and the like of columns that cannot have them."""
@@ -153,7 +167,7 @@ class Settings:
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
-            raise ValueError("household_keys needs household=column")
+            raise ValueError("household keys need the household column")
         for name, others in self.related.items():
             _refuse_unless_key(name, known, "related")
             for other in others:
@@ -245,13 +259,22 @@ class Settings:
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
+        for name, kind in _KINDS.items():
+            if not isinstance(plain[name], kind):
+                raise ValueError(f"not the settings of a protection: {name}")
         cost = plain["cost"]
-        recodings = plain["recodings"].items()
+        try:
+            recodings = {
+                name: Recoding.from_dict(rules)
+                for name, rules in plain["recodings"].items()
+            }
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"not the settings of a protection: {error}") from None
         return cls(
             **{
                 **plain,
                 "keys": _key_sets(plain["keys"]),
-                "recodings": {name: Recoding.from_dict(r) for name, r in recodings},
+                "recodings": recodings,
                 "household_keys": tuple(plain["household_keys"]),
                 "related": {k: tuple(v) for k, v in plain["related"].items()},
                 "cost": cost
@@ -259,6 +282,15 @@ class Settings:
                 else {k: math.inf if c == _NEVER else c for k, c in cost.items()},
             }
         )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and value >= 0
 
 
 def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:

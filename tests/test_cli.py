@@ -657,20 +657,26 @@ def test_a_full_disk():
     assert done.returncode == 2
 
 
-def test_interrupt(folder):
-    os.mkfifo("pipe.csv")
-    done = start("assess", "pipe.csv", *ROLES, stderr=subprocess.PIPE)
-    while done.poll() is None:
-        try:  # a pipe can be opened for writing once the command reads it
-            pipe = os.open("pipe.csv", os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.01)
-            continue
-        done.send_signal(signal.SIGINT)
-        break
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_interrupt(folder, sent, status):
+    before = {path.name for path in folder.iterdir()}
+    done = start(
+        "demo", "--records", 1_000_000, "--file", "big.csv", stderr=subprocess.PIPE
+    )
+    while done.poll() is None and not list(folder.glob(".big.csv.*.part")):
+        time.sleep(0.01)
+    done.send_signal(sent)
     assert done.communicate()[1] == b"riskcore: interrupted\n"
-    os.close(pipe)
-    assert done.returncode == 130
+    assert done.returncode == status
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_pipe_is_no_file(folder, run):
+    # Its records could be read only once.
+    os.mkfifo("pipe.csv")
+    assert_refused(run("assess", "pipe.csv", *ROLES), "pipe.csv: a device or pipe")
 
 
 def on_a_terminal(*arguments):

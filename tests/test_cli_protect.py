@@ -44,7 +44,7 @@ def test_the_whole_path(run):
         "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"
     )
     assert status == 0
-    assert "suppressed values of 'REGION' show, for records of equal values" in err
+    assert "suppressed values of 'REGION' show in the neighbours" in err
     assert "recoded               REGION, AGE" in out
     assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
     assert "The safe file is in safe.csv." in out
@@ -83,7 +83,7 @@ def test_the_same_file_again(run):
     status, out, _ = run(
         "survey.csv", "--replay", "safe.csv.json", "--output", "other.csv"
     )
-    assert status == 0
+    assert status == 1
     assert "It is made of another file than that of the record." in out
     record = json.loads(Path("safe.csv.json").read_text())
     record["settings"]["rate"] = 0.004
@@ -91,7 +91,10 @@ def test_the_same_file_again(run):
     Path("survey.csv").write_bytes(
         b"\n".join(Path("survey.csv").read_bytes().split(b"\n")[:-2]) + b"\n"
     )
-    _, out, _ = run("survey.csv", "--replay", "changed.json", "--output", "third.csv")
+    status, out, _ = run(
+        "survey.csv", "--replay", "changed.json", "--output", "third.csv"
+    )
+    assert status == 1
     assert "It is NOT that of the record" in out
 
 
@@ -220,8 +223,11 @@ def test_rules(rule, code, expected):
     ("arguments", "message"),
     [
         (["--threshold", "0.1"], "give --keys, or --replay"),
-        ([*ROLES], "no threshold: give threshold="),
-        ([*ROLES, "--threshold", "0.1", "--rate", "1%"], "give one of them"),
+        ([*ROLES], "no threshold: give a threshold"),
+        (
+            [*ROLES, "--threshold", "0.1", "--rate", "1%"],
+            "not both",
+        ),
         ([*ROLES, "--threshold", "0.1", "--drop", "NIL"], "no column 'NIL'"),
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE=no.grc"], "no.grc"),
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE"], "'AGE' is not NAME=VALUE"),
@@ -233,7 +239,13 @@ def test_rules(rule, code, expected):
         ([*ROLES, "--threshold", "0.1", "--recode", "NIL=top:9"], "no column 'NIL'"),
         ([*ROLES, "--threshold", "0.1", "--cost", "SEX=high"], "'high' is no number"),
         ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is no key"),
-        ([*ROLES, "--household-rate", "1%"], "needs household=column"),
+        ([*ROLES, "--household-rate", "1%"], "needs the household column"),
+        ([*ROLES, "--threshold", "0.1", "--cost", "foo"], "--cost foo: give equal"),
+        ([*ROLES, "--threshold", "0.1", "--cost", "equal", "AGE=3"], "--cost equal:"),
+        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=foo:1"], "rules are upto:"),
+        ([*ROLES, "--threshold", "0.1", "--report-top", "3"], "needs --report"),
+        ([*ROLES, "--threshold", "0.1", "--households", "all"], "--households needs"),
+        ([*ROLES, "--replay", "no.json"], "no --keys, --weight"),
         (["--replay", "no.json"], "no.json"),
         (["--replay", "survey.csv"], "survey.csv: no record of a protection"),
         ([*ROLES, "--threshold", "0.1", "--output", "safe.xls"], "safe.xls: can"),
@@ -249,6 +261,96 @@ def test_refusals(run, arguments, message):
     assert (status, out) == (2, "")
     assert message in err
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["survey.csv"]
+
+
+@pytest.mark.parametrize(
+    "option", [["--drop", "INCOME"], ["--shuffle", "4"], ["--record", "r.json"]]
+)
+def test_options_without_effect(run, option):
+    arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
+    status, _, err = run("survey.csv", *arguments, *option)
+    assert status == 2
+    assert f"{option[0]} needs --output" in err
+    run("survey.csv", *arguments, "--output", "safe.csv")
+    if option[0] != "--record":
+        status, _, err = run(
+            "survey.csv", "--replay", "safe.csv.json", "--output", "b.csv", *option
+        )
+        assert status == 2
+        assert f"--replay takes all settings from the record: no {option[0]}" in err
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ["--output", "safe.csv", "--record", "survey.csv"],
+        ["--output", "safe.csv", "--report", "survey.csv"],
+        ["--report", "survey.csv"],
+        ["--report", "link.html"],
+        ["--output", "safe.csv", "--report", "Age.grc"],
+        ["--output", "safe.csv", "--record", "x.txt", "--report", "x.txt"],
+    ],
+)
+def test_what_is_read_is_never_written(run, folder, outputs):
+    Path("link.html").symlink_to("survey.csv")
+    Path("Age.grc").write_text("1:-40\n2:41-\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    status, _, err = run(
+        "survey.csv", *ROLES, "--recode", "AGE=Age.grc", "--threshold", "0.01",
+        "--overwrite", *outputs,
+    )  # fmt: skip
+    assert status == 2
+    assert "is read from, and cannot" in err or "two files of this name" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_report_of_an_assessment_does_not_replace_the_survey(folder):
+    before = Path("survey.csv").read_bytes()
+    arguments = ["assess", "survey.csv", *ROLES, "--report", "survey.csv"]
+    assert cli.main([*arguments, "--overwrite"]) == 2
+    assert Path("survey.csv").read_bytes() == before
+
+
+def test_a_record_knows_how_the_file_was_read(run):
+    text = "Région;sex;w\n" + "".join(
+        f"{'NA' if i % 9 == 0 else i % 3};{'é' if i % 4 else 'ü'};30,5\n".replace(
+            ",", "."
+        )
+        for i in range(60)
+    )
+    Path("s.csv").write_bytes(text.encode("cp1252"))
+    status, _, _ = run(
+        "s.csv", "--keys", "Région", "sex", "--weight", "w", "--threshold", "0.005",
+        "--encoding", "cp1252", "--na", "NA", "", "--output", "t.csv",
+    )  # fmt: skip
+    assert status == 0
+    assert json.loads(Path("t.csv.json").read_text())["input"]["reading"] == {
+        "metadata": None, "encoding": "cp1252", "delimiter": None,
+        "na_values": ["NA", ""],
+    }  # fmt: skip
+    status, out, _ = run("s.csv", "--replay", "t.csv.json", "--output", "u.csv")
+    assert status == 0
+    assert "byte for byte" in out
+    assert Path("t.csv").read_bytes().decode("cp1252").startswith("Région;sex;w\n;")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("threshold", "0.03"), ("rounds", 1.5), ("within_households", "no"),
+        ("keys", "abc"), ("recodings", {"AGE": {"rules": [3]}}), ("cost", 3),
+        ("unknown", 1),
+    ],
+)  # fmt: skip
+def test_records_that_were_edited_badly(run, name, value):
+    run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
+    record = json.loads(Path("safe.csv.json").read_text())
+    record["settings"][name] = value
+    Path("bad.json").write_text(json.dumps(record))
+    status, _, err = run("survey.csv", "--replay", "bad.json", "--output", "again.csv")
+    assert status == 2
+    assert name in err or "not the settings of a protection" in err
+    assert not Path("again.csv").exists()
 
 
 def test_help_teaches(run):

@@ -589,7 +589,7 @@ def test_the_page_of_a_protection():
     )  # fmt: skip
     for position, one in enumerate(result.sets):
         text = protection_page(result, title="<Survey>", keys=position)
-        assert "<h1>&lt;Survey&gt;</h1>" in text
+        assert f"<h1>&lt;Survey&gt;, set of keys {position + 1} of 2</h1>" in text
         assert f'<p class="verdict">{html.escape(result.verdict)}</p>' in text
         assert " &times; ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
         assert f"{result.suppressed['REGION']:,}</td>" in text

@@ -124,7 +124,7 @@ def test_a_category_of_their_own_takes_rounds():
     assert left == result.rounds[1].unsafe
     assert not once.safe
     assert f"NOT SAFE: by a x b x c, {left} of 300 records" in once.verdict
-    assert f"{left} since rounds were limited to 1" in once.verdict
+    assert f"{left} as rounds were limited to 1" in once.verdict
 
 
 def test_what_cannot_be_made_safe():
@@ -134,13 +134,13 @@ def test_what_cannot_be_made_safe():
     assert not result.safe
     assert result.suppressed["b"] == result.suppressed["c"] == 0
     assert (
-        f"{result.unsafe.sum()} have no key left that may be blanked" in result.verdict
+        f"{result.unsafe.sum()} with no key left that may be blanked" in result.verdict
     )
     few = {"a": ["1", "2", "1"], "b": ["1", "3", "2"]}
     hopeless = protect(few, ["a", "b"], threshold=0.3)
     assert not hopeless.safe
     assert "3 of 3 records" in hopeless.verdict
-    assert "3 have no key left" in hopeless.verdict
+    assert "3 with no key left" in hopeless.verdict
     assert "NOT SAFE" in repr(hopeless)
 
 
@@ -267,17 +267,58 @@ def test_the_population_below_the_sample_is_said_once():
     assert len([w for w in caught if w.category is PopulationBelowSample]) == 1
 
 
-def test_suppressed_values_that_show():
+def told_by_housemates(result, data, key):
+    """Count the suppressed values that another member of the household shows."""
+    after, households = result.data[key], data["hh"]
+    shown = {h for h, v in zip(households, after, strict=True) if v is not None}
+    return sum(h in shown for h in households[result.masks[key]])
+
+
+@pytest.mark.parametrize("odd", [None, "9", "missing"])
+def test_suppressed_values_that_housemates_show(odd):
+    # One odd record must not hide that a is a key of the household.
     data = survey()
-    order = np.argsort(data["c"])
+    if odd is not None:
+        data["a"][5] = None if odd == "missing" else odd
+    with pytest.warns(SuppressedValueShows) as caught:
+        result = protect(data, KEYS, "w", "hh", threshold=0.03)
+    known, count = told_by_housemates(result, data, "a"), result.suppressed["a"]
+    assert 0 < known < count
+    said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
+    assert len(said) == 1
+    if odd != "missing":
+        assert said[0].startswith(
+            f"{known} of {count} suppressed values of 'a' show in"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuppressedValueShows)
+        warnings.simplefilter("ignore", HouseholdKeyDiffers)
+        protect(data, KEYS, "w", "hh", threshold=0.03, household_keys=["a"])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_suppressed_values_that_neighbours_show(swapped):
+    data = survey()
+    order = np.argsort(data["c"], kind="stable")
+    if swapped:
+        order[[3, -3]] = order[[-3, 3]]
     by_c = {name: np.asarray(column)[order] for name, column in data.items()}
-    with pytest.warns(SuppressedValueShows, match="of 'c' show, .* stand together"):
-        protect(by_c, KEYS, "w", threshold=0.03)
-    with pytest.warns(SuppressedValueShows, match="equal within every household"):
-        protect(data, KEYS, "w", "hh", threshold=0.03)
+    cost = {"c": 1}
+    with pytest.warns(SuppressedValueShows, match="show in the neighbours") as caught:
+        result = protect(by_c, KEYS, "w", threshold=0.03, cost=cost)
+    after = np.ma.filled(result.data["c"], "")
+    known = 0
+    for i in np.flatnonzero(result.masks["c"]):
+        before, then = after[:i][after[:i] != ""], after[i:][after[i:] != ""]
+        if len(before) and len(then) and before[-1] == then[0] == by_c["c"][i]:
+            known += 1
+    assert known > 0
+    assert f"{known} of {result.suppressed['c']} suppressed values" in str(
+        caught[0].message
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        protect(data, KEYS, "w", "hh", threshold=0.03, household_keys=["a"])
+        protect(data, KEYS, "w", threshold=0.03, cost=cost)
 
 
 def test_a_household_key_that_differs():
@@ -318,21 +359,27 @@ def test_progress():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"threshold": None}, ValueError, "no threshold: give threshold="),
-        ({"rate": 0.1}, ValueError, "threshold= and rate=: give one"),
+        ({"threshold": None}, ValueError, "no threshold: give a threshold"),
+        ({"rate": 0.1}, ValueError, "give threshold or rate, not both"),
         ({"threshold": 0.0}, ValueError, r"threshold=0.0: need a risk in \(0, 1\]"),
         ({"threshold": None, "rate": 2}, ValueError, "rate=2: need a fraction"),
-        ({"household_rate": 0.1}, ValueError, "needs household=column"),
+        ({"household_rate": 0.1}, ValueError, "needs the household column"),
         ({"missing": "refuse"}, ValueError, "suppression makes missing keys"),
         ({"missing": "other"}, ValueError, "missing='other' is no rule"),
         ({"suppression": "best"}, ValueError, "suppression='best': use 'exact'"),
         ({"method": "best"}, ValueError, "method='best': use one of exact"),
         ({"rounds": -1}, ValueError, "rounds=-1"),
+        ({"rounds": 1.5}, ValueError, "rounds=1.5"),
+        ({"rounds": True}, ValueError, "rounds=True"),
+        ({"threshold": True}, TypeError, "threshold=True: no number"),
+        ({"threshold": "0.1"}, TypeError, "threshold='0.1': no number"),
+        ({"alpha": "1"}, TypeError, "alpha='1': no number"),
+        ({"within_households": 3}, TypeError, "within_households=3: no bool"),
         ({"cost": "high"}, ValueError, "cost='high'"),
         ({"cost": {"w": 1}}, ValueError, "cost: 'w' is no key; keys are 'a', 'b'"),
         ({"cost": {"a": -1}}, ValueError, "cost of 'a': -1.0"),
         ({"cost": {"a": math.nan}}, ValueError, "cost of 'a': nan"),
-        ({"household_keys": ["a"]}, ValueError, "household_keys needs household"),
+        ({"household_keys": ["a"]}, ValueError, "need the household column"),
         ({"household": "hh", "household_keys": ["w"]}, ValueError, "'w' is no key"),
         ({"related": {"a": ["nil"]}}, KeyError, "no column 'nil'"),
         ({"related": {"w": ["a"]}}, ValueError, "related: 'w' is no key"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from riskcore import __version__
 from riskcore.cli import assess, demo, error_table, protect
@@ -24,19 +26,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     try:
         try:
-            return _run(arguments)
+            with _stopped_like_interrupted():
+                return _run(arguments)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone, as with `| head`; keep Python from saying so at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         tell("interrupted")
-        return 130
+        return stop.args[0] if stop.args else 130
     except _REFUSALS as error:
-        tell(f"error: {error.args[0] if isinstance(error, KeyError) else error}")
+        tell(f"error: {_said(error)}")
         return 2
+
+
+@contextmanager
+def _stopped_like_interrupted() -> Iterator[None]:
+    """Let a SIGTERM, too, leave no file half written."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt(128 + signal.SIGTERM)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _said(error: BaseException) -> str:
+    """Return what an error says, without the marks of Python."""
+    if isinstance(error, KeyError):
+        return str(error.args[0])
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

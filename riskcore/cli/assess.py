@@ -130,9 +130,14 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         refuse_same_file(options)
         files.check_writable(options.output, overwrite=options.overwrite)
+    source = reading(options)
     if options.report is not None:
         files.refuse_existing(options.report, options.overwrite)
-    source = reading(options)
+        targets = [options.output, options.report]
+        read = files.format_of(options.file, **source).paths
+        files.refuse_sources([path for path in targets if path is not None], read)
+    elif options.report_top:
+        raise ValueError("--report-top needs --report")
     header = files.columns_of(options.file, **source)
     weight = header.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)
@@ -146,6 +151,7 @@ def run(options: argparse.Namespace) -> None:
         options.file,
         needed,
         numeric=[] if weight is None else [weight],
+        na_values=options.na,
         progress=progress.share(f"reading {options.file}"),
         **source,
     )

@@ -54,6 +54,14 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--encoding", type=encoding, default="utf-8", help="of a CSV (default utf-8)"
     )
+    command.add_argument(
+        "--na",
+        nargs="+",
+        default=[""],
+        metavar="TEXT",
+        help='fields of a CSV that are missing, as NA; by default the empty one (""), '
+        "which otherwise must be named too",
+    )
 
 
 def add_report(command: Any) -> None:

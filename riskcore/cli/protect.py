@@ -58,9 +58,19 @@ examples:
 Without --output the outcome is only shown. The safe file has the format of FILE (or
 .csv or .parquet); beside it comes FILE.json, the record of all that was done, from
 which --replay makes the same file again. --keys given twice protects from two intruders
-who know different variables. The exit status is 0; 1 if records remain unsafe; 2 if the
-input is refused; 130 if interrupted.
+who know different variables; there is a report for each, NAME.html and NAME-2.html. The
+exit status is 0; 1 if records remain unsafe, or a replay gave another file than that of
+the record; 2 if the input is refused; 130 if interrupted.
 """
+
+
+# The settings that a record holds, by their options.
+_SETTINGS = {
+    "keys", "weight", "household", "method", "threshold", "rate",
+    "household_threshold", "household_rate", "households", "missing", "alpha",
+    "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
+    "shuffle",
+}  # fmt: skip
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -143,8 +153,8 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs: equal, entropy, or KEY=NUMBER ... (0 to 100; "
-        "50 for others; KEY=never); by default mu-Argus metadata, else equal",
+        help="what blanking a key costs: equal, entropy, or KEY=NUMBER ... (50 for "
+        "others; KEY=never); by default mu-Argus metadata, else equal",
     )
     group.add_argument(
         "--household-keys",
@@ -216,26 +226,23 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore import report
-    from riskcore.microdata import files
     from riskcore.protection import protect_source
     from riskcore.release import Source, read_record
 
-    progress = Progress(quiet=options.quiet)
-    share = progress.share(f"reading {options.file}")
-    source = Source.of(options.file, share, **reading(options))
+    _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
+    progress = Progress(quiet=options.quiet)
+    source = Source.of(
+        options.file,
+        progress=progress.share(f"reading {options.file}"),
+        **_reading(options, before),
+    )
     settings = _settings(source, options, before)
     drop, shuffle = options.drop, options.shuffle
     if before is not None:
         drop, shuffle = before["output"]["dropped"], before["output"]["shuffled"]
     reports = _reports(options, len(settings.keys))
-    beside = list(reports)
-    if options.output is not None:
-        source.check_writable(options.output, overwrite=options.overwrite)
-        source.check(drop)
-        beside.append(options.record or Path(f"{options.output}.json"))
-    for path in beside:
-        files.refuse_existing(path, options.overwrite)
+    _check_outputs(source, options, drop, reports)
     result = protect_source(source, settings, progress)
     record = result.to_dict()
     pages = _pages(result, reports, options)
@@ -251,17 +258,92 @@ def run(options: argparse.Namespace) -> int:
             progress=progress.share(f"writing {options.output}"),
         )
     else:
-        with files.replacing_all(options.overwrite) as create:
-            for path, text in pages.items():
-                create(path).write(text.encode())
+        _write_pages(pages, options)
     progress.done()
+    lines, same = _outcome(options, before, record)
     if options.json:
         print(json.dumps(record, indent=2, allow_nan=False))
     else:
         print(report.protection_text(record, f"riskcore {__version__}: {options.file}"))
-        for line in _outcome(options, before, record):
+        for line in lines:
             print(f"  {report.printable(line)}")
-    return 0 if result.safe else 1
+    return 0 if result.safe and same else 1
+
+
+def _refuse_idle(options: argparse.Namespace) -> None:
+    """Refuse options that would have no effect."""
+    given = _given(options)
+    for name in ("record", "drop", "shuffle", "allow_unsafe"):
+        if name in given and options.output is None:
+            raise ValueError(f"{_option(name)} needs --output")
+    if "report_top" in given and options.report is None:
+        raise ValueError("--report-top needs --report")
+    of_households = {"household_threshold", "household_rate"}
+    if "households" in given and not given & of_households:
+        raise ValueError("--households needs --household-threshold or -rate")
+    if options.replay is not None and given & _SETTINGS:
+        idle = ", ".join(map(_option, sorted(given & _SETTINGS)))
+        raise ValueError(f"--replay takes all settings from the record: no {idle}")
+
+
+def _given(options: argparse.Namespace) -> set[str]:
+    """Return the options that are not as by default."""
+    parser = add(argparse.ArgumentParser().add_subparsers())
+    return {
+        name
+        for name, value in vars(options).items()
+        if name != "run" and value != parser.get_default(name)
+    }
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _reading(
+    options: argparse.Namespace, before: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return how to read the file: as said, else as the record says."""
+    said = {**reading(options), "na_values": options.na}
+    if before is None:
+        return said
+    recorded: dict[str, Any] = before["input"].get("reading") or {}
+    given = _given(options)
+    names = {"na_values": "na"}
+    return {
+        name: value if names.get(name, name) in given else recorded.get(name, value)
+        for name, value in said.items()
+    }
+
+
+def _check_outputs(
+    source: Any, options: argparse.Namespace, drop: list[str], reports: list[Path]
+) -> None:
+    """Refuse what cannot be written, before any work is done."""
+    from riskcore.microdata import files
+
+    targets = list(reports)
+    if options.output is not None:
+        source.check_writable(options.output, overwrite=options.overwrite)
+        source.check(drop)
+        targets.append(options.record or Path(f"{options.output}.json"))
+    for path in targets:
+        files.refuse_existing(path, options.overwrite)
+    rules = [rule for _, rule in options.recode if isinstance(rule, Path)]
+    written = (
+        ()
+        if options.output is None
+        else files.files_written(options.output, source.format)
+    )
+    files.refuse_sources([*written, *targets], [*source.paths, *rules])
+
+
+def _write_pages(pages: dict[Path, str], options: argparse.Namespace) -> None:
+    from riskcore.microdata import files
+
+    with files.replacing_all(options.overwrite) as create:
+        for path, text in pages.items():
+            create(path).write(text.encode())
 
 
 def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
@@ -298,25 +380,24 @@ def _outcome(
     options: argparse.Namespace,
     before: dict[str, Any] | None,
     record: dict[str, Any],
-) -> list[str]:
+) -> tuple[list[str], bool]:
     """Say what was written, and whether it is what was written before."""
     sets = len(record["sets"])
     lines = [f"The report is in {path}." for path in _reports(options, sets)]
     if options.output is None:
-        return lines
+        return lines, True
     if "output" not in record:
         missed = f"{options.output} is not written; --allow-unsafe would write it."
-        return [missed, *lines]
+        return [missed, *lines], True
     lines.insert(0, f"The safe file is in {options.output}.")
     if before is None:
-        return lines
-    if record["input"]["sha256"] != before["input"]["sha256"]:
-        lines.append("It is made of another file than that of the record.")
-    elif record["output"]["sha256"] == before["output"]["sha256"]:
-        lines.append("It is, byte for byte, that of the record.")
-    else:
-        lines.append("It is NOT that of the record; compare the versions in the two.")
-    return lines
+        return lines, True
+    if record["input"].get("sha256") != before["input"].get("sha256"):
+        return [*lines, "It is made of another file than that of the record."], False
+    if record["output"]["sha256"] == before["output"].get("sha256"):
+        return [*lines, "It is, byte for byte, that of the record."], True
+    doubt = "the format, the versions or the settings in the record have changed"
+    return [*lines, f"It is NOT that of the record: {doubt}."], False
 
 
 def _settings(
@@ -326,8 +407,6 @@ def _settings(
     from riskcore.settings import Settings
 
     if before is not None:
-        if options.keys is not None:
-            raise ValueError("--replay takes all settings from the record: no --keys")
         return Settings.from_dict(before["settings"])
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
@@ -375,7 +454,9 @@ def _cost(words: list[str] | None) -> Any:
         return words and words[0]
     costs = []
     for word in words:
-        key, number = _pair(word)
+        key, equals, number = word.partition("=")
+        if not equals:
+            raise ValueError(f"--cost {word}: give equal, entropy, or KEY=NUMBER ...")
         try:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:
@@ -407,6 +488,11 @@ def _recoding(text: str) -> tuple[str, Any]:
         ),
     }
     if not colon or kind not in makers:
+        if not Path(rule).exists():
+            kinds = ", ".join(f"{one}:" for one in makers)
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: neither a file {rule} nor a rule; rules are {kinds}"
+            )
         return name, Path(rule)
     try:
         return name, makers[kind]()

@@ -75,18 +75,26 @@ def _of_array(values: Array, mask: Mask) -> Array:
 
 def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     """Return the native series with values blanked."""
+    import narwhals.stable.v2 as nw
+
     if series.implementation.is_pandas_like():
         native = series.to_native()
         if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
             kind = native.dtype.name
             native = native.astype("boolean" if kind == "bool" else _nullable(kind))
-        return native.mask(mask)
-    import narwhals.stable.v2 as nw
-
+        blanked = native.mask(mask)
+        # The list of categories must not tell what was blanked.
+        listed = series.dtype in (nw.Categorical, nw.Enum)
+        return blanked.cat.remove_unused_categories() if listed else blanked
     kept = nw.new_series("kept", ~mask, backend=series.implementation)
     frame = series.alias("value").to_frame().with_columns(kept)
     values = frame.select(nw.when(nw.col("kept")).then(nw.col("value")))
-    return values.get_column("value").alias(str(name)).to_native()
+    blanked = values.get_column("value").alias(str(name))
+    if series.dtype == nw.Enum:
+        left = set(blanked.unique().to_list())
+        kept_categories = [one for one in series.dtype.categories if one in left]
+        blanked = blanked.cast(nw.Enum(kept_categories))
+    return blanked.to_native()
 
 
 def _nullable(kind: str) -> str:

@@ -79,6 +79,12 @@ class Format:
     path: Path | None = None
     metadata: argus.Metadata | None = None
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files that are read: the file, and that of its metadata."""
+        paths = (self.path, None if self.metadata is None else self.metadata.path)
+        return tuple(path for path in paths if path is not None)
+
 
 def read(
     path: str | Path,
@@ -400,9 +406,10 @@ def check_writable(
         _refuse_other_metadata(path)
     else:
         _pyarrow()
-    for target in files_written(path, like):
+    targets = files_written(path, like)
+    for target in targets:
         refuse_existing(target, overwrite)
-        _refuse_source(target, like)
+    refuse_sources(targets, () if like is None else like.paths)
     return path
 
 
@@ -447,15 +454,6 @@ def _refuse_other_metadata(path: Path) -> None:
         )
 
 
-def _refuse_source(target: Path, like: Format | None) -> None:
-    """Raise if a file to be written is the one that is read, or its metadata."""
-    if like is None or not target.exists():
-        return
-    sources = [like.path, like.metadata and like.metadata.path]
-    if any(path and path.exists() and target.samefile(path) for path in sources):
-        raise ValueError(f"{target}: is read from, and cannot be written too")
-
-
 def _suffix(path: Path) -> tuple[str, bool]:
     """Return the suffix in lower case, and whether ``.gz`` follows it."""
     gzipped = path.suffix.lower() == ".gz"
@@ -468,6 +466,8 @@ def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> Kind:
         raise IsADirectoryError(f"{path}: a directory, not a file")
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
+    if not path.is_file():
+        raise OSError(f"{path}: a device or pipe, not a file")
     with path.open("rb"):
         pass  # a permission error names the file
     suffix, gzipped = _suffix(path)
@@ -838,10 +838,30 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise unless a file may be written at ``path``."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path}: a device, not a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such directory")
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path}: exists; overwriting was not asked for")
+
+
+def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
+    """Raise if a file to be written is one that is read, or two are the same.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    read = [source for source in sources if source.exists()]
+    seen: set[Path] = set()
+    for target in targets:
+        if target.exists() and any(target.samefile(source) for source in read):
+            raise ValueError(f"{target}: is read from, and cannot be written too")
+        if target.resolve() in seen:
+            raise ValueError(f"{target}: two files of this name")
+        seen.add(target.resolve())
 
 
 @contextmanager

@@ -106,6 +106,18 @@ def test_of_lists_and_series_in_a_mapping():
     assert blanked["s"].to_list() == [None, 2, None]
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_categories_that_are_gone_are_not_listed(ordered):
+    values = pd.Categorical(["rare", "b", "c"], ["rare", "c", "b"], ordered=ordered)
+    blanked = blank(pd.DataFrame({"a": values}), {"a": np.array([True, False, False])})
+    assert blanked["a"].cat.categories.tolist() == ["c", "b"]
+    assert blanked["a"].cat.ordered == ordered
+    series = pl.Series(["rare", "b", "c"], dtype=pl.Enum(["rare", "c", "b"]))
+    blanked = blank(pl.DataFrame({"a": series}), {"a": np.array([True, False, False])})
+    assert blanked["a"].dtype == pl.Enum(["c", "b"])
+    assert blanked["a"].to_list() == [None, "b", "c"]
+
+
 def test_a_column_that_is_not_there():
     with pytest.raises(KeyError, match="no column 'b'"):
         blank({"a": [1, 2, 3]}, {"b": MASK})
