@@ -226,11 +226,11 @@ def protection_page(
     one, settings = protected.sets[keys], protected.settings
     suppressed = protected.suppressed
     several = len(protected.sets)
+    if several > 1:
+        title = f"{title}, set of keys {keys + 1} of {several}"
     return page(
         one.stages,
-        title=title
-        if several == 1
-        else f"{title}, set of keys {keys + 1} of {several}",
+        title=title,
         threshold=_finite(one.aim.threshold),
         household_threshold=_finite(one.aim.household_threshold),
         suppression={
