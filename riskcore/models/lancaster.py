@@ -46,8 +46,8 @@ _MOST_PAIRS = 2**27
 # Cells of the inner keys together: their sums for some lambdas stay in the L1 cache.
 _INNER = 256
 _LANES = 8  # doubles in a line of the cache and in the widest vector
-# Rows of inner cells added before their rounding errors are kept; cells in one call.
-_ROWS = 256
+# Pairs of rows of inner cells added before rounding errors are kept; cells in a call.
+_PAIRS_OF_ROWS = 128
 _CALL = 2**27
 # Below it lambda is taken as 0: 1/lambda must be a double.
 _TINY = 2.0**-1000
@@ -613,7 +613,7 @@ def _shortfalls(
         np.zeros(outer, np.int64),
         np.zeros(2 * outer),
         path.ravel(),
-        _aligned(1, inner)[0],
+        _aligned(1, 2 * inner)[0],
     )
     each = max(1, _CALL * groups // table.cells)
     for start in range(0, groups, each):
@@ -712,29 +712,39 @@ def add_shortfalls(
         rest //= size
     level[0] = 0.0
     level[1] = 1.0
-    rows = start * (begin[outer] - begin[last])
+    begins, ends = begin[last], begin[outer]
+    pairs = start * ((ends - begins + 1) // 2)
     changed = 0
     for _ in range(start, stop):
         for d in range(changed, last):
             _extend(begin[d] + digit[d], d, width, share, excess, level, path)
-        for row in range(begin[last], begin[outer]):
-            here = level[2 * last] + path[last * width + row]
-            w = level[2 * last + 1] * share[row]
-            at, more = last * width + skipped, row * width + skipped
+        here, w = level[2 * last], level[2 * last + 1]
+        at = last * width
+        # Two rows at a time, for one load and store of each sum; an odd one goes with
+        # itself, which then weighs nothing.
+        for row in range(begins, ends, 2):
+            other = min(row + 1, ends - 1)
+            weight = w * share[row]
+            other_weight = w * share[other] if other > row else 0.0
+            from_row, from_other = row * width + skipped, other * width + skipped
+            row_sum, other_sum = here + path[at + row], here + path[at + other]
             least = math.inf
             for j in range(inner):
-                inside[j] = here + (path[at + j] + excess[more + j])
-                least = smaller(least, inside[j])
+                so_far = path[at + skipped + j]
+                inside[j] = row_sum + (so_far + excess[from_row + j])
+                inside[inner + j] = other_sum + (so_far + excess[from_other + j])
+                least = smaller(least, smaller(inside[j], inside[inner + j]))
             k = 0
             while k < thresholds and threshold[k] > least:
                 t = threshold[k]
                 for j in range(inner):
-                    short = t - inside[j]
-                    short = short if short > 0.0 else 0.0
-                    sums[k * inner + j] = fma(w, short, sums[k * inner + j])
+                    short = max(t - inside[j], 0.0)
+                    other_short = max(t - inside[inner + j], 0.0)
+                    total = fma(weight, short, sums[k * inner + j])
+                    sums[k * inner + j] = fma(other_weight, other_short, total)
                 k += 1
-            rows += 1
-            if rows % _ROWS == 0:
+            pairs += 1
+            if pairs % _PAIRS_OF_ROWS == 0:
                 _keep(sums, highs, lows, thresholds * inner)
         changed = last - 1
         while changed > 0 and digit[changed] == begin[changed + 1] - begin[changed] - 1:
