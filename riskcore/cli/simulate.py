@@ -1,0 +1,168 @@
+"""``riskcore simulate``: populations with known truth, and samples of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from riskcore.cli.options import add_quiet, number, whole
+from riskcore.cli.terminal import Progress
+
+_SIMULATE = """\
+Simulate data of which the truth is known.
+
+  microdata              a census-like survey file: persons in whole households, with
+                         design weights; --records
+  zipf                   cells of a population, p_k proportional to k^-EXPONENT;
+                         --population --cells --exponent
+  dirichlet-multinomial  cell probabilities from a symmetric Dirichlet law;
+                         --population --cells --alpha
+  pitman                 cells opened one after the other; --population --theta --sigma
+                         (0: Ewens)
+
+Populations are tables of cells: cell, population_frequency and, with --sample, a sample
+drawn without replacement: sample_frequency. Printed are the numbers of uniques, in the
+population, in the sample, and in both, which the models try to estimate.
+"""
+
+_SIMULATE_EXAMPLES = """\
+examples:
+  riskcore simulate microdata --records 100000 --output survey.parquet
+  riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
+      --sample 30000 --output zipf.csv
+  riskcore simulate pitman --population 1000000 --theta 500 --sigma 0.4 --seed 7
+
+The same seed gives the same data. The exit status is 0, 2 if the request is refused, or
+130 if interrupted.
+"""
+
+# What each law needs, and may have.
+_NEEDS = {
+    "microdata": ("records",),
+    "zipf": ("population", "cells", "exponent"),
+    "dirichlet-multinomial": ("population", "cells", "alpha"),
+    "pitman": ("population", "theta", "sigma"),
+}
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "simulate",
+        usage="riskcore simulate LAW [options]",
+        help="data of which the truth is known",
+        description=_SIMULATE,
+        epilog=_SIMULATE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("law", metavar="LAW", choices=_NEEDS, help="see above")
+    parser.add_argument("--records", type=whole, metavar="N", help="of microdata")
+    parser.add_argument("--population", type=whole, metavar="N", help="people")
+    parser.add_argument("--cells", type=whole, metavar="K", help="possible cells")
+    for name in ("exponent", "alpha", "theta", "sigma"):
+        parser.add_argument(f"--{name}", type=number, help=f"{name} of the law")
+    parser.add_argument("--sample", type=whole, metavar="N", help="people to draw")
+    parser.add_argument(
+        "--seed", type=whole, default=2004, help="of the random generator"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write .csv, .tsv, .csv.gz, .parquet",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let --output replace a file"
+    )
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    import numpy as np
+
+    from riskcore.microdata import files
+
+    _check(options)
+    if options.output is not None:
+        files.check_writable(options.output, overwrite=options.overwrite)
+    progress = Progress(quiet=options.quiet)
+    progress(f"simulating {options.law}")
+    random = np.random.default_rng(options.seed)
+    make = _microdata if options.law == "microdata" else _population
+    columns, lines = make(options, random)
+    if options.output is not None:
+        progress(f"writing {options.output}")
+        files.write(options.output, columns, overwrite=options.overwrite)
+    progress.done()
+    print("\n".join(lines))
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse parameters that the law has not, and ask for those it needs."""
+    needs = _NEEDS[options.law]
+    every = {name for names in _NEEDS.values() for name in names}
+    for name in sorted(every):
+        given = getattr(options, name) is not None
+        if name in needs and not given:
+            raise ValueError(f"{options.law} needs --{name}")
+        if name not in needs and given:
+            raise ValueError(f"{options.law} has no --{name}")
+    if options.law == "microdata":
+        if options.sample is not None:
+            raise ValueError("microdata are a sample already: no --sample")
+        if options.output is None:
+            raise ValueError("microdata need --output")
+
+
+def _microdata(
+    options: argparse.Namespace, random: Any
+) -> tuple[dict[str, Any], list[str]]:
+    from riskcore import simulate
+
+    columns = simulate.microdata(options.records, random)
+    people = columns["WEIGHT"].sum()
+    lines = [
+        f"{len(columns['WEIGHT']):,} records, {columns['HOUSEHOLD'][-1]:,} households",
+        f"standing for {people:,.0f} people",
+    ]
+    return columns, lines
+
+
+def _population(
+    options: argparse.Namespace, random: Any
+) -> tuple[dict[str, Any], list[str]]:
+    import numpy as np
+
+    from riskcore import simulate
+
+    N, K = options.population, options.cells
+    makers = {
+        "zipf": lambda: simulate.zipf_population(N, K, options.exponent, random),
+        "dirichlet-multinomial": lambda: simulate.dirichlet_multinomial_population(
+            N, K, options.alpha, random
+        ),
+        "pitman": lambda: simulate.pitman_population(
+            N, options.theta, options.sigma, random
+        ),
+    }
+    F = makers[options.law]()
+    columns = {"cell": np.arange(1, len(F) + 1), "population_frequency": F}
+    occupied = int(np.count_nonzero(F))
+    lines = [
+        f"{N:,} people in {occupied:,} cells, "
+        f"{int(np.count_nonzero(F == 1)):,} unique in the population"
+    ]
+    if options.sample is not None:
+        f = simulate.sample(F, options.sample, random)
+        columns["sample_frequency"] = f
+        unique = simulate.uniques(F, f)
+        lines += [
+            f"{options.sample:,} sampled, in {int(np.count_nonzero(f)):,} cells, "
+            f"{unique.sample:,} unique in the sample",
+            f"{unique.both:,} unique in both",
+        ]
+    return columns, lines

@@ -1,0 +1,93 @@
+"""The command ``riskcore simulate``: the laws, the truth, and what it refuses."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from riskcore import cli, simulate
+from riskcore.microdata import files
+
+ZIPF = ["zipf", "--population", "5000", "--cells", "700", "--exponent", "0.9"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run ``riskcore simulate``; return its status, output and errors."""
+
+    def command(*arguments):
+        try:
+            status = cli.main(["simulate", *map(str, arguments)])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+def test_a_population_and_a_sample(run):
+    status, out, err = run(*ZIPF, "--sample", 900, "--seed", 5, "--output", "z.csv")
+    assert (status, err) == (0, "")
+    random = np.random.default_rng(5)
+    F = simulate.zipf_population(5000, 700, 0.9, random)
+    f = simulate.sample(F, 900, random)
+    table = files.read("z.csv").to_pydict()
+    assert list(map(int, table["population_frequency"])) == F.tolist()
+    assert list(map(int, table["sample_frequency"])) == f.tolist()
+    assert table["cell"] == list(map(str, range(1, 701)))
+    truth = simulate.uniques(F, f)
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) unique", out)]
+    assert numbers == [truth.population, truth.sample, truth.both]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ["dirichlet-multinomial", "--population", 900, "--cells", 80, "--alpha", 0.5],
+        ["pitman", "--population", 900, "--theta", 30, "--sigma", 0.2],
+        ["pitman", "--population", 900, "--theta", 30, "--sigma", 0],
+    ],
+)
+def test_laws(run, law):
+    status, out, _ = run(*law, "--output", "p.parquet")
+    assert status == 0
+    assert "900 people in" in out
+    assert sum(files.read("p.parquet").to_pydict()["population_frequency"]) == 900
+    assert run(*law)[1] == out
+
+
+def test_microdata(run):
+    status, out, _ = run("microdata", "--records", 300, "--output", "m.csv")
+    assert status == 0
+    expected = simulate.microdata(300, np.random.default_rng(2004))
+    written = files.read("m.csv").to_pydict()
+    assert written["AGE"] == list(map(str, expected["AGE"]))
+    assert f"{len(expected['AGE'])} records" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["zipf", "--population", "10"], "zipf needs --cells"),
+        ([*ZIPF, "--theta", "3"], "zipf has no --theta"),
+        ([*ZIPF, "--sample", "6000"], "6000"),
+        (["microdata", "--records", "10"], "microdata need --output"),
+        (["microdata", "--records", "10", "--sample", "3"], "a sample already"),
+        (["gauss"], "invalid choice: 'gauss'"),
+        (["pitman", "--population", "9", "--theta", "1", "--sigma", "1"], "sigma"),
+        ([*ZIPF, "--output", "z.xls"], "z.xls: can write"),
+    ],
+)
+def test_refusals(run, arguments, message):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert not list(Path.cwd().iterdir())
