@@ -1,0 +1,596 @@
+"""The posterior law of tau, the number of sample uniques that are population uniques.
+
+Given the sample, the M = N - n unseen records come one by one, as from Polya's urn. A
+sample unique that none of them has met yet keeps its weight b for ever, so the number e
+of such uniques is a pure death chain: at step t = 0, ..., M - 1 it falls by one with
+probability e b/(A + t). It starts at m1, the number of sample uniques, and ends at tau.
+The models differ in A and b alone:
+
+    Dirichlet-multinomial   A = n + K alpha   b = 1 + alpha
+    Ewens                   A = n + theta     b = 1
+    Pitman                  A = n + theta     b = 1 - sigma
+
+The unseen records of each unique and of the rest are negative binomial numbers whose
+sum is given to be M. So with [z^M], the coefficient of z^M,
+
+    P(tau = k) = C(m1, k) M!/(A)_M [z^M] (1-z)^-(A - m1 b) ((1-z)^-b - 1)^(m1-k).
+
+Where few steps are to be taken the chain runs, elsewhere the coefficients are Cauchy
+integrals through the saddle point, at a cost that does not grow with M. Neither is an
+approximation (notes/population_models.md).
+"""
+# ruff: noqa: N803, N806  (M is the letter of the formulas)
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore._jit import kernel, native
+from riskcore.models.functions import (
+    expm1,
+    gamma_ratio,
+    log_gamma_ratio,
+    log_gamma_ratio_curvature,
+)
+from riskcore.special.elementary import exp
+from riskcore.special.floats import BLOCK, fma, stack
+from riskcore.special.near_one import expm1 as expm1_of
+from riskcore.special.near_one import log1p
+from riskcore.special.pairs import sqrt
+
+Law = NDArray[np.float64]
+
+_LARGEST = 2.0**53  # up to it the doubles of M, m1 and k are exact
+_HEAVIEST = 2.0**90  # of weights: what is left of them stays in the Gamma functions
+_STEPS = 4096  # of the chain over which the variance is summed one by one
+
+# --- mean and variance ---------------------------------------------------------------
+
+
+def tau_mean(A: float, b: float, M: int, m1: int) -> float:
+    """Return the mean of tau given the sample, m1 p1.
+
+    p1 = Gamma(A) Gamma(A+M-b)/(Gamma(A-b) Gamma(A+M)) is the probability that a sample
+    unique is a population unique.
+
+    Parameters
+    ----------
+    A : float
+        Weight of the whole urn, n + theta or n + K alpha; A >= m1 - 1.
+    b : float
+        Weight of a sample unique, 1 - sigma or 1 + alpha; m1 b <= A. Both weights lie
+        between 2^-90 and 2^90 (8e-28 and 1e27).
+    M : int
+        Number of unseen records, N - n; from 0 to 2^53.
+    m1 : int
+        Number of sample uniques; from 0 to 2^53.
+
+    Returns
+    -------
+    float
+        The mean, between 0 and m1.
+
+    Raises
+    ------
+    TypeError
+        If ``M`` or ``m1`` is not an integer.
+    ValueError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    The thesis on the Dirichlet-multinomial model, Theorem 1.
+
+    Examples
+    --------
+    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
+    >>> tau_mean(n + K * alpha, 1 + alpha, N - n, 301)
+    87.595...
+    """
+    A, b, M, m1 = _checked(A, b, M, m1)
+    return m1 * float(gamma_ratio(_less(A, 1, b), b, M)) if m1 else 0.0
+
+
+def tau_variance(A: float, b: float, M: int, m1: int) -> float:
+    """Return the variance of tau given the sample, in closed form.
+
+    Parameters
+    ----------
+    A, b, M, m1
+        As for ``tau_mean``.
+
+    Returns
+    -------
+    float
+        The variance, less than that of a binomial number of the same mean.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``tau_mean`` does.
+
+    Notes
+    -----
+    With p1 as in ``tau_mean`` and p2 the probability that both of two sample uniques
+    are population uniques,
+
+        Var tau = m1 p1 (1-p1) + m1 (m1-1) p1^2 expm1(log p2 - 2 log p1).
+
+    The second term is negative. The sum loses digits only in samples of almost nothing
+    but uniques with M much smaller than A: the relative error is some 1e-15 times the
+    first term over the sum. For M up to 4096 it is summed step by step and loses none.
+
+    Examples
+    --------
+    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
+    >>> tau_variance(n + K * alpha, 1 + alpha, N - n, 301) ** 0.5
+    7.880...
+    """
+    A, b, M, m1 = _checked(A, b, M, m1)
+    if m1 == 0:
+        return 0.0
+    x = _less(A, 1, b)
+    p1, hit = float(gamma_ratio(x, b, M)), -float(expm1(log_gamma_ratio(x, b, M)))
+    if m1 == 1:
+        return p1 * hit
+    if M <= _STEPS:
+        return _variance_by_steps(A, b, M, m1)
+    repelled = -float(expm1(log_gamma_ratio_curvature(_less(A, 2, b), b, M)))
+    return m1 * p1 * (hit - (m1 - 1) * p1 * repelled)
+
+
+def _variance_by_steps(A: float, b: float, M: int, m1: int) -> float:
+    """Follow mean and variance along the chain, m1 >= 2; nothing is subtracted."""
+    rest, x = _less(A, m1, b), _less(A, 1, b)
+    left, hit, variance = float(m1), 0.0, 0.0
+    for t in range(M):
+        hazard = b / (A + t)  # at most 1/2
+        deaths = hazard * left
+        survival = (rest + t + b * hit) / (A + t)  # 1 - deaths
+        variance = (1.0 - 2.0 * hazard) * variance + deaths * survival
+        left *= (x + t) / (A + t)
+        hit += deaths
+    return variance
+
+
+def _less(A: float, uniques: int, b: float) -> float:
+    """Return A - uniques b, rounded once, 0 where rounding made it negative."""
+    return max(fma(-float(uniques), b, A), 0.0)
+
+
+def _checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int]:
+    A, b, M, m1 = float(A), float(b), index(M), index(m1)
+    for name, weight in (("A", A), ("b", b)):
+        if not 1.0 / _HEAVIEST <= weight <= _HEAVIEST:
+            raise ValueError(f"{name}={weight}: need a number from 2^-90 to 2^90")
+    for name, number in (("M", M), ("m1", m1)):
+        if not 0 <= number <= _LARGEST:
+            raise ValueError(f"{name}={number}: need a number from 0 to 2^53")
+    if m1 - 1 > A:
+        raise ValueError(f"A={A}: need more than m1 - 1 = {m1 - 1}, as n >= m1")
+    # A model's own m1 b = A may exceed A by the roundings of both.
+    if m1 * Fraction(b) > Fraction(A) * (1 + Fraction(2) ** -50):
+        raise ValueError(f"m1={m1} uniques of weight b={b} weigh more than A={A}")
+    return A, b, M, m1
+
+
+# --- law -----------------------------------------------------------------------------
+
+_CHAIN = 2e5  # up to so many steps times states the chain is run,
+_FEW = 256.0  # and where so few records miss all uniques: the integrals need more
+_TAIL = 72.0  # minus the logarithm of 5e-32, of what may be left out at either end
+
+
+def tau_distribution(A: float, b: float, M: int, m1: int) -> Law:
+    """Return the posterior law of tau, P(tau = k) for k = 0, ..., m1.
+
+    Parameters
+    ----------
+    A, b, M, m1
+        As for ``tau_mean``.
+
+    Returns
+    -------
+    float64 ndarray, shape (m1 + 1,)
+        The probabilities; they sum to 1. Tails beyond some 12 standard deviations, of
+        less than 1e-30 together, are 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``tau_mean`` does.
+    ArithmeticError
+        If the law has not the mean that it must have.
+
+    Notes
+    -----
+    Largest relative error found 1e-13, where a probability is above 1e-20, for M to
+    1e10 and m1 to 1000; for m1 = 1e9 some 1e-11 (bench/README.md).
+
+    Examples
+    --------
+    >>> tau_distribution(A=5.0, b=1.0, M=3, m1=2)
+    array([0.14285714, 0.57142857, 0.28571429])
+    """
+    A, b, M, m1 = _checked(A, b, M, m1)
+    first, law = _law(A, b, M, m1)
+    whole = np.zeros(m1 + 1)
+    whole[first : first + len(law)] = law
+    return whole
+
+
+def tau_quantile(A: float, b: float, M: int, m1: int, level: float) -> int:
+    """Return a quantile of tau: the smallest k with P(tau <= k) >= level.
+
+    Parameters
+    ----------
+    A, b, M, m1
+        As for ``tau_mean``.
+    level : float
+        Probability, 0 < level < 1.
+
+    Returns
+    -------
+    int
+        The quantile, from 0 to m1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``tau_mean`` does, and if the level is not between 0 and 1.
+    ArithmeticError
+        As ``tau_distribution`` does.
+
+    Examples
+    --------
+    >>> tau_quantile(A=5.0, b=1.0, M=3, m1=2, level=0.5)
+    1
+    """
+    A, b, M, m1 = _checked(A, b, M, m1)
+    level = _between_0_and_1(level)
+    first, law = _law(A, b, M, m1)
+    if level <= 0.5:
+        return first + int(np.searchsorted(np.cumsum(law), level))
+    return first + _last_above(law, 1.0 - level)
+
+
+def tau_interval(
+    A: float, b: float, M: int, m1: int, level: float = 0.95
+) -> tuple[int, int]:
+    """Return an equal-tailed interval that holds tau with probability >= level.
+
+    Parameters
+    ----------
+    A, b, M, m1
+        As for ``tau_mean``.
+    level : float
+        Least probability of the interval, 0 < level < 1.
+
+    Returns
+    -------
+    low, high : int
+        The largest ``low`` with P(tau < low) <= (1 - level)/2 and the smallest ``high``
+        with P(tau > high) <= (1 - level)/2; low <= tau <= high is the interval.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As ``tau_mean`` does, and if the level is not between 0 and 1.
+    ArithmeticError
+        As ``tau_distribution`` does.
+
+    Examples
+    --------
+    >>> n, N, K, alpha = 900_000, 3_000_000, 8640, 0.0254
+    >>> tau_interval(n + K * alpha, 1 + alpha, N - n, 301)
+    (72, 103)
+    """
+    A, b, M, m1 = _checked(A, b, M, m1)
+    tail = 0.5 * (1.0 - _between_0_and_1(level))
+    first, law = _law(A, b, M, m1)
+    low = first + int(np.searchsorted(np.cumsum(law), tail, side="right"))
+    return low, first + _last_above(law, tail)
+
+
+def _between_0_and_1(level: float) -> float:
+    level = float(level)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level}: need a probability between 0 and 1")
+    return level
+
+
+def _last_above(law: Law, tail: float) -> int:
+    """Return the smallest index with at most ``tail`` of the law beyond it."""
+    beyond = np.cumsum(law[::-1])  # from the small ones, to lose none of their digits
+    return len(law) - 1 - int(np.searchsorted(beyond, tail, side="right"))
+
+
+def _law(A: float, b: float, M: int, m1: int) -> tuple[int, Law]:
+    """Return the first k of a range that holds the law, and its probabilities."""
+    if m1 == 1:
+        x = _less(A, 1, b)
+        return 0, -np.array([expm1(log_gamma_ratio(x, b, M)), -gamma_ratio(x, b, M)])
+    mean, variance = tau_mean(A, b, M, m1), tau_variance(A, b, M, m1)
+    first, last = _range(mean, variance, M, m1)
+    missed = M - (m1 - mean)
+    if M * (last - first + 1) <= _CHAIN or missed < _FEW:
+        law = _by_chain(A, b, M, m1, first, last)
+    else:
+        law = _by_coefficients(A, b, M, m1, mean, first, last)
+    law /= math.fsum(law)
+    if last == m1:  # the integral has no digits where A - m1 b is next to nothing
+        law[-1] = gamma_ratio(_less(A, m1, b), m1 * b, M)
+    found = math.fsum(law * np.arange(first, last + 1))
+    if not abs(found - mean) <= 1e-8 * math.sqrt(variance) + 1e-15 * m1:
+        raise ArithmeticError(
+            f"tau for A={A}, b={b}, M={M}, m1={m1}: the law has the mean {found}, "
+            f"not {mean}"
+        )
+    return first, law
+
+
+def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
+    """Return the states beyond which there is less than 1e-30 of the law.
+
+    Bernstein's inequality for sums of independent indicators, of which tau has the law.
+    """
+    reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
+    first = max(math.floor(mean - reach), m1 - M, 0)
+    return first, min(math.ceil(mean + reach), m1)
+
+
+# --- the chain -----------------------------------------------------------------------
+
+
+def _by_chain(A: float, b: float, M: int, m1: int, first: int, last: int) -> Law:
+    """Return P(tau = first), ..., P(tau = last) by the chain's own steps."""
+    hit = np.zeros(min(M, m1) + 1)
+    run_chain(A, b, M, m1, _less(A, m1, b), hit)
+    return hit[m1 - last : m1 - first + 1][::-1]
+
+
+@native("float64, float64, int64, int64, float64, float64*")
+def run_chain(A: float, b: float, M: int, m1: int, rest: float, hit: Any) -> None:
+    """Write the law of the number of uniques hit; ``rest`` is A - m1 b."""
+    hit[0] = 1.0
+    low = high = 0  # the range of states with some probability
+    for t in range(M):
+        share = 1.0 / (A + t)
+        if high < m1:
+            high += 1
+        for d in range(high, low, -1):
+            stay = (rest + t) + b * d
+            hit[d] = share * (stay * hit[d] + b * (m1 - d + 1) * hit[d - 1])
+        hit[low] *= share * ((rest + t) + b * low)
+        while hit[low] < 1e-60:
+            hit[low] = 0.0
+            low += 1
+        while hit[high] < 1e-60:
+            hit[high] = 0.0
+            high -= 1
+
+
+# --- coefficients by Cauchy's integral -----------------------------------------------
+
+_FAR = -46.0  # the logarithm of what is left out, against the integrand's largest
+_HALVINGS = 64
+
+_HALF_PI = math.pi / 2.0
+_HALF_PI_LOW = 6.123233995736766e-17  # what pi/2 has beyond its double
+
+
+def _by_coefficients(
+    A: float, b: float, M: int, m1: int, mean: float, first: int, last: int
+) -> Law:
+    """Return the law from ``first`` to ``last`` up to a factor, both ways from within.
+
+    Each probability comes from its neighbour: their ratio is one of integrals along the
+    same path, and nothing large is ever formed.
+    """
+    rest = _less(A, m1, b)
+    top = m1 if rest > 0.0 else m1 - 1  # else the first record hits a unique for sure
+    start = min(max(round(mean), first), min(last, top))
+    law = np.zeros(last - first + 1)
+    up = np.empty(min(last, top) - start + 1)
+    down = np.empty(start - first + 1)
+    walk(rest, b, M, m1, start, 1, len(up), up)
+    walk(rest, b, M, m1, start, -1, len(down), down)
+    law[: len(down)] = down[::-1]
+    law[start - first : start - first + len(up)] = up
+    return law
+
+
+@native("float64, float64, int64, int64, int64, int64, int64, float64*")
+def walk(
+    rest: float,
+    b: float,
+    M: int,
+    m1: int,
+    start: int,
+    step: int,
+    count: int,
+    relative: Any,
+) -> None:
+    """Write P(start), P(start + step), ... over P(start)."""
+    real, imaginary = stack(), stack()
+    factor, factor_imaginary = stack(), stack()
+    k, done, left = start, 0, 0
+    value = before = scale = 1.0
+    nodes = 0
+    relative[0] = 1.0
+    while done < count - 1:
+        if left == 0:
+            nodes, left, scale = lay_path(
+                rest,
+                b,
+                float(M),
+                float(m1 - k),
+                step,
+                real,
+                imaginary,
+                factor,
+                factor_imaginary,
+            )
+            before = 0.0
+            for i in range(nodes):
+                before += real[i]
+        after = 0.0
+        for i in range(nodes):
+            x, y = real[i], imaginary[i]
+            real[i] = x * factor[i] - y * factor_imaginary[i]
+            imaginary[i] = x * factor_imaginary[i] + y * factor[i]
+            after += real[i]
+        choices = (m1 - k) / (k + 1.0) if step > 0 else k / (m1 - k + 1.0)
+        value *= choices * scale * (after / before)
+        before = after
+        k += step
+        done += 1
+        left -= 1
+        relative[done] = value
+
+
+@kernel
+def lay_path(
+    rest: float,
+    b: float,
+    M: float,
+    j: float,
+    step: int,
+    real: Any,
+    imaginary: Any,
+    factor: Any,
+    factor_imaginary: Any,
+) -> tuple[int, int, float]:
+    """Lay the path of [z^M] (1-z)^-rest ((1-z)^-b - 1)^j, and the integrand on it.
+
+    Path: 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1; z0 is the
+    saddle point. The integrand at j - step is that at j times a factor.
+
+    Returns
+    -------
+    nodes : int
+        Their number.
+    length : int
+        How many steps of j this path is good for.
+    scale : float
+        ((1-z)^-b - 1)^-step at z0.
+    """
+    shape = rest + j * b
+    odds = _saddle(rest, b, M, j)
+    left, met = exp(-b * log1p(odds)), -expm1_of(-b * log1p(odds))  # sum to 1
+    slope = b * odds / met
+    spread = sqrt(odds * (1.0 + odds) * rest + j * slope * (1.0 + odds - slope * left))
+    nodes, width = 0, min(0.225 * odds / spread, 0.14)
+    while nodes < BLOCK:
+        log_z, angle_z, log_u, angle_u, log_q, angle_q = _on_path(
+            width * nodes, odds, b, left / met
+        )
+        # dz/z adds one to the exponent of z and half of one to that of 1 - z.
+        size = -(M + 1.0) * log_z - (shape - 0.5) * log_u
+        turn = -(M + 1.0) * angle_z - (shape - 0.5) * angle_u
+        if j > 0.0:
+            size += j * log_q
+            turn += j * angle_q
+        if size < _FAR:
+            break
+        size = exp(size) * (0.5 if nodes == 0 else 1.0)
+        sine, cosine = _sine_cosine(turn)
+        real[nodes] = size * cosine
+        imaginary[nodes] = size * sine
+        size = exp(step * (b * log_u - log_q))
+        sine, cosine = _sine_cosine(step * (b * angle_u - angle_q))
+        factor[nodes] = size * cosine
+        factor_imaginary[nodes] = size * sine
+        nodes += 1
+    # After so many steps of j the saddle point has moved by one width of the peak.
+    length = max(1, int(spread / slope))
+    return nodes, length, left / met if step > 0 else met / left
+
+
+@kernel
+def _on_path(
+    x: float, odds: float, b: float, share: float
+) -> tuple[float, float, float, float, float, float]:
+    """Return the logarithms of z/z0, u/u0 and (1 - u^b)/(1 - u0^b), where u = 1 - z.
+
+    Each as the logarithm of the modulus and the angle; none cancels for small x.
+    """
+    square = x * x
+    w = square / odds
+    log_z = 0.5 * log1p((2.0 + 4.0 / odds + w) * w)
+    angle_z = _angle(1.0 + w, -2.0 * x / odds)
+    log_u = log1p(square)
+    angle_u = 2.0 * _angle(1.0, x)
+    growth = expm1_of(b * log_u)
+    sine, cosine = _sine_cosine(0.5 * b * angle_u)
+    v = -share * (growth - 2.0 * (1.0 + growth) * sine * sine)
+    v_imaginary = -share * 2.0 * (1.0 + growth) * sine * cosine
+    square = (2.0 + v) * v + v_imaginary * v_imaginary
+    log_q = 0.5 * log1p(square) if square > -1.0 else -math.inf
+    return log_z, angle_z, log_u, angle_u, log_q, _angle(1.0 + v, v_imaginary)
+
+
+@kernel
+def _saddle(rest: float, b: float, M: float, j: float) -> float:
+    """Return z/(1-z) at the saddle point on 0 < z < 1.
+
+    There d log((1-z)^-rest ((1-z)^-b - 1)^j)/d log z, which rises with z, is M. It is
+    no larger than M, which keeps z^-M falling along the path.
+    """
+    low = (M - j) / (rest + j * max(b, 1.0))
+    high = min(M / (rest + j * b), M)
+    if low >= high:
+        return high
+    for _ in range(_HALVINGS):
+        odds = sqrt(low * high)
+        slope = rest * odds + j * b * odds / -expm1_of(-b * log1p(odds))
+        if slope < M:
+            low = odds
+        else:
+            high = odds
+    return high
+
+
+@kernel
+def _sine_cosine(x: float) -> tuple[float, float]:
+    """Return sine and cosine, for |x| < 2^31 within some 2^-53.
+
+    Method: Taylor series on |x| <= pi/4 after subtracting multiples of pi/2.
+    """
+    quarters = float(int(x / _HALF_PI + (0.5 if x > 0.0 else -0.5)))
+    r = fma(-quarters, _HALF_PI_LOW, fma(-quarters, _HALF_PI, x))
+    w = -r * r
+    sine = cosine = 1.0
+    for i in range(9, 0, -1):
+        sine = 1.0 + sine * w / (2.0 * i * (2.0 * i + 1.0))
+        cosine = 1.0 + cosine * w / (2.0 * i * (2.0 * i - 1.0))
+    sine *= r
+    turn = int(quarters) & 3
+    if turn & 1:
+        sine, cosine = cosine, -sine
+    return (-sine, -cosine) if turn & 2 else (sine, cosine)
+
+
+@kernel
+def _angle(x: float, y: float) -> float:
+    """Return the angle of the point (x, y) with the first axis, from -pi to pi.
+
+    Method: tan a = 2 tan(a/2)/(1 - tan^2(a/2)) and the series of the arctangent.
+    """
+    long, short = max(abs(x), abs(y)), min(abs(x), abs(y))
+    t = short / (long + sqrt(long * long + short * short)) if long > 0.0 else 0.0
+    series = 0.0
+    for i in range(41, 0, -2):
+        series = 1.0 / i - t * t * series
+    angle = 2.0 * t * series
+    if abs(y) > abs(x):
+        angle = _HALF_PI - angle
+    if x < 0.0:
+        angle = math.pi - angle
+    return -angle if y < 0.0 else angle
