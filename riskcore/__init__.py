@@ -65,7 +65,16 @@ _HOMES = {
     "population_frequency_quantile": "riskcore.risk.posterior",
     "population_frequency_survival": "riskcore.risk.posterior",
 }
-_MODULES = {"accuracy", "chart", "embed", "forms", "intruder", "page", "simulate"}
+_MODULES = {
+    "accuracy",
+    "chart",
+    "embed",
+    "forms",
+    "intruder",
+    "models",
+    "page",
+    "simulate",
+}
 
 __all__ = [*_HOMES, *_MODULES]
 

@@ -1,0 +1,70 @@
+"""Equal tails of the binomial law."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def interval(m: int, p: float, level: float) -> tuple[float, float]:
+    """Return the quantiles of Binomial(m, p) at (1-level)/2 and (1+level)/2.
+
+    The smallest t with P(X <= t) at least that.
+
+    Parameters
+    ----------
+    m : int
+        Number of trials, not negative.
+    p : float
+        Probability of success, in [0, 1].
+    level : float
+        The probability between them, at least, between 0 and 1.
+
+    Returns
+    -------
+    low, high : int
+        nan if ``p`` is.
+
+    Raises
+    ------
+    ValueError
+        If the level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> interval(100, 0.5, 0.95)
+    (40, 60)
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level: need a number between 0 and 1, got {level}")
+    if math.isnan(p):
+        return math.nan, math.nan
+    if p in (0.0, 1.0):
+        return int(m * p), int(m * p)
+    tail = (1.0 - level) / 2.0
+    start, law = _law(m, p)
+    below, above = np.cumsum(law), np.cumsum(law[::-1])
+    low = start + int(np.searchsorted(below, tail * below[-1]))
+    high = (
+        start
+        + len(law)
+        - 1
+        - int(np.searchsorted(above, tail * above[-1], side="right"))
+    )
+    return low, high
+
+
+def _law(m: int, p: float) -> tuple[int, np.ndarray]:
+    """Return the first of the values that matter, and their probabilities but a factor.
+
+    From the mode outwards by the ratios of neighbours.
+    """
+    mode = min(int((m + 1) * p), m)
+    spread = int(40.0 * math.sqrt(m * p * (1.0 - p))) + 60
+    up = np.arange(mode, min(mode + spread, m))
+    down = np.arange(mode, max(mode - spread, 0), -1)
+    odds = p / (1.0 - p)
+    rise = np.cumprod((m - up) / (up + 1.0) * odds)
+    fall = np.cumprod(down / (m - down + 1.0) / odds)
+    return mode - len(down), np.concatenate([fall[::-1], [1.0], rise])

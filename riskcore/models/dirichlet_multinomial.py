@@ -1,0 +1,196 @@
+"""The symmetric Dirichlet-multinomial model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from riskcore.models.functions import (
+    digamma_deficit,
+    digamma_difference,
+    log,
+    log_rising_excess,
+    log_rising_factorial,
+    trigamma_deficit,
+    trigamma_difference,
+)
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import positive_root
+from riskcore.models.superpopulation import check_cells, check_method
+
+METHODS = ("ml", "moments")
+# Of the information that must be left, else alpha has no eight digits.
+DIGITS = 2.0**-26
+# Stands for infinity: probabilities are those of equal cells to all digits.
+_MULTINOMIAL = 2.0**90
+
+
+@dataclass(frozen=True, repr=False)
+class DirichletMultinomial(PolyaUrn):
+    """Dirichlet-multinomial model: K cells, their probabilities of Dirichlet's law.
+
+    The size indices of n people in u of K cells have the probability
+
+        K!/(K-u)! n!/(K alpha)_n prod_j [(alpha)_j/j!]^s_j / s_j!.
+
+    Attributes
+    ----------
+    K : int
+        Number of cells, occupied or not: all combinations that can occur.
+    alpha : float
+        Positive; the smaller, the more unequal the cells. Infinite for cells that are
+        equally likely, the multinomial model.
+
+    Notes
+    -----
+    The thesis on the Dirichlet-multinomial estimate of tau.
+
+    Examples
+    --------
+    >>> model = DirichletMultinomial(20_000, 1.0)
+    >>> model.uniqueness(300_000, 1_000_000)
+    0.0984230499...
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("alpha",)
+
+    K: int
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if self.K < 1:
+            raise ValueError(f"K: need at least one cell, got {self.K}")
+        if self.converged and not self.alpha > 0.0:
+            raise ValueError(f"alpha: need a positive number, got {self.alpha}")
+
+    @classmethod
+    def fit(cls, sizes: SizeIndices, K: int, method: str = "ml") -> Self:
+        """Fit alpha to a sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        K : int
+            Number of cells, occupied or not.
+        method : {"ml", "moments"}
+            - "ml": maximum likelihood;
+            - "moments": pairs of records in the same cell are as expected, sum f(f-1) =
+              n (n-1)(1+alpha)/(1+K alpha).
+
+        Returns
+        -------
+        DirichletMultinomial
+            With alpha infinite if sum f(f-1) <= n (n-1)/K: the cells of the sample are
+            not more unequal than equally likely ones. Not converged if all records are
+            in one cell, where alpha falls to 0. The standard error is that of "ml",
+            from the observed information.
+
+        Raises
+        ------
+        TypeError
+            If ``K`` is not an integer.
+        ValueError
+            If there are more occupied cells than K, or there is no such method.
+
+        Notes
+        -----
+        The likelihood has one maximum, and a finite one exactly under that condition:
+        Levin and Reeds (1977), on Good's conjecture.
+
+        Examples
+        --------
+        >>> DirichletMultinomial.fit(SizeIndices({1: 30, 2: 10, 9: 5}), K=200)
+        <DirichletMultinomial: alpha 0.2013153 (s.e. 0.0492), by ml>
+        """
+        check_method(method, METHODS)
+        K = check_cells(K, sizes)
+        if sizes.u == 1:
+            why = "all records are in one cell: alpha falls to 0"
+            return cls.none(method, why, K=K)
+        alpha = _alpha_of_pairs(sizes, K)
+        error = {}
+        if method == "ml" and alpha < math.inf:
+            alpha = positive_root(lambda a: a * _score(a, K, sizes), start=alpha)
+            information = _information(alpha, K, sizes)
+            if not information > 0.0:
+                return cls.none(method, "alpha is too large for doubles to tell", K=K)
+            error = {"alpha": 1.0 / math.sqrt(information)}
+        boundary = "boundary alpha = infinity: the multinomial model"
+        model = cls(
+            K,
+            alpha,
+            method=method,
+            reason=boundary if math.isinf(alpha) else "",
+            standard_errors=error,
+        )
+        return replace(model, log_likelihood=model.log_probability(sizes))
+
+    def log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n."""
+        return log_probability(sizes, self.K, self.alpha)
+
+    def _weights(self, n: int) -> tuple[float, float]:
+        alpha = min(self.alpha, _MULTINOMIAL)
+        return (n - 1) + (self.K - 1) * alpha, 1.0 + alpha
+
+
+def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
+    """Return the log-probability of size indices, given their n."""
+    n, u = sizes.n, sizes.u
+    alpha = min(alpha, _MULTINOMIAL)
+    return math.fsum(
+        [
+            sizes.log_arrangements(),
+            float(log_rising_factorial(float(K - u + 1), u)),
+            sizes.total(log_rising_excess(alpha, sizes.sizes)),
+            -float(log_rising_excess(K * alpha, n)),
+            -n * float(log(float(K))),
+        ]
+    )
+
+
+def crowded(alpha: float, sizes: SizeIndices) -> bool:
+    """Return whether sums over cells have more digits than those over records.
+
+    sum_j s_j (psi(alpha+j) - psi(alpha)) is near u/alpha for small alpha, near n/alpha
+    for large, which cancels in a score: the larger of the two is left out exactly.
+    """
+    return alpha < 1.0 and sizes.n > 2 * sizes.u
+
+
+def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
+    """Return the derivative of the log-likelihood.
+
+    sum_j s_j (psi(alpha+j) - psi(alpha)) - K (psi(K alpha + n) - psi(K alpha)), both
+    less 1/alpha for each cell, or less n/alpha.
+    """
+    if crowded(alpha, sizes):
+        later = sizes.total(digamma_difference(alpha + 1.0, sizes.sizes - 1.0))
+        every = K * float(digamma_difference(K * alpha + 1.0, sizes.n - 1))
+        return (sizes.u - 1) / alpha + later - every
+    cells = sizes.total(digamma_deficit(alpha, sizes.sizes))
+    return K * float(digamma_deficit(K * alpha, sizes.n)) - cells
+
+
+def _information(alpha: float, K: int, sizes: SizeIndices) -> float:
+    """Return minus the second derivative of the log-likelihood, 0 if it cancels."""
+    if crowded(alpha, sizes):
+        cells = sizes.total(trigamma_difference(alpha + 1.0, sizes.sizes - 1.0))
+        larger = (sizes.u - 1) / alpha / alpha + cells
+        smaller = K * (K * float(trigamma_difference(K * alpha + 1.0, sizes.n - 1)))
+    else:
+        larger = K * (K * float(trigamma_deficit(K * alpha, sizes.n)))
+        smaller = sizes.total(trigamma_deficit(alpha, sizes.sizes))
+    left = larger - smaller
+    return left if left > DIGITS * larger else 0.0
+
+
+def _alpha_of_pairs(sizes: SizeIndices, K: int) -> float:
+    """Return (n(n-1) - c)/(K c - n(n-1)), c = sum f(f-1), from whole numbers."""
+    n, same = sizes.n, sizes.same_cell
+    excess = K * same - n * (n - 1)
+    return float(Fraction(n * (n - 1) - same, excess)) if excess > 0 else math.inf

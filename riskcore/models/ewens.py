@@ -1,0 +1,147 @@
+"""The Ewens sampling formula."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from riskcore.models.functions import (
+    digamma_deficit,
+    digamma_difference,
+    log,
+    log_rising_factorial,
+    trigamma_deficit,
+)
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import positive_root
+from riskcore.models.superpopulation import check_method
+
+METHODS = ("ml", "moments")
+
+
+@dataclass(frozen=True, repr=False)
+class Ewens(PolyaUrn):
+    """Ewens model: without bound on the number of cells, one parameter.
+
+    The size indices of n people have the probability
+
+        n!/(theta)_n prod_j theta^s_j/(j^s_j s_j!).
+
+    Attributes
+    ----------
+    theta : float
+        Positive; the expected number of cells is the sum of theta/(theta+i), i < n.
+
+    See Also
+    --------
+    Pitman : has a second parameter, sigma; here it is 0.
+
+    Notes
+    -----
+    Takemura, on the additive model; Ewens (1972).
+
+    Examples
+    --------
+    >>> model = Ewens(50.0)
+    >>> model.population_uniques(10_000), model.uniqueness(100, 10_000)
+    (49.75619..., 0.01482...)
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("theta",)
+
+    theta: float
+
+    def __post_init__(self) -> None:
+        if self.converged and not 0.0 < self.theta < math.inf:
+            raise ValueError(f"theta: need a positive number, got {self.theta}")
+
+    @classmethod
+    def fit(cls, sizes: SizeIndices, method: str = "ml") -> Self:
+        """Fit theta to a sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        method : {"ml", "moments"}
+            - "ml": the number of cells is as expected, E K = u;
+            - "moments": the number of sample uniques is as expected, E S_1 = s_1, so
+              that theta = s_1 (n-1)/(n-s_1). Takemura's estimate.
+
+        Returns
+        -------
+        Ewens
+            Not converged unless 1 < u < n ("ml") or 0 < s_1 < n ("moments").
+
+        Raises
+        ------
+        ValueError
+            If there is no such method.
+
+        Examples
+        --------
+        >>> Ewens.fit(SizeIndices({1: 30, 2: 10, 9: 5}))
+        <Ewens: theta 32.82723 (s.e. 7.32), by ml>
+        """
+        check_method(method, METHODS)
+        n, known = sizes.n, sizes.u if method == "ml" else sizes[1]
+        if known == n:
+            return cls.none(method, "all records are unique: theta grows to infinity")
+        if sizes.u == 1:
+            return cls.none(method, "all records are in one cell: theta falls to 0")
+        if known == 0:
+            return cls.none(method, "no sample uniques: theta falls to 0")
+        if method == "ml":
+            theta = _theta_of_cells(n, sizes.u)
+        else:
+            theta = sizes[1] * (n - 1) / (n - sizes[1])
+        error = math.sqrt(_variance(theta, n, method))
+        model = cls(theta, method=method, standard_errors={"theta": error})
+        return replace(model, log_likelihood=model.log_probability(sizes))
+
+    def log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n."""
+        return math.fsum(
+            [
+                sizes.log_arrangements(),
+                sizes.u * float(log(self.theta)),
+                sizes.total(log_rising_factorial(1.0, sizes.sizes - 1.0)),
+                -float(log_rising_factorial(self.theta, float(sizes.n))),
+            ]
+        )
+
+    def _weights(self, n: int) -> tuple[float, float]:
+        return self.theta + (n - 1), 1.0
+
+
+def _theta_of_cells(n: int, u: int) -> float:
+    """Return the theta at which E K = u, for 1 < u < n.
+
+    u - 1 = theta (psi(theta+n) - psi(theta+1)), or n - u = n - theta (psi(theta+n) -
+    psi(theta)): the smaller of the two counts is the one that keeps its digits.
+    """
+    if 2 * u < n:
+        return positive_root(
+            lambda theta: u - 1 - theta * float(digamma_difference(theta + 1.0, n - 1)),
+            start=float(u),
+        )
+    return positive_root(
+        lambda theta: theta * float(digamma_deficit(theta, n)) - (n - u),
+        start=n * (n / (n - u)),
+    )
+
+
+def _variance(theta: float, n: int, method: str) -> float:
+    """Return the asymptotic variance of theta.
+
+    1/information, which is the sum of i/(theta (theta+i)^2); for moments Var S_1 over
+    the square of the derivative of E S_1.
+    """
+    if method == "ml":
+        spread = float(trigamma_deficit(theta, n)) * theta
+        return theta / (spread - float(digamma_deficit(theta, n)))
+    # n theta (n-1)(2 theta + n-2)/(a^2 (a-1)) over (n (n-1)/a^2)^2, a = theta + n - 1.
+    a = theta + (n - 1)
+    return theta * a / n * (a / (n - 1)) * ((2.0 * theta + (n - 2)) / (a - 1.0))

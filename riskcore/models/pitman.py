@@ -1,0 +1,383 @@
+"""The Pitman sampling formula.
+
+Sums over the u-1 cells opened after the first are written with phi = theta + sigma > 0
+and x = phi/sigma, so that nothing cancels for any sigma from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from riskcore.models.functions import (
+    digamma_deficit,
+    digamma_difference,
+    expm1,
+    gamma_ratio,
+    log,
+    log_gamma_ratio,
+    log_rising_excess,
+    log_rising_factorial,
+    trigamma_deficit,
+    trigamma_difference,
+)
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import all_roots, positive_root
+from riskcore.models.superpopulation import check_method
+
+# Where roots in sigma are looked for, from 0 to 1.
+_ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
+_GRID = (0.0, *_ENDS, *(k / 64 for k in range(1, 64)), *(1 - e for e in _ENDS[::-1]))
+_LARGE = 2.0**140  # from this phi/sigma on, sigma is as good as 0
+
+
+@dataclass(frozen=True, repr=False)
+class Pitman(PolyaUrn):
+    """Pitman's model: cells without bound, two parameters.
+
+    The size indices of n people in u cells have the probability
+
+        n!/(theta+1)_{n-1} prod_{i=1}^{u-1} (theta + i sigma)
+            prod_j [(1-sigma)_{j-1}/j!]^s_j / s_j!.
+
+    Attributes
+    ----------
+    theta : float
+        theta > -sigma.
+    sigma : float
+        0 <= sigma < 1; often called alpha. 0 is the Ewens model.
+
+    See Also
+    --------
+    DirichletMultinomial : sigma < 0, a finite number of cells.
+
+    Notes
+    -----
+    Takemura, on the additive model; Pitman (1995).
+
+    Examples
+    --------
+    >>> Pitman(500.0, 0.5).population_uniques(1_000_000)
+    22360.6895...
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("theta", "sigma")
+
+    theta: float
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not self.converged:
+            return
+        if not 0.0 <= self.sigma < 1.0:
+            raise ValueError(f"sigma: need a number in [0, 1), got {self.sigma}")
+        if not -self.sigma < self.theta < math.inf:
+            raise ValueError(
+                f"theta: need a number > -sigma = {-self.sigma}, got {self.theta}"
+            )
+
+    @classmethod
+    def fit(cls, sizes: SizeIndices, method: str = "ml") -> Self:
+        """Fit theta and sigma to a sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        method : {"ml", "moments", "moments_of_pairs", "closed_form", "crude"}
+            - "ml": maximum likelihood, sigma >= 0;
+            - "moments": sample uniques and cells are as expected, E S_1 = s_1 and E K =
+              u;
+            - "moments_of_pairs": E S_1 = s_1 and E S_2 = s_2;
+            - "closed_form": the usual start of the iteration for "ml", see Notes;
+            - "crude": sigma = s_1/u and theta = 0.
+
+        Returns
+        -------
+        Pitman
+            Not converged if records are all unique or all in one cell, or where a
+            method has no solution with 0 <= sigma < 1 and theta > -sigma. Standard
+            errors are those of "ml", from the observed information.
+
+        Raises
+        ------
+        ValueError
+            If there is no such method.
+
+        Notes
+        -----
+        For each sigma one theta > -sigma maximises the likelihood; along these, all
+        stationary points between 0 and 1 are found on a grid and refined, and the most
+        likely is taken. If the likelihood falls from sigma = 0 on, the estimate is
+        that of Ewens, and the Dirichlet-multinomial model may fit better. Closed form,
+        with C = s_1 (s_1 - 1)/s_2 (Hoshino 2001):
+
+            theta = (n u C - s_1 (n-1)(2u + C))/(2 s_1 u + s_1 C - n C)
+            sigma = (theta (s_1 - n) + (n-1) s_1)/(n u)
+
+        Examples
+        --------
+        >>> Pitman.fit(SizeIndices({1: 30, 2: 10, 9: 5}))
+        <Pitman: theta 7.74805 (s.e. 6.92), sigma 0.5549273 (s.e. 0.146), by ml>
+        """
+        check_method(method, tuple(_METHODS))
+        if sizes.u == sizes.n:
+            return cls.none(method, "all records are unique: sigma rises to 1")
+        if sizes.u == 1:
+            return cls.none(method, _ONE_CELL)
+        found = [
+            (phi - sigma, sigma)
+            for phi, sigma in _METHODS[method](sizes)
+            if 0.0 <= sigma < 1.0 and 0.0 < phi < math.inf
+        ]
+        if not found:
+            return cls.none(method, _NO_SOLUTION[method])
+        models = [cls(theta, sigma) for theta, sigma in found]
+        likelihoods = [model.log_probability(sizes) for model in models]
+        best = likelihoods.index(max(likelihoods))
+        return replace(
+            models[best],
+            method=method,
+            reason="boundary sigma = 0: the Ewens model" if not found[best][1] else "",
+            log_likelihood=likelihoods[best],
+            standard_errors=_standard_errors(models[best], sizes, method),
+            solutions=tuple(found),
+        )
+
+    def log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n."""
+        phi = self.theta + self.sigma
+        x = _over_sigma(phi, self.sigma)
+        later = sizes.u - 1
+        own = log_rising_factorial(1.0 - self.sigma, sizes.sizes - 1.0)
+        every = log_rising_factorial(phi + (1.0 - self.sigma), float(sizes.n - 1))
+        return math.fsum(
+            [
+                sizes.log_arrangements(),
+                sizes.total(own),
+                later * float(log(phi)),
+                float(log_rising_excess(x, later)) if x < math.inf else 0.0,
+                -float(every),
+            ]
+        )
+
+    def score(self, sizes: SizeIndices) -> tuple[float, float]:
+        """Return the derivatives of the log-probability by theta and sigma."""
+        phi = self.theta + self.sigma
+        return _theta_score(phi, self.sigma, sizes), _sigma_score(
+            phi, self.sigma, sizes
+        )
+
+    def information(
+        self, sizes: SizeIndices
+    ) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the observed information: minus the second derivatives, 2 by 2."""
+        theta_theta, theta_sigma, sigma_sigma = _opened_squares(
+            self.theta + self.sigma, self.sigma, sizes.u - 1
+        )
+        theta_theta -= float(trigamma_difference(self.theta + 1.0, sizes.n - 1))
+        own = trigamma_difference(1.0 - self.sigma, sizes.sizes - 1.0)
+        return (
+            (theta_theta, theta_sigma),
+            (theta_sigma, sigma_sigma + sizes.total(own)),
+        )
+
+    def _weights(self, n: int) -> tuple[float, float]:
+        return (n - 1) + (self.theta + self.sigma), 1.0 - self.sigma
+
+
+Points = list[tuple[float, float]]  # of phi = theta + sigma and sigma
+
+
+# --- maximum likelihood ------------------------------------------------------------
+
+
+def _most_likely(sizes: SizeIndices) -> Points:
+    """Return the stationary points, with sigma = 0 if the likelihood falls from it."""
+
+    def profile(sigma: float) -> float:
+        return _sigma_score(_likely_phi(sigma, sizes), sigma, sizes)
+
+    sigmas = all_roots(profile, _GRID)
+    if profile(0.0) <= 0.0:
+        sigmas = [0.0, *sigmas]
+    return [(_likely_phi(sigma, sizes), sigma) for sigma in sigmas]
+
+
+def _likely_phi(sigma: float, sizes: SizeIndices) -> float:
+    """Return the one phi at which the likelihood is largest for a sigma.
+
+    The score by theta is the Laplace transform of a function with one change of sign,
+    so it has one zero (notes/population_models.md).
+    """
+    return positive_root(
+        lambda phi: phi * _theta_score(phi, sigma, sizes), start=float(sizes.u)
+    )
+
+
+def _theta_score(phi: float, sigma: float, sizes: SizeIndices) -> float:
+    """Return sum_{i<u} 1/(theta + i sigma) - sum_{i<n} 1/(theta + i), from i = 1."""
+    n, u, own = sizes.n, sizes.u, 1.0 - sigma
+    x = _over_sigma(phi, sigma)
+    if phi <= n:
+        opened = (u - 1) / phi
+        if x < math.inf:
+            opened = float(digamma_difference(x, u - 1)) / sigma
+        return opened - float(digamma_difference(phi + own, n - 1))
+    # Both sums are nearly their number of terms over phi: these are counted exactly.
+    short = x * float(digamma_deficit(x, u - 1)) if x < math.inf else 0.0
+    every = (n - 1) * (own / (phi + own)) + phi * float(
+        digamma_deficit(phi + own, n - 1)
+    )
+    return float(u - n + every - short) / phi
+
+
+def _sigma_score(phi: float, sigma: float, sizes: SizeIndices) -> float:
+    """Return sum_{i<u} i/(theta + i sigma) - sum_j s_j sum_{i<j} 1/(i - sigma)."""
+    later = sizes.u - 1
+    x = _over_sigma(phi, sigma)
+    opened = later * (later + 1) / 2 / phi
+    if x < math.inf:
+        opened = x * float(digamma_deficit(x, later))
+        opened = (opened + float(digamma_difference(x, later))) / sigma
+    return opened - sizes.total(digamma_difference(1.0 - sigma, sizes.sizes - 1.0))
+
+
+def _opened_squares(phi: float, sigma: float, later: int) -> tuple[float, float, float]:
+    """Return the sums of 1, i, i^2 over (theta + i sigma)^2, i = 1, ..., later.
+
+    With i = k+1 and theta + i sigma = sigma (x+k), k from 0.
+    """
+    x = _over_sigma(phi, sigma)
+    if math.isinf(x):
+        first = later * (later + 1) / 2
+        return (
+            later / phi / phi,
+            first / phi / phi,
+            first * (2 * later + 1) / 3 / phi / phi,
+        )
+    ones = float(trigamma_difference(x, later))
+    short = float(digamma_deficit(x, later))
+    firsts = x * float(trigamma_deficit(x, later)) - short  # of k/(x+k)^2
+    seconds = x * (short - firsts)  # of k^2/(x+k)^2
+    square = sigma * sigma
+    return (
+        ones / square,
+        (firsts + ones) / square,
+        (seconds + 2.0 * firsts + ones) / square,
+    )
+
+
+def _standard_errors(
+    model: Pitman, sizes: SizeIndices, method: str
+) -> dict[str, float]:
+    if method != "ml" or model.sigma == 0.0:
+        return {}
+    (a, b), (_, d) = model.information(sizes)
+    determinant = a * d - b * b
+    if not (determinant > 0.0 and d > 0.0):
+        return {}
+    return {
+        "theta": math.sqrt(d / determinant),
+        "sigma": math.sqrt(a / determinant),
+    }
+
+
+# --- moments -----------------------------------------------------------------------
+
+
+def _uniques_and_cells(sizes: SizeIndices) -> Points:
+    """Return where E S_1 = s_1 and E K = u."""
+
+    def excess(sigma: float) -> float:
+        return _expected_cells(_phi_of_uniques(sigma, sizes), sigma, sizes.n) - sizes.u
+
+    sigmas = all_roots(excess, _GRID) if sizes[1] else []
+    return [(_phi_of_uniques(sigma, sizes), sigma) for sigma in sigmas]
+
+
+def _uniques_and_pairs(sizes: SizeIndices) -> Points:
+    """Return where E S_1 = s_1 and E S_2 = s_2.
+
+    The second, 2 E S_2/E S_1 = (n-1)(1-sigma)/(phi + n-2), gives phi.
+    """
+    n, s1, s2 = sizes.n, sizes[1], sizes[2]
+    if not (s1 and s2):
+        return []
+    slope = (n - 1) * s1 / (2 * s2)
+    largest = 1.0 - (n - 2) / slope
+
+    def phi_of(sigma: float) -> float:
+        return slope * (largest - sigma)
+
+    def excess(sigma: float) -> float:
+        return _expected_uniques(phi_of(sigma), sigma, n) - s1
+
+    if largest <= 0.0:
+        return []
+    sigmas = all_roots(excess, [largest * share for share in _GRID])
+    return [(phi_of(sigma), sigma) for sigma in sigmas]
+
+
+def _closed_form(sizes: SizeIndices) -> Points:
+    n, u, s1, s2 = sizes.n, sizes.u, sizes[1], sizes[2]
+    if s2 == 0:
+        return []
+    # All times s_2, in whole numbers.
+    c = s1 * (s1 - 1)
+    below = 2 * s1 * u * s2 + s1 * c - n * c
+    if below == 0:
+        return []
+    theta = (n * u * c - s1 * (n - 1) * (2 * u * s2 + c)) / below
+    sigma = (theta * (s1 - n) + (n - 1) * s1) / (n * u)
+    return [(theta + sigma, sigma)]
+
+
+def _crude(sizes: SizeIndices) -> Points:
+    sigma = sizes[1] / sizes.u
+    return [(sigma, sigma)]
+
+
+def _phi_of_uniques(sigma: float, sizes: SizeIndices) -> float:
+    return positive_root(
+        lambda phi: sizes[1] - _expected_uniques(phi, sigma, sizes.n),
+        start=float(sizes[1]),
+    )
+
+
+def _expected_uniques(phi: float, sigma: float, n: int) -> float:
+    return n * float(gamma_ratio(phi, 1.0 - sigma, n - 1))
+
+
+def _expected_cells(phi: float, sigma: float, n: int) -> float:
+    """Return E K = 1 + (phi/sigma) ((phi+1)_{n-1}/(theta+1)_{n-1} - 1)."""
+    first = phi + (1.0 - sigma)
+    if sigma == 0.0:
+        return 1.0 + phi * float(digamma_difference(first, n - 1))
+    growth = float(expm1(-float(log_gamma_ratio(first, sigma, n - 1))))
+    return 1.0 + phi * growth / sigma
+
+
+def _over_sigma(phi: float, sigma: float) -> float:
+    """Return phi/sigma, infinite where sigma is as good as 0."""
+    return phi / sigma if phi < _LARGE * sigma else math.inf
+
+
+_METHODS: dict[str, Callable[[SizeIndices], Points]] = {
+    "ml": _most_likely,
+    "moments": _uniques_and_cells,
+    "moments_of_pairs": _uniques_and_pairs,
+    "closed_form": _closed_form,
+    "crude": _crude,
+}
+_ONE_CELL = "all records are in one cell: theta falls to -sigma"
+_NO_SOLUTION = {
+    "ml": "the equations have no solution in doubles",
+    "moments": "no theta and sigma have E S_1 = s_1 and E K = u",
+    "moments_of_pairs": "no theta and sigma have E S_1 = s_1 and E S_2 = s_2",
+    "closed_form": "theta and sigma are outside the model, or s_2 = 0",
+    "crude": "sigma = s_1/u must lie between 0 and 1",
+}

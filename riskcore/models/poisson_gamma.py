@@ -1,0 +1,339 @@
+"""The Poisson-gamma model of Mokken et al."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from riskcore.models import dirichlet_multinomial
+from riskcore.models.binomial import interval
+from riskcore.models.functions import (
+    digamma_deficit,
+    digamma_difference,
+    exp,
+    log1p,
+    log1pmx,
+    log_rising_excess,
+    trigamma_deficit,
+    trigamma_difference,
+)
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import all_roots, positive_root
+from riskcore.models.superpopulation import (
+    Superpopulation,
+    check_cells,
+    check_method,
+    check_sizes,
+)
+
+METHODS = ("ml", "moments", "moments_unbiased")
+# Values of alpha, between which several samples may have maxima of their own.
+_GRID = tuple(2.0 ** (k / 2) for k in range(-120, 121))
+
+
+@dataclass(frozen=True, repr=False)
+class PoissonGamma(Superpopulation):
+    """Poisson-gamma model: the frequencies of K cells are negative binomial.
+
+    In n records of N people, f and F of a cell are Poisson with expectations n g and N
+    g, where g has the gamma law with shape alpha = 1/(K beta) and scale beta, so that E
+    f = n/K and E F = N/K, and f and F - f are independent given g.
+
+    Attributes
+    ----------
+    K : int
+        Number of cells, occupied or not; k in the source.
+    beta : float
+        Not negative; the larger, the more unequal the cells. 0 is the Poisson model of
+        equally likely cells.
+
+    Notes
+    -----
+    Mokken, Kooiman, Pannekoek and Willenborg (1992), section 2.3. Given n it is the
+    Dirichlet-multinomial model with the same alpha. ``log_likelihood`` is that, so that
+    it can be compared with other models; "ml" maximises the likelihood of the cell
+    frequencies, of which n itself is a part.
+
+    Examples
+    --------
+    >>> model = PoissonGamma(1108, 0.0074057310216)
+    >>> model.population_uniques(63_624) / 63_624
+    0.00100000...
+    """
+
+    names: ClassVar[tuple[str, ...]] = ("beta",)
+
+    K: int
+    beta: float
+
+    def __post_init__(self) -> None:
+        if self.K < 1:
+            raise ValueError(f"K: need at least one cell, got {self.K}")
+        if self.converged and not 0.0 <= self.beta < math.inf:
+            raise ValueError(f"beta: need a number >= 0, got {self.beta}")
+
+    @classmethod
+    def fit(cls, sizes: SizeIndices, K: int, method: str = "ml") -> Self:
+        """Fit beta to a sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        K : int
+            Number of cells, occupied or not.
+        method : {"ml", "moments", "moments_unbiased"}
+            - "ml": maximum likelihood;
+            - "moments": beta = (s^2/m - 1)/n, with m = n/K the mean of the cell
+              frequencies and s^2 their variance with divisor K;
+            - "moments_unbiased": the same with divisor K - 1.
+
+        Returns
+        -------
+        PoissonGamma
+            With beta = 0 if the variance of the cells is not above their mean; for
+            "ml", sum f(f-1) <= n^2/K. The standard error is that of "ml", from the
+            observed information.
+
+        Raises
+        ------
+        TypeError
+            If ``K`` is not an integer.
+        ValueError
+            If there are more occupied cells than K, or there is no such method.
+
+        Notes
+        -----
+        The source does not say which divisor it uses. The likelihood has one maximum
+        (Simonsen 1976).
+
+        Examples
+        --------
+        >>> PoissonGamma.fit(SizeIndices({1: 30, 2: 10, 9: 5}), K=200)
+        <PoissonGamma: beta 0.02... (s.e. ...), by ml>
+        """
+        return cls.fit_subpopulations([sizes], K, method)[0]
+
+    @classmethod
+    def fit_subpopulations(
+        cls, sizes: Sequence[SizeIndices], K: int, method: str = "ml"
+    ) -> tuple[Self, ...]:
+        """Fit one beta to the samples of several subpopulations.
+
+        For one beta each, call `fit` for each.
+
+        Parameters
+        ----------
+        sizes : sequence of SizeIndices
+            The samples.
+        K : int
+            Number of cells in each: key values but for the subpopulation indicator.
+        method : {"ml", "moments", "moments_unbiased"}
+            As in `fit`. For moments the sum of the variances is as expected.
+
+        Returns
+        -------
+        tuple of PoissonGamma
+            One for each, with the same beta and the log-likelihood of its own sample.
+            The expected number of uniques is the sum over subpopulations.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `fit`; if there is no subpopulation.
+
+        Notes
+        -----
+        Mokken et al. (1992), equation 12; one beta each is equation 11. For "ml" there
+        may be several maxima, all in ``solutions``; the most likely is taken.
+
+        Examples
+        --------
+        >>> samples = [SizeIndices({1: 30, 2: 10, 9: 5}), SizeIndices({1: 5, 6: 2})]
+        >>> models = PoissonGamma.fit_subpopulations(samples, K=200)
+        >>> models[0].beta == models[1].beta
+        True
+        """
+        check_method(method, METHODS)
+        if not sizes:
+            raise ValueError("sizes: need at least one subpopulation")
+        for sample in sizes:
+            K = check_cells(K, sample)
+        betas = [_beta_of_variance(sizes, K, unbiased=method == "moments_unbiased")]
+        if method == "ml":
+            betas = _stationary_betas(sizes, K, betas[0])
+        beta = max(betas, key=lambda beta: _log_likelihood(beta, K, sizes))
+        error = {}
+        if method == "ml" and beta != 0.0:
+            alpha = 1.0 / (K * beta)
+            information = _information(alpha, K, sizes)
+            if not information > 0.0:
+                why = "beta is too small for doubles to tell"
+                return tuple(cls.none(method, why, K=K) for _ in sizes)
+            error = {"beta": beta / alpha / math.sqrt(information)}
+        model = cls(
+            K,
+            beta,
+            method=method,
+            reason="" if beta > 0.0 else "boundary beta = 0: the Poisson model",
+            standard_errors=error,
+            solutions=tuple((beta,) for beta in betas),
+        )
+        return tuple(
+            replace(model, log_likelihood=model.log_probability(sample))
+            for sample in sizes
+        )
+
+    @property
+    def alpha(self) -> float:
+        """The shape 1/(K beta) of the gamma law; infinite for beta = 0."""
+        return 1.0 / (self.K * self.beta) if self.beta > 0.0 else math.inf
+
+    def population_uniques(self, N: int) -> float:
+        """Return the expected number of population uniques among N people.
+
+        N (1 + N beta)^-(1+alpha), Mokken et al. (1992), equation 10.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+        """
+        check_sizes(1, N)
+        return N * self._unhit(0, N)
+
+    def uniqueness(self, n: int, N: int) -> float:
+        """Return P(F = 1 | f = 1) = ((1 + n beta)/(1 + N beta))^(1+alpha).
+
+        Parameters
+        ----------
+        n : int
+            Size of the sample, positive.
+        N : int
+            Size of the population, at least n.
+
+        Raises
+        ------
+        ValueError
+            If n is below 1, or N below n or above 2^53.
+        """
+        return self._unhit(*check_sizes(n, N))
+
+    def tau_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for tau: equal tails of the binomial law.
+
+        Given the sample, its uniques are independent in this model. beta is taken as
+        known.
+
+        Parameters
+        ----------
+        sizes, N
+            As in `tau`.
+        level : float
+            Its probability, at least, between 0 and 1.
+
+        Returns
+        -------
+        low, high : int
+            nan if there is no estimate.
+        """
+        return interval(sizes[1], self.uniqueness(sizes.n, N), level)
+
+    def log_probability(self, sizes: SizeIndices) -> float:
+        """Return the log-probability of size indices, given their n."""
+        return dirichlet_multinomial.log_probability(sizes, self.K, self.alpha)
+
+    def _unhit(self, n: int, N: int) -> float:
+        """Return the probability that a cell with one record has none of N - n more."""
+        if self.beta == 0.0:
+            return float(exp(-(N - n) / self.K))
+        grown = (N - n) * self.beta / (1.0 + n * self.beta)
+        return float(exp(-(1.0 + self.alpha) * float(log1p(grown))))
+
+
+def _beta_of_variance(sizes: Sequence[SizeIndices], K: int, *, unbiased: bool) -> float:
+    """Return the beta at which the sum of variances is as expected, 0 if negative.
+
+    Each is m + n m beta, m = n/K.
+    """
+    over, scale = Fraction(0), 0
+    for sample in sizes:
+        n = sample.n
+        squares = Fraction(K * (sample.same_cell + n) - n * n, K)
+        over += squares * Fraction(K, K - 1) - n if unbiased and K > 1 else squares - n
+        scale += n * n
+    return max(float(over / scale), 0.0)
+
+
+def _stationary_betas(
+    sizes: Sequence[SizeIndices], K: int, start: float
+) -> list[float]:
+    """Return where the likelihood is stationary, with 0 if it falls from there.
+
+    The likelihood of one sample has one maximum; that of several may have more.
+    """
+
+    def falling(alpha: float) -> float:
+        return alpha * _score(alpha, K, sizes)
+
+    alphas = all_roots(falling, _GRID) if len(sizes) > 1 else []
+    if not alphas and start > 0.0:
+        alphas = [positive_root(falling, 1.0 / (K * start))]
+    betas = [1.0 / (K * alpha) for alpha in alphas]
+    return betas if start > 0.0 else [0.0, *betas]
+
+
+def _log_likelihood(beta: float, K: int, sizes: Sequence[SizeIndices]) -> float:
+    """Return the log-likelihood of the cell frequencies, but for a constant."""
+    if beta == 0.0:
+        return -float(sum(sample.n for sample in sizes))
+    alpha = 1.0 / (K * beta)
+    return math.fsum(
+        sample.total(log_rising_excess(alpha, sample.sizes))
+        - (sample.n + K * alpha) * float(log1p(sample.n * beta))
+        for sample in sizes
+    )
+
+
+def _score(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
+    """Return the derivative of the log-likelihood by alpha."""
+    return math.fsum(_score_of_one(alpha, K, sample) for sample in sizes)
+
+
+def _score_of_one(alpha: float, K: int, sample: SizeIndices) -> float:
+    """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), y = n/(K alpha).
+
+    Both less n/alpha where that is the larger part.
+    """
+    y = sample.n / K / alpha
+    if dirichlet_multinomial.crowded(alpha, sample):
+        later = sample.total(digamma_difference(alpha + 1.0, sample.sizes - 1.0))
+        return sample.u / alpha + later - K * float(log1p(y))
+    return -sample.total(digamma_deficit(alpha, sample.sizes)) - K * float(log1pmx(y))
+
+
+def _information(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
+    """Return minus the second derivative by alpha, 0 if it cancels."""
+    larger = smaller = 0.0
+    for sample in sizes:
+        y = sample.n / K / alpha
+        slope = K * y / (alpha * (1.0 + y))
+        if dirichlet_multinomial.crowded(alpha, sample):
+            later = sample.total(trigamma_difference(alpha + 1.0, sample.sizes - 1.0))
+            larger += sample.u / alpha / alpha + later
+            smaller += slope
+        else:
+            larger += slope * y
+            smaller += sample.total(trigamma_deficit(alpha, sample.sizes))
+    left = larger - smaller
+    return left if left > dirichlet_multinomial.DIGITS * larger else 0.0

@@ -1,0 +1,112 @@
+"""The one formula behind the Dirichlet-multinomial, Ewens and Pitman models.
+
+People come one by one: after m of them, in u cells, the next joins a cell of f people
+with probability (f - sigma)/(theta + m) and opens a new one with probability
+(theta + u sigma)/(theta + m). sigma = 0 is Ewens, 0 < sigma < 1 Pitman, sigma = -alpha
+with theta = K alpha the Dirichlet-multinomial model.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from riskcore.models import posterior_uniques
+from riskcore.models.functions import exp, gamma_ratio, log
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.superpopulation import Superpopulation, check_sizes
+
+
+@dataclass(frozen=True, repr=False)
+class PolyaUrn(Superpopulation):
+    """A superpopulation model in which people choose cells one by one."""
+
+    @abstractmethod
+    def _weights(self, n: int) -> tuple[float, float]:
+        """Return the weights after n people: of all cells but one unique, and of that.
+
+        theta + n - 1 + sigma and 1 - sigma, the first from positive terms.
+        """
+
+    def population_uniques(self, N: int) -> float:
+        """Return the expected number of population uniques among N people.
+
+        N P(F = 1) = N prod_{m=1}^{N-1} (1 - (1-sigma)/(theta+m)), exact for finite N.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+        """
+        return N * self.uniqueness(1, N)
+
+    def uniqueness(self, n: int, N: int) -> float:
+        """Return P(F = 1 | f = 1): a unique of n records is one of the N people.
+
+        prod_{m=n}^{N-1} (1 - (1-sigma)/(theta+m)), by a ratio of Gamma functions.
+
+        Parameters
+        ----------
+        n : int
+            Size of the sample, positive.
+        N : int
+            Size of the population, at least n.
+
+        Raises
+        ------
+        ValueError
+            If n is below 1, or N below n or above 2^53.
+        """
+        n, N = check_sizes(n, N)
+        others, own = self._weights(n)
+        return float(gamma_ratio(others, own, float(N - n)))
+
+    def asymptotic_tau(self, sizes: SizeIndices, N: int) -> float:
+        """Return s_1 (n/N)^(1-sigma), to which `tau` tends for n far above theta.
+
+        The thesis's tau_1, s_1 (n/N)^(1+alpha) for the Dirichlet-multinomial model,
+        whose theta = K alpha is seldom far below n. Parameters and errors as in `tau`.
+        """
+        n, N = check_sizes(sizes.n, N)
+        others, own = self._weights(n)
+        if math.isnan(others):
+            return math.nan
+        return sizes[1] * float(exp(own * float(log(n / N))))
+
+    def tau_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for tau: equal tails of its exact law given the sample.
+
+        The parameters are taken as known.
+
+        Parameters
+        ----------
+        sizes, N
+            As in `tau`.
+        level : float
+            Its probability, at least, between 0 and 1.
+
+        Returns
+        -------
+        low, high : int
+            nan if there is no estimate.
+
+        See Also
+        --------
+        riskcore.models.posterior_uniques.tau_interval : the law, and how it is found.
+        """
+        n, N = check_sizes(sizes.n, N)
+        others, own = self._weights(n)
+        if math.isnan(others):
+            return math.nan, math.nan
+        low, high = posterior_uniques.tau_interval(
+            others + own, own, N - n, sizes[1], level
+        )
+        return low, high

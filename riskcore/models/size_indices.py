@@ -1,0 +1,155 @@
+"""Size indices: how many cells of a sample have 1, 2, 3, ... records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.models.functions import log_rising_factorial
+
+Ints = NDArray[np.int64]
+
+_LARGEST = 2**53  # records: every number below is a double
+
+
+class SizeIndices:
+    """The size indices of a sample, or frequencies of its cell frequencies.
+
+    All that superpopulation models use of a sample: s_j cells have j records. They do
+    not change.
+
+    Parameters
+    ----------
+    counts : mapping of int to int
+        The number of cells s_j of each size j >= 1; sizes with s_j = 0 may be left out.
+
+    Attributes
+    ----------
+    sizes : int64 ndarray
+        The sizes j that occur, rising; read only.
+    counts : int64 ndarray
+        The number of cells of each; read only.
+    n : int
+        Number of records, sum j s_j.
+    u : int
+        Number of occupied cells, sum s_j.
+
+    Raises
+    ------
+    TypeError
+        If sizes or counts are not numbers.
+    ValueError
+        If sizes are not whole numbers from 1 on or counts whole numbers from 0 on, if
+        there are no records or more than 2^53.
+
+    See Also
+    --------
+    SizeIndices.from_frequencies : from the records of each cell.
+
+    Examples
+    --------
+    >>> sizes = SizeIndices({1: 4, 2: 1, 7: 2})
+    >>> sizes
+    <SizeIndices: 20 records in 7 cells, 4 sample uniques>
+    >>> sizes[1], sizes[3]
+    (4, 0)
+    """
+
+    def __init__(self, counts: Mapping[int, int]) -> None:
+        sizes = _whole_numbers("sizes", list(counts.keys()), least=1)
+        cells = _whole_numbers("counts", list(counts.values()), least=0)
+        order = np.argsort(sizes)[cells[np.argsort(sizes)] > 0]
+        self.sizes, self.counts = sizes[order], cells[order]
+        self.sizes.flags.writeable = self.counts.flags.writeable = False
+        self.u: int = sum(self.counts.tolist())
+        self.n: int = sum(j * s for j, s in self._pairs())
+        if not 0 < self.n <= _LARGEST:
+            raise ValueError(f"sizes: need 1 to 2^53 records, got {self.n}")
+
+    @classmethod
+    def from_frequencies(cls, frequencies: ArrayLike) -> SizeIndices:
+        """Return the size indices of cells with these numbers of records.
+
+        Parameters
+        ----------
+        frequencies : array_like of int, shape (K,)
+            Records of each cell; cells without records do not count. For a table of
+            cells, see `riskcore.tabulate`, these are its ``records``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not whole numbers, or there are no records.
+
+        Examples
+        --------
+        >>> SizeIndices.from_frequencies([3, 1, 0, 1])
+        <SizeIndices: 5 records in 3 cells, 2 sample uniques>
+        """
+        occupied = _whole_numbers("frequencies", frequencies, least=0)
+        sizes, counts = np.unique(occupied[occupied > 0], return_counts=True)
+        return cls(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
+
+    def __getitem__(self, size: int) -> int:
+        """Return the number of cells with ``size`` records, 0 if there are none."""
+        at = np.searchsorted(self.sizes, size)
+        found = at < len(self.sizes) and self.sizes[at] == size
+        return int(self.counts[at]) if found else 0
+
+    @property
+    def same_cell(self) -> int:
+        """Ordered pairs of records in the same cell, sum j (j-1) s_j."""
+        return sum(j * (j - 1) * s for j, s in self._pairs())
+
+    def total(self, values: Any) -> float:
+        """Return sum s_j x_j of one value x_j for each size that occurs."""
+        return math.fsum((self.counts * values).tolist())
+
+    def log_arrangements(self) -> float:
+        """Return the logarithm of the ways to divide n records into such cells.
+
+        That is log[ n!/prod_j (j!^s_j s_j!) ], which all models have in common.
+        """
+        cells = log_rising_factorial(1.0, self.counts.astype(np.float64))
+        records = log_rising_factorial(1.0, self.sizes.astype(np.float64))
+        ways = float(log_rising_factorial(1.0, float(self.n)))
+        return math.fsum([ways, -self.total(records), *(-cells).tolist()])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SizeIndices):
+            return NotImplemented
+        return self._pairs() == other._pairs()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._pairs()))
+
+    def __repr__(self) -> str:
+        return (
+            f"<SizeIndices: {self.n} records in {self.u} cells, "
+            f"{self[1]} sample uniques>"
+        )
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(zip(self.sizes.tolist(), self.counts.tolist(), strict=True))
+
+
+def _whole_numbers(name: str, values: ArrayLike, least: int) -> Ints:
+    given = np.asarray(values)
+    if given.dtype.kind not in "iuf":
+        raise TypeError(f"{name}: need whole numbers, got {given.dtype}")
+    if given.ndim != 1:
+        raise ValueError(f"{name}: need one dimension, got shape {given.shape}")
+    # nan is not a whole number by the first test.
+    with np.errstate(invalid="ignore"):
+        good = (given == np.floor(given)) & (given >= least) & (given <= _LARGEST)
+    bad = len(given) - int(np.count_nonzero(good))
+    if bad:
+        raise ValueError(
+            f"{name}: {bad} of {len(given)} are not whole numbers "
+            f"from {least} to {_LARGEST}"
+        )
+    return given.astype(np.int64)

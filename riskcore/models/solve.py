@@ -1,0 +1,124 @@
+"""Roots of functions of one number, always between two of opposite sign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+Function = Callable[[float], float]
+
+_TOLERANCE = 2.0**-52
+_STEPS = 200  # bisection alone would need some 60
+_LEAST, _LARGEST = 2.0**-140, 2.0**140  # inside the domain of the Gamma functions
+
+
+def root(function: Function, low: float, high: float) -> float:
+    """Return a root between two numbers at which a function has opposite signs.
+
+    Inverse quadratic interpolation where it is safe, else bisection (Chandrupatla
+    1997). The interval keeps the root and shrinks to neighbouring doubles. nan if the
+    function is nan on the way.
+
+    Raises
+    ------
+    ValueError
+        If the signs are not opposite.
+
+    Examples
+    --------
+    >>> root(lambda x: x * x - 2.0, 1.0, 2.0)
+    1.414213562373095...
+    """
+    a, b = high, low
+    fa, fb = function(a), function(b)
+    if fa == 0.0 or fb == 0.0:
+        return a if fa == 0.0 else b
+    if (fa > 0.0) == (fb > 0.0) or math.isnan(fa + fb):
+        raise ValueError(f"no change of sign from {low:.17g} to {high:.17g}")
+    c, fc = a, fa
+    share = 0.5
+    for _ in range(_STEPS):
+        x = a + share * (b - a)
+        fx = function(x)
+        if math.isnan(fx):
+            return math.nan
+        if (fx > 0.0) == (fa > 0.0):
+            c, fc = a, fa
+        else:
+            c, b, fc, fb = b, a, fb, fa
+        a, fa = x, fx
+        best = a if abs(fa) < abs(fb) else b
+        least = _TOLERANCE * abs(best) / abs(b - a) if b != a else 1.0
+        if least > 0.5 or fa == 0.0:
+            return best
+        share = min(max(_next_share(a, b, c, fa, fb, fc), least), 1.0 - least)
+    return best
+
+
+def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -> float:
+    """Return where between a and b to look next: at 1/2 unless interpolation is safe.
+
+    It is if the inverse of the function is monotone through the three points.
+    """
+    across = (a - b) / (c - b)
+    level = (fa - fb) / (fc - fb)
+    if not (level * level < across and (1.0 - level) ** 2 < 1.0 - across):
+        return 0.5
+    return fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
+        fc - fb
+    )
+
+
+def positive_root(function: Function, start: float) -> float:
+    """Return the root of a function that falls through zero once in (0, infinity).
+
+    nan if it has none between 2^-140 and 2^140, or if the function is nan on the way.
+    The search goes outwards from ``start`` in growing factors, then inwards by
+    geometric means.
+
+    Examples
+    --------
+    >>> positive_root(lambda x: 7.0 - x, 1.0)
+    7.0
+    """
+    near = min(max(start, _LEAST), _LARGEST)
+    positive = function(near) > 0.0
+    step = 2.0
+    while True:
+        far = min(near * step, _LARGEST) if positive else max(near / step, _LEAST)
+        value = function(far)
+        if math.isnan(value):
+            return math.nan
+        if (value > 0.0) != positive:
+            break
+        if far in (_LEAST, _LARGEST):
+            return math.nan
+        near, step = far, step * step
+    low, high = min(near, far), max(near, far)
+    while high > 4.0 * low:
+        middle = math.sqrt(low * high)
+        if function(middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return root(function, low, high)
+
+
+def all_roots(function: Function, points: Sequence[float]) -> list[float]:
+    """Return a root between each two neighbours of rising points with a change of sign.
+
+    Points at which the function is nan are passed over.
+
+    Examples
+    --------
+    >>> all_roots(lambda x: (x - 1.0) * (x - 3.0), [0.0, 2.0, 4.0, 8.0])
+    [1.0, 3.0]
+    """
+    values = [(x, function(x)) for x in points]
+    known = [(x, y) for x, y in values if not math.isnan(y)]
+    return [
+        root(function, low, high)
+        for (low, at_low), (high, at_high) in pairwise(known)
+        if (at_low > 0.0) != (at_high > 0.0)
+    ]

@@ -1,0 +1,164 @@
+"""What all superpopulation models have: a fit, its quality, sample uniques at risk."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import index
+from typing import Any, ClassVar, Self
+
+from riskcore.models.size_indices import SizeIndices
+
+LARGEST = 2**53  # records: every number below is a double
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Superpopulation(ABC):
+    """A model of the cell frequencies of a population, given or fitted to a sample.
+
+    Attributes
+    ----------
+    method : str
+        How it was fitted; "given" if the parameters were.
+    converged : bool
+        Whether there is an estimate; if not, all parameters and numbers are nan.
+    reason : str
+        Why there is none, or which boundary of the model the estimate is on; else
+        empty.
+    log_likelihood : float
+        Logarithm of the probability of the sample's size indices given its n records,
+        a number that can be compared between models.
+    standard_errors : mapping of str to float
+        Of each parameter, where the method has them, away from boundaries.
+    solutions : tuple of tuple of float
+        The parameters of all solutions of the equations that were found, boundaries
+        included, where there can be more than one; the estimate is the most likely.
+    """
+
+    names: ClassVar[tuple[str, ...]]  # of the parameters that are estimated
+
+    method: str = "given"
+    converged: bool = True
+    reason: str = ""
+    log_likelihood: float = math.nan
+    standard_errors: Mapping[str, float] = field(default_factory=dict, hash=False)
+    solutions: tuple[tuple[float, ...], ...] = ()
+
+    @classmethod
+    def none(cls, method: str, reason: str, **known: Any) -> Self:
+        """Return the result of a fit that found no estimate."""
+        unknown: dict[str, Any] = dict.fromkeys(cls.names, math.nan)
+        return cls(**known, **unknown, method=method, converged=False, reason=reason)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2 (number of parameters) - 2 log-likelihood."""
+        return 2.0 * len(self.names) - 2.0 * self.log_likelihood
+
+    @abstractmethod
+    def population_uniques(self, N: int) -> float:
+        """Return the expected number of population uniques among N people."""
+
+    @abstractmethod
+    def uniqueness(self, n: int, N: int) -> float:
+        """Return P(F = 1 | f = 1): a unique of n records is one of the N people."""
+
+    def tau(self, sizes: SizeIndices, N: int) -> float:
+        """Return the expected number of sample uniques that are population uniques.
+
+        Given the sample: s_1 P(F = 1 | f = 1).
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, at least n.
+
+        Raises
+        ------
+        ValueError
+            If N is below n or above 2^53.
+        """
+        return sizes[1] * self.uniqueness(sizes.n, N)
+
+    @abstractmethod
+    def tau_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for their number, equal tails of its law given the sample.
+
+        The parameters are taken as known. Parameters and errors as in `tau`.
+
+        Parameters
+        ----------
+        sizes, N
+            As in `tau`.
+        level : float
+            Its probability, at least, between 0 and 1.
+
+        Returns
+        -------
+        low, high : int
+            nan if there is no estimate.
+        """
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if not self.converged:
+            return f"<{name}: no estimate by {self.method}, {self.reason}>"
+        given = ", ".join(map(self._describe, self.names))
+        how = "given" if self.method == "given" else f"by {self.method}"
+        reason = f", {self.reason}" if self.reason else ""
+        return f"<{name}: {given}, {how}{reason}>"
+
+    def _describe(self, name: str) -> str:
+        error = self.standard_errors.get(name, math.nan)
+        spread = "" if math.isnan(error) else f" (s.e. {error:.3g})"
+        return f"{name} {getattr(self, name):.7g}{spread}"
+
+
+def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
+    """Return the sizes of sample and population, or refuse them.
+
+    Raises
+    ------
+    TypeError
+        If they are not integers.
+    ValueError
+        Unless least <= n <= N <= 2^53.
+    """
+    n, N = index(n), index(N)
+    if not least <= n <= N <= LARGEST:
+        raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
+    return n, N
+
+
+def check_cells(K: int, sizes: SizeIndices) -> int:
+    """Return the number of cells, or refuse it.
+
+    Raises
+    ------
+    TypeError
+        If it is not an integer.
+    ValueError
+        If it is below the number of occupied cells or above 2^53.
+    """
+    K = index(K)
+    if not sizes.u <= K <= LARGEST:
+        raise ValueError(f"K: need {sizes.u} occupied cells to 2^53, got {K}")
+    return K
+
+
+def check_method(method: str, methods: tuple[str, ...]) -> None:
+    """Refuse a method that the model does not have.
+
+    Raises
+    ------
+    ValueError
+        With the methods that there are.
+    """
+    if method not in methods:
+        raise ValueError(f"method: need one of {', '.join(methods)}, got {method!r}")

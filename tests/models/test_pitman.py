@@ -1,0 +1,292 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from riskcore.models import DirichletMultinomial, Ewens, Pitman, SizeIndices, pitman
+from riskcore.simulate import pitman_population
+
+N = 4_867_000  # of Takemura's population
+METHODS = ("ml", "moments", "moments_of_pairs", "closed_form", "crude")
+
+
+def log_likelihood(theta, sigma, sizes):
+    """Pitman's formula to the letter."""
+    theta, sigma = mpmath.mpf(theta), mpmath.mpf(sigma)
+    value = mpmath.fac(sizes.n) / mpmath.rf(theta + 1, sizes.n - 1)
+    for i in range(1, sizes.u):
+        value *= theta + i * sigma
+    for j, s in zip(sizes.sizes.tolist(), sizes.counts.tolist(), strict=True):
+        value *= (mpmath.rf(1 - sigma, j - 1) / mpmath.fac(j)) ** s / mpmath.fac(s)
+    return mpmath.log(value)
+
+
+def derivative(orders, theta, sigma, sizes):
+    with mpmath.workdps(40):
+        point = (mpmath.mpf(theta), mpmath.mpf(sigma))
+        return float(
+            mpmath.diff(lambda t, s: log_likelihood(t, s, sizes), point, orders)
+        )
+
+
+# --- published figures -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "theta", "sigma", "conditional", "unconditional"),
+    [
+        ("moments", 487.89, 0.51694, 114.81, 114.81),
+        ("moments_of_pairs", 500.49, 0.51306, 112.17, 112.17),
+        ("closed_form", 508.65, 0.51249, 111.82, 112.46),
+        ("crude", 0.0, 0.62076, 213.64, 19.78),
+    ],
+)
+def test_takemura_whatever_the_tail(
+    takemura, method, theta, sigma, conditional, unconditional
+):
+    for sizes in takemura:
+        model = Pitman.fit(sizes, method=method)
+        assert model.converged
+        assert (round(model.theta, 2), round(model.sigma, 5)) == (theta, sigma)
+        expected = sizes.n / N * model.population_uniques(N)
+        assert round(model.tau(sizes, N), 2) == conditional
+        assert round(expected, 2) == unconditional
+
+
+def test_takemura_by_maximum_likelihood(takemura):
+    found = []
+    for sizes in takemura:
+        model = Pitman.fit(sizes)
+        assert len(model.solutions) == 1
+        expected = sizes.n / N * model.population_uniques(N)
+        found.append((round(model.tau(sizes, N), 2), round(expected, 2)))
+    assert found == [(118.94, 119.49), (134.37, 137.04)]
+
+
+def test_what_takemura_printed(takemura):
+    # 213.96: sigma = s_1/u to three decimals, in the asymptotic form.
+    sizes = takemura[0]
+    crude = Pitman.fit(sizes, method="crude")
+    rounded = Pitman(0.0, round(crude.sigma, 3))
+    assert round(rounded.tau(sizes, N), 2) == 213.96
+
+
+# --- maximum likelihood ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theta", "sigma"), [(-0.25, 0.5), (0.0, 0.5), (3.0, 0.0), (20.0, 0.01), (5.0, 0.9)]
+)
+def test_likelihood_score_and_information(small, theta, sigma):
+    model = Pitman(theta, sigma)
+    exact = float(log_likelihood(theta, sigma, small))
+    assert model.log_probability(small) == pytest.approx(exact, rel=1e-12)
+    by_theta, by_sigma = model.score(small)
+    assert by_theta == pytest.approx(derivative((1, 0), theta, sigma, small), rel=1e-11)
+    assert by_sigma == pytest.approx(derivative((0, 1), theta, sigma, small), rel=1e-11)
+    (a, b), (c, d) = model.information(small)
+    assert b == c
+    assert -a == pytest.approx(derivative((2, 0), theta, sigma, small), rel=1e-9)
+    assert -b == pytest.approx(derivative((1, 1), theta, sigma, small), rel=1e-9)
+    assert -d == pytest.approx(derivative((0, 2), theta, sigma, small), rel=1e-9)
+
+
+def test_no_other_parameters_are_more_likely(small):
+    model = Pitman.fit(small)
+    sigma = np.linspace(0, 0.995, 80)
+    theta = np.concatenate([-sigma[1:] * 0.99, np.geomspace(0.01, 1000, 60)])
+    best = max(
+        Pitman(t, s).log_probability(small) for s in sigma for t in theta if t > -s
+    )
+    assert model.log_likelihood >= best
+    assert model.log_likelihood - best < 0.5
+
+
+@pytest.mark.parametrize("counts", [{1: 30, 2: 10, 9: 5}, {1: 200, 2: 20, 3: 4, 50: 1}])
+def test_maximum_by_mpmath(counts):
+    sizes = SizeIndices(counts)
+    model = Pitman.fit(sizes)
+    with mpmath.workdps(30):
+        theta, sigma = mpmath.findroot(
+            lambda t, s: [
+                mpmath.diff(lambda x: log_likelihood(x, s, sizes), t),
+                mpmath.diff(lambda x: log_likelihood(t, x, sizes), s),
+            ],
+            (model.theta, model.sigma),
+        )
+    assert model.theta == pytest.approx(float(theta), rel=1e-11)
+    assert model.sigma == pytest.approx(float(sigma), rel=1e-11)
+    (a, b), (_, d) = model.information(sizes)
+    assert a > 0
+    assert a * d > b * b
+    assert model.standard_errors["theta"] == pytest.approx(
+        math.sqrt(np.linalg.inv([[a, b], [b, d]])[0, 0])
+    )
+    assert model.standard_errors["sigma"] == pytest.approx(
+        math.sqrt(np.linalg.inv([[a, b], [b, d]])[1, 1])
+    )
+
+
+def test_one_theta_for_each_sigma(small):
+    # The score by theta changes sign once.
+    for sigma in (0.0, 1e-9, 0.1, 0.5, 0.9, 0.999):
+        theta = np.geomspace(1e-6, 1e6, 400) - sigma
+        score = [Pitman(t, sigma).score(small)[0] for t in theta if t > -sigma]
+        assert np.count_nonzero(np.diff(np.sign(score))) == 1
+
+
+def test_sigma_at_the_boundary_is_ewens():
+    # Cells more alike than Ewens: the Dirichlet-multinomial model, sigma < 0.
+    sizes = SizeIndices({1: 5, 2: 10, 3: 15, 4: 10, 5: 5})
+    model = Pitman.fit(sizes)
+    ewens = Ewens.fit(sizes)
+    assert model.converged
+    assert (model.sigma, model.reason) == (0.0, "boundary sigma = 0: the Ewens model")
+    assert model.theta == pytest.approx(ewens.theta, rel=1e-13)
+    assert model.log_likelihood == pytest.approx(ewens.log_likelihood, rel=1e-13)
+    assert model.score(sizes)[1] < 0
+    assert model.standard_errors == {}
+    finite = DirichletMultinomial.fit(sizes, K=60)
+    assert finite.log_likelihood > model.log_likelihood
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [{1: 10**9 - 2, 2: 1}, {1: 10**8, 10**9: 1}, {10**9: 2}, {1: 1, 10**9: 1},
+     {1: 5 * 10**8, 2: 25 * 10**7}, {1: 1, 2: 1}, {1: 10**5, 2: 10**4, 10**8: 3}],
+    ids=str,
+)  # fmt: skip
+def test_large_and_lopsided_samples(counts):
+    sizes = SizeIndices(counts)
+    model = Pitman.fit(sizes)
+    assert model.converged
+    n, u = sizes.n, sizes.u
+    with mpmath.workdps(60):
+        theta, sigma = mpmath.mpf(model.theta), mpmath.mpf(model.sigma)
+        psi = mpmath.digamma
+        opened = (u - 1) / theta if sigma == 0 else mpmath.mpf(0)
+        if sigma > 0:
+            opened = (psi(theta / sigma + u) - psi(theta / sigma + 1)) / sigma
+        by_theta = opened - (psi(theta + n) - psi(theta + 1))
+        by_sigma = mpmath.mpf(u * (u - 1)) / 2 / theta if sigma == 0 else 0
+        if sigma > 0:
+            by_sigma = (u - 1 - theta * opened) / sigma
+        by_sigma -= sum(
+            s * (psi(j - sigma) - psi(1 - sigma))
+            for j, s in zip(sizes.sizes.tolist(), sizes.counts.tolist(), strict=True)
+        )
+    (a, b), (_, d) = model.information(sizes)
+    # Newton's step that is left, in standard errors.
+    if sigma == 0:
+        assert by_sigma <= 0
+        assert abs(by_theta) / math.sqrt(a) < 1e-9
+    else:
+        step = np.linalg.solve([[a, b], [b, d]], [float(by_theta), float(by_sigma)])
+        errors = [model.standard_errors["theta"], model.standard_errors["sigma"]]
+        rounding = np.array([0.0, np.spacing(model.sigma)])
+        assert np.all(np.abs(step) < 1e-9 * np.array(errors) + rounding)
+
+
+# --- moments -----------------------------------------------------------------------
+
+
+def test_moments_are_as_expected(partitions):
+    every = partitions(9)
+    for theta, sigma in ((2.5, 0.25), (-0.5, 0.75), (2.5, 0.0), (0.0, 1e-9)):
+        model = Pitman(theta, sigma)
+        weight = [math.exp(model.log_probability(sizes)) for sizes in every]
+        cells = np.dot(weight, [sizes.u for sizes in every])
+        uniques = np.dot(weight, [sizes[1] for sizes in every])
+        pairs = np.dot(weight, [sizes[2] for sizes in every])
+        phi = theta + sigma
+        assert pitman._expected_cells(phi, sigma, 9) == pytest.approx(cells, rel=1e-13)
+        assert pitman._expected_uniques(phi, sigma, 9) == pytest.approx(
+            uniques, rel=1e-12
+        )
+        assert 2 * pairs / uniques == pytest.approx(
+            8 * (1 - sigma) / (phi + 7), rel=1e-12
+        )
+
+
+def test_moment_equations_hold(takemura):
+    sizes = takemura[0]
+    model = Pitman.fit(sizes, method="moments")
+    assert model.population_uniques(sizes.n) == pytest.approx(sizes[1], rel=1e-12)
+    phi = model.theta + model.sigma
+    assert pitman._expected_cells(phi, model.sigma, sizes.n) == pytest.approx(sizes.u)
+    pairs = Pitman.fit(sizes, method="moments_of_pairs")
+    assert pairs.population_uniques(sizes.n) == pytest.approx(sizes[1], rel=1e-12)
+    assert model.standard_errors == {}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({1: 1}, "all records are unique"),
+        ({1: 50}, "all records are unique"),
+        ({50: 1}, "one cell"),
+    ],
+)
+def test_without_an_estimate(method, counts, reason):
+    sizes = SizeIndices(counts)
+    model = Pitman.fit(sizes, method=method)
+    assert not model.converged
+    assert reason in model.reason
+    assert np.isnan([getattr(model, name) for name in model.names]).all()
+    assert np.isnan([model.log_likelihood, model.aic]).all()
+    assert np.isnan([model.uniqueness(50, 60), model.population_uniques(60)]).all()
+    assert np.isnan([model.tau(sizes, 60), model.asymptotic_tau(sizes, 60)]).all()
+    assert np.isnan(model.tau_interval(sizes, 60)).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "counts"),
+    [
+        ("moments", {2: 5}),
+        ("moments", {1: 2, 2: 30, 3: 40}),
+        ("moments_of_pairs", {1: 5, 3: 1}),
+        ("moments_of_pairs", {2: 5}),
+        ("moments_of_pairs", {1: 2, 2: 30, 3: 40}),
+        ("closed_form", {1: 5, 3: 1}),
+        ("closed_form", {1: 2, 2: 30, 3: 40}),
+        ("crude", {2: 5}),
+        ("crude", {2: 5, 7: 1}),
+    ],
+)
+def test_methods_without_a_solution(method, counts):
+    model = Pitman.fit(SizeIndices(counts), method=method)
+    assert not model.converged
+    assert math.isnan(model.population_uniques(1000))
+    assert model.reason
+    assert Pitman.fit(SizeIndices(counts)).converged
+
+
+def test_known_parameters_are_checked():
+    for sigma in (-0.1, 1.0, math.nan):
+        with pytest.raises(ValueError, match="sigma: need a number in"):
+            Pitman(1.0, sigma)
+    for theta in (-0.5, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match=r"theta: need a number > -sigma = -0\.5"):
+            Pitman(theta, 0.5)
+    with pytest.raises(ValueError, match="method: need one of ml, moments, moments_of"):
+        Pitman.fit(SizeIndices({1: 2}), method="mle")
+
+
+def test_parameters_come_back():
+    rng, theta, sigma = np.random.default_rng(21), 200.0, 0.4
+    z = []
+    for _ in range(60):
+        F = pitman_population(6000, theta, sigma, rng)
+        model = Pitman.fit(SizeIndices.from_frequencies(F))
+        errors = model.standard_errors
+        z.append(
+            [
+                (model.theta - theta) / errors["theta"],
+                (model.sigma - sigma) / errors["sigma"],
+            ]
+        )
+    # Mean 0 and standard deviation 1, to 4 of their own standard errors.
+    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / math.sqrt(60))
+    assert np.all(np.abs(np.std(z, axis=0) - 1) < 4 / math.sqrt(120))

@@ -1,0 +1,71 @@
+import math
+
+import numpy as np
+import pytest
+
+from riskcore.models import SizeIndices
+
+
+def test_from_a_table_or_from_cells():
+    sizes = SizeIndices({7: 2, 1: 4, 3: 0, 2: 1})
+    assert sizes.sizes.tolist() == [1, 2, 7]
+    assert sizes.counts.tolist() == [4, 1, 2]
+    assert (sizes.n, sizes.u) == (20, 7)
+    assert [sizes[j] for j in (0, 1, 2, 3, 7, 8)] == [0, 4, 1, 0, 2, 0]
+    assert sizes.same_cell == 1 * 2 + 2 * 42
+    frequencies = [1, 7, 0, 1, 1, 2, 7, 1]
+    for given in (
+        frequencies,
+        np.array(frequencies, np.uint8),
+        np.array(frequencies) / 1.0,
+    ):
+        assert SizeIndices.from_frequencies(given) == sizes
+        assert hash(SizeIndices.from_frequencies(given)) == hash(sizes)
+    assert sizes != SizeIndices({1: 4, 2: 1, 7: 1})
+    assert sizes != "sizes"
+
+
+def test_they_do_not_change():
+    sizes = SizeIndices({1: 4})
+    with pytest.raises(ValueError, match="read-only"):
+        sizes.sizes[0] = 2
+    with pytest.raises(ValueError, match="read-only"):
+        sizes.counts[0] = 2
+
+
+def test_large_numbers_are_exact():
+    sizes = SizeIndices({10**9: 10**6, 3: 1})
+    assert sizes.n == 10**15 + 3
+    assert sizes.same_cell == 10**6 * 10**9 * (10**9 - 1) + 6
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ({}, "need 1 to 2\\^53 records, got 0"),
+        ({2: 0}, "need 1 to 2\\^53 records, got 0"),
+        ({0: 3, 1: 2}, "sizes: 1 of 2 are not whole numbers from 1"),
+        ({1.5: 3}, "sizes: 1 of 1 are not whole"),
+        ({1: -2, 2: 1}, "counts: 1 of 2 are not whole numbers from 0"),
+        ({1: math.nan}, "counts: 1 of 1 are not whole"),
+        ({2**52: 3}, "need 1 to 2\\^53 records"),
+    ],
+)
+def test_what_is_no_size_index_is_refused(counts, message):
+    with pytest.raises(ValueError, match=message):
+        SizeIndices(counts)
+
+
+def test_frequencies_are_checked():
+    with pytest.raises(ValueError, match="frequencies: 2 of 3 are not whole"):
+        SizeIndices.from_frequencies([1.0, math.inf, -1.0])
+    with pytest.raises(ValueError, match="one dimension"):
+        SizeIndices.from_frequencies([[1, 2]])
+    with pytest.raises(TypeError, match="frequencies: need whole numbers"):
+        SizeIndices.from_frequencies(["a"])
+
+
+def test_arrangements_are_counted():
+    # 5 records in cells of 1, 1 and 3: 5!/(1! 1! 3!) ways, over the order of the two.
+    assert SizeIndices({1: 2, 3: 1}).log_arrangements() == pytest.approx(math.log(10))
+    assert SizeIndices({1: 1}).log_arrangements() == 0.0
