@@ -59,14 +59,19 @@ class SizeIndices:
     (4, 0)
     """
 
+    sizes: Ints
+    counts: Ints
+    n: int
+    u: int
+
     def __init__(self, counts: Mapping[int, int]) -> None:
         sizes = _whole_numbers("sizes", list(counts.keys()), least=1)
         cells = _whole_numbers("counts", list(counts.values()), least=0)
         order = np.argsort(sizes)[cells[np.argsort(sizes)] > 0]
-        self.sizes, self.counts = sizes[order], cells[order]
-        self.sizes.flags.writeable = self.counts.flags.writeable = False
-        self.u: int = sum(self.counts.tolist())
-        self.n: int = sum(j * s for j, s in self._pairs())
+        sizes, cells = sizes[order], cells[order]
+        sizes.flags.writeable = cells.flags.writeable = False
+        self.__dict__.update(sizes=sizes, counts=cells, u=sum(cells.tolist()))
+        self.__dict__["n"] = sum(j * s for j, s in self._pairs())
         if not 0 < self.n <= _LARGEST:
             raise ValueError(f"sizes: need 1 to 2^53 records, got {self.n}")
 
@@ -118,6 +123,9 @@ class SizeIndices:
         records = log_rising_factorial(1.0, self.sizes.astype(np.float64))
         ways = float(log_rising_factorial(1.0, float(self.n)))
         return math.fsum([ways, -self.total(records), *(-cells).tolist()])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name}: size indices do not change")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SizeIndices):

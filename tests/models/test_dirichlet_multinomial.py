@@ -65,6 +65,19 @@ def test_expectations_at_alpha_one():
     assert round(uniques * model.uniqueness(300_000, 1_000_000), 2) == 115.33
 
 
+@pytest.mark.parametrize(
+    ("n", "N", "K", "alpha", "m1", "mean", "interval"),
+    [
+        (900_000, 3_000_000, 8640, 0.0254, 301, 87.60, (72, 103)),
+        (300_000, 1_000_000, 20_000, 0.988, 1169, 116.55, (97, 137)),
+    ],
+)
+def test_intervals_of_the_thesis_data(n, N, K, alpha, m1, mean, interval):
+    model, sizes = DirichletMultinomial(K, alpha), SizeIndices({1: m1, n - m1: 1})
+    assert round(model.tau(sizes, N), 2) == mean
+    assert model.tau_interval(sizes, N) == interval
+
+
 # --- maximum likelihood ------------------------------------------------------------
 
 

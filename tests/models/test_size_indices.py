@@ -1,4 +1,5 @@
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -31,6 +32,9 @@ def test_they_do_not_change():
         sizes.sizes[0] = 2
     with pytest.raises(ValueError, match="read-only"):
         sizes.counts[0] = 2
+    with pytest.raises(AttributeError, match="n: size indices do not change"):
+        sizes.n = 5
+    assert pickle.loads(pickle.dumps(sizes)) == sizes
 
 
 def test_large_numbers_are_exact():

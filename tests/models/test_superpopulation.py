@@ -1,0 +1,79 @@
+import dataclasses
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore import models
+from riskcore.models import (
+    DirichletMultinomial,
+    Ewens,
+    Pitman,
+    PoissonGamma,
+    SizeIndices,
+)
+
+SIZES = SizeIndices({1: 30, 2: 10, 9: 5})
+FITTED = [
+    Ewens.fit(SIZES),
+    Pitman.fit(SIZES),
+    DirichletMultinomial.fit(SIZES, 400),
+    PoissonGamma.fit(SIZES, 400),
+]
+
+
+def test_every_public_name_resolves():
+    assert riskcore.models is models
+    for name in models.__all__:
+        assert inspect.isclass(getattr(models, name))
+    assert set(models.__all__) <= set(dir(models))
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = models.nonsense
+
+
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+def test_a_fit_has_the_same_verbs_whatever_the_model(model):
+    n, N = SIZES.n, 5000
+    assert model.converged
+    assert (model.method, model.reason) == ("ml", "")
+    assert set(model.standard_errors) == set(model.names)
+    assert all(error > 0 for error in model.standard_errors.values())
+    assert model.aic == 2 * len(model.names) - 2 * model.log_likelihood
+    assert 0 < model.uniqueness(n, N) < model.uniqueness(n, n) == 1
+    assert 0 < model.population_uniques(N) < N
+    low, high = model.tau_interval(SIZES, N)
+    assert 0 <= low < model.tau(SIZES, N) < high <= 30
+    assert type(low) is type(high) is int
+    narrow = model.tau_interval(SIZES, N, level=0.5)
+    assert low <= narrow[0] <= narrow[1] <= high
+    assert model.tau_interval(SIZES, n) == (30, 30)
+
+
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+def test_a_fit_does_not_change(model):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.converged = False
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert hash(model) == hash(dataclasses.replace(model))
+    assert "s.e." in repr(model)
+
+
+def test_models_can_be_compared():
+    # Of two models that are the same the likelihoods are, too.
+    rng = np.random.default_rng(24)
+    sizes = SizeIndices.from_frequencies(rng.negative_binomial(0.3, 0.05, 500))
+    finite = DirichletMultinomial.fit(sizes, 500)
+    assert finite.aic < min(Pitman.fit(sizes).aic, Ewens.fit(sizes).aic)
+    gamma = PoissonGamma.fit(sizes, 500)
+    assert gamma.log_likelihood == pytest.approx(finite.log_likelihood, abs=0.01)
+    vast = DirichletMultinomial.fit(sizes, 10**14)
+    assert vast.log_likelihood == pytest.approx(Ewens.fit(sizes).log_likelihood)
+
+
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0])
+def test_levels_are_checked(model, level):
+    with pytest.raises(ValueError, match="level"):
+        model.tau_interval(SIZES, 5000, level=level)
