@@ -41,6 +41,8 @@ WIDE = [
     (40.0, 1e-6, 10**6, 40),
     (1e9, 3.0, 10**10, 40),
     (3000.0, 40.0, 10_000, 60),
+    (3.0, 1.0, 10**8, 3),
+    (2.0 + 2.0**-20, 1.0, 10**9, 2),
 ]
 # Thesis: n, N, K, alpha, m1, and formulas found for it: mean, deviation, interval.
 THESIS = [
@@ -160,7 +162,7 @@ def test_law_against_inclusion_and_exclusion(case):
     law = tau_distribution(*case)
     assert math.fsum(law) == pytest.approx(1, abs=1e-14)
     seen = exact > 1e-25
-    np.testing.assert_allclose(law[seen], exact[seen], rtol=3e-13)
+    np.testing.assert_allclose(law[seen], exact[seen], rtol=1e-13)
     assert (law >= 0).all()
     assert law[~seen].max(initial=0) < 2e-25
 
@@ -171,7 +173,7 @@ def test_factorial_moments(case):
     m1 = case[-1]
     with mpmath.workprec(200):
         moments = factorial_moments(*case)
-    for r in range(1, 6):
+    for r in range(1, min(m1, 5) + 1):
         falling = [math.perm(k, r) / math.perm(m1, r) for k in range(m1 + 1)]
         found = math.fsum(law * np.array(falling))
         assert found == pytest.approx(float(moments[r]), rel=1e-11)
@@ -187,8 +189,8 @@ def test_chain_and_integrals_agree(monkeypatch):
 
 
 def test_chain_where_hardly_a_record_misses_the_uniques():
-    # 3000 records meet 1e7 uniques and nothing else: 0.45 meet one a second time.
-    A, M, m1 = 1e7, 3000, 10**7
+    # 10,000 records meet 1e7 uniques and nothing else: 10 meet one a second time.
+    A, M, m1 = 1e7, 10_000, 10**7
     law = tau_distribution(A, 1.0, M, m1)[m1 - M : m1 - M + 20]
     # With b = 1: C(m1, k) M!/(A)_M [z^M] (1-z)^-(A-k) z^(m1-k).
     with mpmath.workprec(200):
@@ -197,7 +199,7 @@ def test_chain_where_hardly_a_record_misses_the_uniques():
             mpmath.binomial(m1, k) * mpmath.binomial(M - 1, m1 - k - 1) / whole
             for k in range(m1 - M, m1 - M + 20)
         ]
-    np.testing.assert_allclose(law, [float(p) for p in exact], rtol=1e-11)
+    np.testing.assert_allclose(law, [float(p) for p in exact], rtol=1e-12)
 
 
 def test_ewens_is_negative_hypergeometric():
@@ -281,6 +283,21 @@ def test_interval_of_a_known_law():
     assert tau_interval(*case, 0.43) == (1, 2)
     assert tau_interval(*case, 0.71) == (1, 2)
     assert tau_interval(*case, 0.72) == (0, 2)
+
+
+def test_intervals_where_a_tail_is_reached_exactly():
+    assert tau_distribution(8.0, 1.0, 1, 2).tolist() == [0, 0.25, 0.75]
+    assert tau_interval(8.0, 1.0, 1, 2, level=0.5) == (2, 2)
+    assert tau_distribution(4.0, 1.5, 1, 2).tolist() == [0, 0.75, 0.25]
+    assert tau_interval(4.0, 1.5, 1, 2, level=0.5) == (1, 1)
+
+
+def test_quantiles_far_in_the_tails():
+    case = urn(*THESIS[0][:5])
+    law = tau_distribution(*case)
+    k = tau_quantile(*case, 1e-20)
+    assert math.fsum(law[:k]) < 1e-20 <= math.fsum(law[: k + 1])
+    assert 0 < k < tau_quantile(*case, 1e-19)
 
 
 # --- functions of angles -------------------------------------------------------------
