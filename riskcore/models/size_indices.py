@@ -99,6 +99,8 @@ class SizeIndices:
         sizes, counts = np.unique(occupied[occupied > 0], return_counts=True)
         return cls(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
 
+    __iter__ = None  # sizes[j] is a number for every j: a loop would not end
+
     def __getitem__(self, size: int) -> int:
         """Return the number of cells with ``size`` records, 0 if there are none."""
         at = np.searchsorted(self.sizes, size)

@@ -24,6 +24,8 @@ def test_from_a_table_or_from_cells():
         assert hash(SizeIndices.from_frequencies(given)) == hash(sizes)
     assert sizes != SizeIndices({1: 4, 2: 1, 7: 1})
     assert sizes != "sizes"
+    with pytest.raises(TypeError, match="not iterable"):
+        list(sizes)
 
 
 def test_they_do_not_change():
