@@ -327,11 +327,12 @@ def _law(A: float, b: float, M: int, m1: int) -> tuple[int, Law]:
     law /= math.fsum(law)
     if last == m1:  # the integral has no digits where A - m1 b is next to nothing
         law[-1] = gamma_ratio(_less(A, m1, b), m1 * b, M)
-    found = math.fsum(law * np.arange(first, last + 1))
-    if not abs(found - mean) <= 1e-8 * math.sqrt(variance) + 1e-15 * m1:
+    near = round(mean)
+    found = math.fsum(law * (np.arange(first, last + 1) - near))
+    if not abs(found - (mean - near)) <= 1e-8 * math.sqrt(variance) + 1e-15 * m1:
         raise ArithmeticError(
-            f"tau for A={A}, b={b}, M={M}, m1={m1}: the law has the mean {found}, "
-            f"not {mean}"
+            f"tau for A={A}, b={b}, M={M}, m1={m1}: the law has the mean "
+            f"{near + found}, not {mean}"
         )
     return first, law
 
@@ -488,7 +489,7 @@ def lay_path(
     left, met = exp(-b * log1p(odds)), -expm1_of(-b * log1p(odds))  # sum to 1
     slope = b * odds / met
     spread = sqrt(odds * (1.0 + odds) * rest + j * slope * (1.0 + odds - slope * left))
-    nodes, width = 0, min(0.225 * odds / spread, 0.14)
+    nodes, width = 0, 0.225 * odds / spread
     while nodes < BLOCK:
         log_z, angle_z, log_u, angle_u, log_q, angle_q = _on_path(
             width * nodes, odds, b, left / met

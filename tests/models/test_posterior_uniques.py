@@ -231,6 +231,16 @@ def test_law_has_the_mean_and_the_variance(case, digits):
     assert math.fsum(law * k * k) == pytest.approx(variance, rel=digits)
 
 
+def test_few_of_many_uniques_are_hit():
+    case = (880_777.25, 2.0**-15, 3778, 880_778)
+    law = tau_distribution(*case)
+    hit = np.arange(case[-1], -1, -1)
+    exact = -case[-1] * math.expm1(
+        -math.fsum(-math.log1p(-case[1] / (case[0] + t)) for t in range(case[2]))
+    )
+    assert math.fsum(law * hit) == pytest.approx(exact, rel=1e-12)
+
+
 def test_random_urns_have_their_law():
     rng = np.random.default_rng(5)
     for _ in range(300):
