@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from riskcore.protection import protect as protect
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
+    from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
         individual_risk_from_frequencies as individual_risk_from_frequencies,
@@ -46,6 +47,7 @@ _HOMES = {
     "Protected": "riskcore.protection",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
+    "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",
     "protect": "riskcore.protection",
     "read_recoding": "riskcore.microdata.grc",

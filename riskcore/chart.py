@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from riskcore.assessment import Assessment
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts, decimals, log_edges
 from riskcore.risk.threshold import RiskDistribution
+from riskcore.uniques import UniquesEstimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,8 +213,7 @@ def figure(
     >>> chart.figure(result, threshold=0.1).axes[0].get_xlabel()
     'individual risk'
     """
-    if find_spec("matplotlib") is None:
-        raise ImportError('charts need matplotlib: pip install "riskcore[plot]"')
+    _need_matplotlib()
     from matplotlib.figure import Figure
 
     own = _distribution(assessment, household)
@@ -232,6 +233,11 @@ def figure(
     found = ax.get_figure(root=True)
     assert found is not None
     return found
+
+
+def _need_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ImportError('charts need matplotlib: pip install "riskcore[plot]"')
 
 
 def _distribution(assessment: Assessment, household: bool) -> RiskDistribution:
@@ -299,3 +305,55 @@ def _draw_threshold(ax: Axes, distribution: RiskDistribution, threshold: float) 
         fontsize="medium",
         loc="left",
     )
+
+
+def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:
+    """Draw the estimates of population uniques by model, with their intervals.
+
+    Parameters
+    ----------
+    found : UniquesEstimates
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install "riskcore[plot]"``).
+    """
+    _need_matplotlib()
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        height = 1.2 + 0.32 * len(found.estimates)
+        ax = Figure((7.2, height), layout="constrained").subplots()
+    rows = list(reversed(found.estimates))
+    for y, one in enumerate(rows):
+        if not math.isfinite(one.tau):
+            ax.annotate(
+                f" no estimate: {one.reason}", (0.0, y), va="center", fontsize="small",
+                xycoords=("axes fraction", "data"), color=_UNSAFE,
+            )  # fmt: skip
+            continue
+        ax.plot([one.low, one.high], [y, y], color=_BARS, lw=4, solid_capstyle="butt")
+        ax.plot([one.tau], [y], "o", color=_LINE, ms=5)
+    ax.set_yticks(range(len(rows)), [one.model for one in rows])
+    ax.set(ylim=(-0.7, len(rows) - 0.3))
+    ax.set_xlim(left=0.0)
+    ax.set_xlabel("sample uniques that are unique in the population")
+    ax.set_title(
+        f"{found.sizes[1]:,} sample uniques of {found.sizes.n:,} records, "
+        f"population {found.population:,}\nbars: {found.level:.4g} intervals",
+        fontsize="medium",
+        loc="left",
+    )
+    ax.grid(axis="x", color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure

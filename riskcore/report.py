@@ -402,3 +402,60 @@ def _aligned(rows: list[list[str]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def uniques_text(figures: dict[str, Any], title: str) -> str:
+    """Return what `UniquesEstimates.to_dict` says as text."""
+    lines = [
+        printable(title),
+        *_pairs(
+            ("records", f"{figures['records']:,}"),
+            ("occupied cells", f"{figures['occupied_cells']:,}"),
+            ("possible cells", f"{figures['cells']:,}"),
+            ("sample uniques", f"{figures['sample_uniques']:,}"),
+            ("population", f"{figures['population']:,}"),
+        ),
+        "",
+        "  Sample uniques that are unique in the population",
+        *_aligned(_uniques_rows(figures)),
+    ]
+    reasons = [
+        f"    {one['model']}: {printable(one['reason'])}"
+        for one in figures["estimates"]
+        if one["reason"]
+    ]
+    if reasons:
+        lines += ["", "  Boundaries, and models without an estimate", *reasons]
+    if figures["best"] is not None:
+        lines += ["", f"  Smallest AIC: {figures['best']}"]
+    if figures["disagreement"] is not None:
+        ratio = figures["disagreement"]
+        lines.append(f"  The largest estimate is {ratio:.3g} times the smallest")
+    return "\n".join(lines)
+
+
+def _uniques_rows(figures: dict[str, Any]) -> list[list[str]]:
+    interval = f"{100 * figures['level']:.4g} % interval"
+    rows = [["", "expected", interval, "AIC", "population uniques", "parameters"]]
+    for one in figures["estimates"]:
+        interval = "-"
+        if one["low"] is not None:
+            interval = f"{one['low']:,.0f} to {one['high']:,.0f}"
+        rows.append(
+            [
+                one["model"],
+                _or_dash(one["tau"], ",.6g"),
+                interval,
+                _or_dash(one["aic"], ",.1f"),
+                _or_dash(one["population_uniques"], ",.6g"),
+                ", ".join(
+                    f"{name} {_or_dash(value, '.6g')}"
+                    for name, value in one["parameters"].items()
+                ),
+            ]
+        )
+    return rows
+
+
+def _or_dash(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

@@ -16,7 +16,7 @@ LAYERS = [
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
     {"assessment", "embed", "release"},
     {"settings"},
-    {"rounds"},
+    {"rounds", "uniques"},
     {"protection"},
     {"chart", "_svg"},
     {"report", "accuracy"},

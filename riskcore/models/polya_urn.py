@@ -17,6 +17,9 @@ from riskcore.models.functions import exp, gamma_ratio, log
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
 
+# The law of tau takes urns up to 2^90; beyond this, shares change by below 2^-36.
+_HEAVIEST = 2.0**89
+
 
 @dataclass(frozen=True, repr=False)
 class PolyaUrn(Superpopulation):
@@ -106,7 +109,9 @@ class PolyaUrn(Superpopulation):
         others, own = self._weights(n)
         if math.isnan(others):
             return math.nan, math.nan
+        # A heavier urn has the same law: what M <= 2^53 people add to it is nothing.
+        scale = min(1.0, _HEAVIEST / (others + own))
         low, high = posterior_uniques.tau_interval(
-            others + own, own, N - n, sizes[1], level
+            (others + own) * scale, own * scale, N - n, sizes[1], level
         )
         return low, high

@@ -236,3 +236,16 @@ def test_parameters_come_back():
     # Mean 0 and standard deviation 1, to 4 of their own standard errors.
     assert abs(np.mean(z)) < 4 / math.sqrt(60)
     assert abs(np.std(z) - 1) < 4 / math.sqrt(120)
+
+
+def test_intervals_at_the_multinomial_boundary():
+    # Cells that are no more unequal than equally likely ones: alpha is infinite.
+    sizes = SizeIndices({1: 400})
+    model = DirichletMultinomial.fit(sizes, 10**15)
+    assert math.isinf(model.alpha)
+    p = math.exp((10**14 - 400) * math.log1p(-1e-15))
+    assert model.tau(sizes, 10**14) == pytest.approx(400 * p, rel=1e-9)
+    low, high = model.tau_interval(sizes, 10**14)
+    sd = math.sqrt(400 * p * (1 - p))
+    assert low == pytest.approx(400 * p - 1.96 * sd, abs=2)
+    assert high == pytest.approx(400 * p + 1.96 * sd, abs=2)

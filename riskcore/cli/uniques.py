@@ -1,0 +1,177 @@
+"""``riskcore uniques``: population uniques by all models."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from riskcore import __version__
+from riskcore.cli.options import add_quiet, add_reading, fraction, reading, whole
+from riskcore.cli.terminal import Progress
+
+_UNIQUES = """\
+Estimate how many sample uniques are unique in the population too.
+
+A record whose key values nobody else in the sample has is a sample unique; it is at
+risk if nobody else in the population has them. Models of the population fitted to the
+sample say how many are: Dirichlet-multinomial, Poisson-gamma, Ewens and Pitman from the
+number of cells of each size, Lancaster's additive model from the keys, and the weights
+by themselves. They are shown side by side, with intervals, the fit (AIC: the smaller
+the better) and their disagreement; a model that cannot be fitted says why.
+"""
+
+_UNIQUES_EXAMPLES = """\
+examples:
+  riskcore uniques survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
+  riskcore uniques survey.parquet --keys REGION SEX AGE --population 16000000 \\
+      --plot uniques.png
+  riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
+
+The intervals take the fitted parameters as known: they are those of chance alone. In
+notes/calibration.md is how the models fared on populations of known law. The exit
+status is 0, 2 if the input is refused, or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "uniques",
+        usage="riskcore uniques FILE --keys COLUMN [COLUMN ...] "
+        "(--weight COLUMN | --population N) [options]",
+        help="how many sample uniques are unique in the population",
+        description=_UNIQUES,
+        epilog=_UNIQUES_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the survey")
+    parser.add_argument("--keys", nargs="+", metavar="COLUMN", help="key variables")
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        type=_size,
+        metavar="SIZE=CELLS",
+        help="in place of FILE: how many cells have 1, 2, ... records",
+    )
+    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    parser.add_argument(
+        "--population",
+        type=whole,
+        metavar="N",
+        help="people in the population; by default the sum of the weights",
+    )
+    parser.add_argument(
+        "--cells",
+        type=whole,
+        metavar="K",
+        help="how many cells there can be; by default the product of the numbers of "
+        "categories",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("refuse", "category"),
+        default="refuse",
+        help="missing key values: refuse the file (default), or one more category",
+    )
+    parser.add_argument(
+        "--level", type=fraction, default=0.95, help="of the intervals (default 95%%)"
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the estimates: .png, .svg, .pdf"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let --plot replace a file"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore import report
+    from riskcore.microdata import files
+
+    if options.plot is not None:
+        files.refuse_existing(options.plot, options.overwrite)
+    progress = Progress(quiet=options.quiet)
+    found = _of_sizes(options) if options.sizes else _of_file(options, progress)
+    if options.plot is not None:
+        _plot(found, options)
+    progress.done()
+    if options.json:
+        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        return
+    name = "size indices" if options.file is None else str(options.file)
+    print(report.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
+    if options.plot is not None:
+        print(f"\n  The plot is in {report.printable(str(options.plot))}")
+
+
+def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
+    from riskcore.microdata import files
+    from riskcore.uniques import estimate_uniques
+
+    if options.file is None or options.keys is None:
+        raise ValueError("give FILE and --keys, or --sizes")
+    source = reading(options)
+    weight = options.weight or files.columns_of(options.file, **source).weight
+    needed = [*options.keys, *([] if weight is None else [weight])]
+    data = files.read(
+        options.file,
+        needed,
+        numeric=[] if weight is None else [weight],
+        na_values=options.na,
+        progress=progress.share(f"reading {options.file}"),
+        **source,
+    )
+    return estimate_uniques(
+        data,
+        options.keys,
+        weight,
+        population=options.population,
+        cells=options.cells,
+        missing=options.missing,
+        level=options.level,
+        progress=progress,
+    )
+
+
+def _of_sizes(options: argparse.Namespace) -> Any:
+    """Estimate from size indices alone."""
+    from riskcore.models import SizeIndices
+    from riskcore.uniques import UniquesEstimates, fit_all
+
+    if options.file is not None or options.keys is not None:
+        raise ValueError("--sizes takes the place of FILE and --keys")
+    if options.population is None or options.cells is None:
+        raise ValueError("--sizes needs --population and --cells")
+    given = [size for size, _ in options.sizes]
+    twice = [size for i, size in enumerate(given) if size in given[:i]]
+    if twice:
+        raise ValueError(f"--sizes: {twice[0]} stands twice")
+    sizes = SizeIndices(dict(options.sizes))
+    estimates = fit_all(
+        sizes, options.population, options.cells, options.level, lambda _: None
+    )
+    return UniquesEstimates(
+        sizes, options.population, options.cells, options.level, tuple(estimates)
+    )
+
+
+def _size(text: str) -> tuple[int, int]:
+    size, _, cells = text.partition("=")
+    return whole(size), whole(cells)
+
+
+def _plot(found: Any, options: argparse.Namespace) -> None:
+    from riskcore import chart
+    from riskcore.microdata import files
+
+    figure = chart.uniques_figure(found)
+    with files.replacing(options.plot, options.overwrite) as file:
+        figure.savefig(file, format=options.plot.suffix.lstrip(".").lower() or "png")

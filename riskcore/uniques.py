@@ -1,0 +1,319 @@
+"""Population uniques of a file: every model fitted, side by side.
+
+A sample unique is at risk if it is unique in the population too. How many are, models
+of the population say from the size indices of the sample, Lancaster's model from the
+keys, and the weights by themselves; where they disagree, no number is to be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from riskcore.microdata.cells import Cells, tabulate
+from riskcore.models.dirichlet_multinomial import DirichletMultinomial
+from riskcore.models.ewens import Ewens
+from riskcore.models.lancaster import Lancaster
+from riskcore.models.pitman import Pitman
+from riskcore.models.poisson_gamma import PoissonGamma
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.superpopulation import Superpopulation
+
+Progress = Callable[[str], None]
+
+# Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
+MOST_CELLS = 10**10
+SHRINKAGES = (0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one model says of the population uniques.
+
+    Attributes
+    ----------
+    model : str
+        Its name and method.
+    parameters, standard_errors : dict of str to float
+    converged : bool
+        Whether there is an estimate; if not, the numbers are nan.
+    reason : str
+        Why there is none, or which boundary of the model it is on.
+    log_likelihood, aic : float
+        nan for models without a likelihood of the size indices.
+    population_uniques : float
+        Expected number of uniques in the population; nan if the model has none.
+    tau : float
+        Expected number of sample uniques that are unique in the population.
+    low, high : float
+        Interval for that number, the parameters taken as known; nan if there is none.
+    """
+
+    model: str
+    parameters: dict[str, float]
+    standard_errors: dict[str, float]
+    converged: bool
+    reason: str
+    log_likelihood: float
+    aic: float
+    population_uniques: float
+    tau: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class UniquesEstimates:
+    """The estimates of all models for one sample.
+
+    Attributes
+    ----------
+    sizes : SizeIndices
+        The size indices of the sample.
+    population : int
+        N.
+    cells : int
+        K, the number of possible cells.
+    level : float
+        Of the intervals.
+    estimates : tuple of Estimate
+    """
+
+    sizes: SizeIndices
+    population: int
+    cells: int
+    level: float
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def best(self) -> str | None:
+        """The model of the smallest AIC among those with a likelihood."""
+        fitted = [one for one in self.estimates if math.isfinite(one.aic)]
+        return min(fitted, key=lambda one: one.aic).model if fitted else None
+
+    @property
+    def disagreement(self) -> float:
+        """The largest tau over the smallest; nan with fewer than two estimates."""
+        taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
+        if len(taus) < 2:
+            return math.nan
+        return max(taus) / min(taus) if min(taus) > 0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data for JSON; what is not finite is None."""
+        return {
+            "records": self.sizes.n,
+            "occupied_cells": self.sizes.u,
+            "sample_uniques": self.sizes[1],
+            "cells": self.cells,
+            "population": self.population,
+            "level": self.level,
+            "best": self.best,
+            "disagreement": _plain(self.disagreement),
+            "estimates": [
+                {name: _plain(value) for name, value in asdict(one).items()}
+                for one in self.estimates
+            ],
+        }
+
+
+def estimate_uniques(
+    data: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    *,
+    population: int | None = None,
+    cells: int | None = None,
+    missing: str = "refuse",
+    shrinkages: Sequence[float] = SHRINKAGES,
+    level: float = 0.95,
+    progress: Progress | None = None,
+) -> UniquesEstimates:
+    """Estimate by all models how many sample uniques are unique in the population.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, as for `riskcore.tabulate`.
+    keys : iterable of column names
+        The key variables.
+    weight : column name, optional
+        Sampling weights: then one estimate is that of the weights, sum of f/F over
+        the sample uniques, and they give the size of the population.
+    population : int, optional
+        N; by default the sum of the weights, rounded.
+    cells : int, optional
+        K, how many cells there can be; by default the product of the numbers of
+        categories that occur.
+    missing : {"refuse", "category"}
+        What to do with missing key values, see `riskcore.tabulate`.
+    shrinkages : sequence of float
+        The lambda of Lancaster's model.
+    level : float
+        Probability of the intervals.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    UniquesEstimates
+        With a reason, and nan, in the place of an estimate that does not exist.
+
+    Raises
+    ------
+    KeyError, TypeError, OSError
+        As `riskcore.tabulate`.
+    ValueError
+        As `riskcore.tabulate`; if neither population nor weights are given, N is below
+        n, there are more occupied cells than K, or missing keys match any value, for
+        which the models have no size indices.
+
+    Notes
+    -----
+    Models, methods and intervals: `riskcore.models`. Given the sample, a sample unique
+    is unique in the population with probability p = f/F if F - f is negative binomial,
+    as for the individual risk; the sum of these p is the estimate of the weights.
+
+    Examples
+    --------
+    >>> data = {"a": list("aabbccdd"), "b": list("xyxyxyxx")}
+    >>> found = estimate_uniques(data, ["a", "b"], population=80)
+    >>> found.sizes
+    <SizeIndices: 8 records in 7 cells, 6 sample uniques>
+    >>> [one.model for one in found.estimates][:2]
+    ['Dirichlet-multinomial', 'Poisson-gamma']
+    """
+    if missing not in ("refuse", "category"):
+        raise ValueError(
+            f"missing={missing!r}: the models need each record in one cell; use "
+            "'refuse' or 'category'"
+        )
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level}: need a number between 0 and 1")
+    say = progress or _silent
+    say("counting cells")
+    counted = tabulate(data, keys, weight, missing)
+    sizes = SizeIndices.from_frequencies(counted.records)
+    if population is None and weight is None:
+        raise ValueError("give the size of the population, or weights that add to it")
+    N = round(math.fsum(counted.weight_sum)) if population is None else population
+    if sizes.n > N:
+        raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
+    K = cells
+    if K is None:
+        K = math.prod(len(labels) for labels in counted.categories)
+    found = fit_all(sizes, N, K, level, say)
+    found += _lancaster(counted, N, shrinkages, say)
+    if weight is not None:
+        found.append(_by_weights(counted))
+    return UniquesEstimates(sizes, N, K, level, tuple(found))
+
+
+def fit_all(
+    sizes: SizeIndices, N: int, K: int, level: float, progress: Progress
+) -> list[Estimate]:
+    """Fit every model of size indices, and return what each says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are more occupied cells than K, or N is below n.
+    """
+    fits: list[tuple[str, Callable[[], Superpopulation]]] = [
+        ("Dirichlet-multinomial", lambda: DirichletMultinomial.fit(sizes, K)),
+        ("Poisson-gamma", lambda: PoissonGamma.fit(sizes, K)),
+        ("Ewens", lambda: Ewens.fit(sizes)),
+        ("Ewens, moments", lambda: Ewens.fit(sizes, "moments")),
+        ("Pitman", lambda: Pitman.fit(sizes)),
+        ("Pitman, moments", lambda: Pitman.fit(sizes, "moments")),
+    ]
+    estimates = []
+    for name, fit in fits:
+        progress(f"fitting {name}")
+        estimates.append(_of_model(name, fit(), sizes, N, level))
+    return estimates
+
+
+def _of_model(
+    name: str, model: Superpopulation, sizes: SizeIndices, N: int, level: float
+) -> Estimate:
+    low, high = model.tau_interval(sizes, N, level)
+    return Estimate(
+        model=name,
+        parameters={each: float(getattr(model, each)) for each in model.names},
+        standard_errors=dict(model.standard_errors),
+        converged=model.converged,
+        reason=model.reason,
+        log_likelihood=model.log_likelihood,
+        aic=model.aic,
+        population_uniques=model.population_uniques(N),
+        tau=model.tau(sizes, N),
+        low=low,
+        high=high,
+    )
+
+
+def _lancaster(
+    cells: Cells, N: int, shrinkages: Sequence[float], progress: Progress
+) -> list[Estimate]:
+    """Return the estimates of Lancaster's model, one for each lambda."""
+    product = math.prod(len(labels) for labels in cells.categories)
+    if product > MOST_CELLS:
+        why = f"{product} cells, of which at most {MOST_CELLS} are run through"
+        return [
+            _without_likelihood(_lancaster_name(one), math.nan, why)
+            for one in shrinkages
+        ]
+    progress("fitting Lancaster's model")
+    levels = [len(labels) for labels in cells.categories]
+    model = Lancaster.fit(cells.codes, levels, cells.records)
+    unique = cells.records == 1
+    uniques = [column[unique] for column in cells.codes]
+    taus = np.atleast_1d(model.tau(uniques, N, list(shrinkages)))
+    return [
+        _without_likelihood(_lancaster_name(one), float(tau))
+        for one, tau in zip(shrinkages, taus, strict=True)
+    ]
+
+
+def _lancaster_name(shrinkage: float) -> str:
+    return f"Lancaster, lambda {shrinkage:g}"
+
+
+def _by_weights(cells: Cells) -> Estimate:
+    """Return the expected number under the law of the individual risk."""
+    unique = cells.records == 1
+    fraction = np.minimum(cells.sampling_fraction[unique], 1.0)
+    return _without_likelihood("weights, sum of f/F", math.fsum(fraction.tolist()))
+
+
+def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
+    return Estimate(
+        model=model,
+        parameters={},
+        standard_errors={},
+        converged=not reason,
+        reason=reason,
+        log_likelihood=math.nan,
+        aic=math.nan,
+        population_uniques=math.nan,
+        tau=tau,
+        low=math.nan,
+        high=math.nan,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    finite = not isinstance(value, float) or math.isfinite(value)
+    return value if finite else None
+
+
+def _silent(_: str) -> None:
+    pass

@@ -1,0 +1,175 @@
+"""Population uniques by all models: the models' numbers, and failures by name."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from riskcore import chart, cli, estimate_uniques, simulate
+from riskcore.microdata import files
+from riskcore.models import Ewens, Lancaster, Pitman, SizeIndices
+from riskcore.report import uniques_text
+from riskcore.uniques import Estimate, fit_all
+
+KEYS = ["REGION", "SEX", "AGE"]
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return simulate.microdata(1500, np.random.default_rng(8))
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Run ``riskcore uniques`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        try:
+            status = cli.main(["uniques", *map(str, arguments)])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+def by_name(found):
+    return {one.model: one for one in found.estimates}
+
+
+def test_the_numbers_are_those_of_the_models(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT", level=0.9)
+    N = round(math.fsum(survey["WEIGHT"]))
+    assert found.population == N
+    assert found.cells == np.prod([len(np.unique(survey[key])) for key in KEYS])
+    rows = zip(*(survey[key] for key in KEYS), strict=True)
+    counts = np.unique(list(rows), axis=0, return_counts=True)[1]
+    sizes = SizeIndices.from_frequencies(counts)
+    assert found.sizes == sizes
+    estimates = by_name(found)
+    for name, model in {
+        "Ewens": Ewens.fit(sizes),
+        "Pitman": Pitman.fit(sizes),
+        "Pitman, moments": Pitman.fit(sizes, "moments"),
+    }.items():
+        one = estimates[name]
+        assert one.tau == model.tau(sizes, N)
+        assert (one.low, one.high) == model.tau_interval(sizes, N, 0.9)
+        assert one.population_uniques == model.population_uniques(N)
+        assert (one.aic, one.converged) == (model.aic, True)
+    aics = {name: one.aic for name, one in estimates.items() if one.aic == one.aic}
+    assert found.best == min(aics, key=aics.get)
+
+
+def test_lancaster_and_the_weights(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT", shrinkages=[0.25])
+    codes = [np.unique(survey[key], return_inverse=True)[1] for key in KEYS]
+    cell = np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel()
+    unique = np.bincount(cell)[cell] == 1
+    model = Lancaster.fit(codes)
+    estimates = by_name(found)
+    tau = model.tau([column[unique] for column in codes], found.population, 0.25)
+    assert estimates["Lancaster, lambda 0.25"].tau == pytest.approx(
+        float(tau), rel=1e-9
+    )
+    assert math.isnan(estimates["Lancaster, lambda 0.25"].aic)
+    expected = math.fsum(1.0 / survey["WEIGHT"][unique])
+    assert estimates["weights, sum of f/F"].tau == pytest.approx(expected, rel=1e-13)
+    assert "weights, sum of f/F" not in by_name(
+        estimate_uniques(survey, KEYS, population=10**6)
+    )
+
+
+def test_all_unique_and_one_cell():
+    unique = estimate_uniques({"a": list(range(30))}, ["a"], population=900)
+    failed = {one.model: one.reason for one in unique.estimates if not one.converged}
+    assert set(failed) == {"Ewens", "Ewens, moments", "Pitman", "Pitman, moments"}
+    assert all(math.isnan(by_name(unique)[name].tau) for name in failed)
+    single = estimate_uniques({"a": ["x"] * 30}, ["a"], population=900)
+    assert all(not one.converged or one.tau == 0 for one in single.estimates)
+    for found in (unique, single):
+        text = uniques_text(found.to_dict(), "survey")
+        assert "models without an estimate" in text
+        json.dumps(found.to_dict(), allow_nan=False)
+        chart.uniques_figure(found)
+
+
+def test_a_table_too_large_for_lancaster():
+    data = {name: list(range(400)) for name in "abcdef"}
+    found = estimate_uniques(data, list("abcdef"), population=10**6, cells=400**6)
+    reasons = [one.reason for one in found.estimates if one.model.startswith("Lanc")]
+    assert len(reasons) == 3
+    assert all(f"{400**6} cells" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"population": None}, "give the size of the population"),
+        ({"population": 10}, "population=10: below the 1500 records"),
+        ({"missing": "wildcard"}, "each record in one cell"),
+        ({"level": 1.0}, "level=1.0"),
+        ({"cells": 5}, "occupied cells"),
+    ],
+)
+def test_refusals(survey, change, message):
+    data = {key: survey[key][:1500] for key in KEYS}
+    with pytest.raises(ValueError, match=message):
+        estimate_uniques(data, KEYS, **{"population": 10**6, **change})
+
+
+def test_the_figure(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT")
+    axes = chart.uniques_figure(found).axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [one.model for one in reversed(found.estimates)]
+
+
+def test_the_command(run, survey):
+    files.write("survey.csv", survey)
+    arguments = ["survey.csv", "--keys", *KEYS, "--weight", "WEIGHT"]
+    status, out, err = run(*arguments, "--plot", "u.svg")
+    assert (status, err) == (0, "")
+    found = estimate_uniques(survey, KEYS, "WEIGHT")
+    assert f"Smallest AIC: {found.best}" in out
+    assert f"{by_name(found)['Pitman'].tau:,.6g}" in out
+    assert "The plot is in u.svg" in out
+    status, out, _ = run(*arguments, "--json")
+    assert json.loads(out)["estimates"][4]["tau"] == by_name(found)["Pitman"].tau
+    status, _, err = run(*arguments, "--plot", "u.svg")
+    assert status == 2
+    assert "u.svg: exists" in err
+
+
+def test_size_indices_alone(run):
+    status, out, _ = run(
+        "--sizes", "1=30", "2=10", "9=5", "--population", 5000, "--cells", 200, "--json"
+    )
+    assert status == 0
+    sizes = SizeIndices({1: 30, 2: 10, 9: 5})
+    expected = fit_all(sizes, 5000, 200, 0.95, lambda _: None)
+    assert all(isinstance(one, Estimate) for one in expected)
+    found = json.loads(out)["estimates"]
+    assert [one["tau"] for one in found] == [one.tau for one in expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give FILE and --keys, or --sizes"),
+        (["--sizes", "1=2"], "--sizes needs --population and --cells"),
+        (["--sizes", "1=x"], "'x' is no whole number"),
+        (
+            ["--sizes", "1=2", "1=3", "--population", "9", "--cells", "9"],
+            "1 stands twice",
+        ),
+        (["f.csv", "--sizes", "1=2"], "--sizes takes the place of FILE"),
+        (["f.csv", "--keys", "a"], "f.csv: no such file"),
+    ],
+)
+def test_refusals_of_the_command(run, arguments, message):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert message in err
