@@ -6,7 +6,6 @@ Exact values are the alternating sums of factorial moments (inclusion and exclus
 as many bits as cancel in them; where these would be too many, the law is held to its
 mean and its variance in closed form. Writes bench/README.md.
 """
-# ruff: noqa: N803  (M is the letter of the formulas)
 
 import math
 import sys

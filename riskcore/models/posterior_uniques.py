@@ -19,7 +19,6 @@ Where few steps are to be taken the chain runs, elsewhere the coefficients are C
 integrals through the saddle point, at a cost that does not grow with M. Neither is an
 approximation (notes/population_models.md).
 """
-# ruff: noqa: N803, N806  (M is the letter of the formulas)
 
 from __future__ import annotations
 

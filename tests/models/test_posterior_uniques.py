@@ -1,5 +1,4 @@
 """The law of tau against Polya's urn itself, exact sums and the published cases."""
-# ruff: noqa: N803  (M is the letter of the formulas)
 
 import math
 from fractions import Fraction
