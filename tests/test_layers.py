@@ -19,7 +19,7 @@ LAYERS = [
     {"rounds", "uniques"},
     {"protection"},
     {"chart", "_svg"},
-    {"report", "accuracy"},
+    {"report", "accuracy", "reproduce"},
     {"page"},
     {"cli"},
     {"__main__"},

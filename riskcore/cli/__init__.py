@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from riskcore import __version__
-from riskcore.cli import assess, demo, error_table, protect, simulate, uniques
+from riskcore.cli import (
+    assess,
+    demo,
+    error_table,
+    protect,
+    reproduce,
+    simulate,
+    uniques,
+)
 from riskcore.cli.terminal import report_compilation, show_warning, tell
 
 # What bad input, a full disk or too large a file raises; all else is a defect.
@@ -95,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     assess.add(commands)
     protect.add(commands)
     error_table.add(commands)
+    reproduce.add(commands)
     uniques.add(commands)
     simulate.add(commands)
     demo.add(commands)

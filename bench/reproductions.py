@@ -1,0 +1,53 @@
+"""Compute the published tables and figures again for notes/reproductions.md.
+
+    python -m bench.reproductions [--replicates R]
+
+Numbers with +- are mean and standard deviation of a run, over R (200) runs from seed 1.
+The errata name some of the numbers: look there too when these change.
+"""
+
+import argparse
+
+from bench._common import HERE, command, replace
+from riskcore import reproduce
+from riskcore.reproduce.folder import save
+
+NOTES = HERE.parent / "notes"
+CAPTIONS = {
+    "mokken-figure-1": "Figure 1: the risk by the number of investigators. Circles are "
+    "the numbers of the text.",
+    "takemura-estimates": "All estimates beside the printed ones.",
+    "thesis-figure-2.1": "Figure 2.1: the log-likelihood of one sample.",
+    "thesis-figure-3.1": "Figure 3.1: size indices of populations.",
+    "thesis-figure-3.2": "Figure 3.2: size indices of populations of the model.",
+    "thesis-figures-5.3-5.4": "Figures 5.3 and 5.4: population and sample.",
+    "thesis-figures-5.5-5.6": "Figures 5.5 and 5.6: population and sample.",
+    "thesis-figures-A.1-A.2": "Figures A.1 and A.2: a power law, N = 100,000 and "
+    "K = 10,000, which the thesis does not give.",
+    "thesis-table-4.3": "Tau and its estimates by s, mean and standard deviation of a "
+    "run; crosses are Table 4.3.",
+}
+
+
+def section(comparison):
+    parts = [f"`{command()}`", reproduce.markdown(comparison)]
+    for name, draw in comparison.figures.items():
+        path = NOTES / "figures" / f"{name}.png"
+        with path.open("wb") as file:
+            save(draw(), file, "png")
+        parts.append(f"![{CAPTIONS[name]}](figures/{name}.png)\n\n{CAPTIONS[name]}")
+    return "\n\n".join(parts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replicates", type=int, default=200)
+    options = parser.parse_args()
+    for source in reproduce.SOURCES:
+        comparison = reproduce.compare(source, replicates=options.replicates)
+        print(reproduce.plain(comparison), end="\n\n")
+        replace(NOTES / "reproductions.md", source, section(comparison))
+
+
+if __name__ == "__main__":
+    main()

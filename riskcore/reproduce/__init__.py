@@ -1,0 +1,92 @@
+"""Tables and figures of the sources, computed again beside what is printed there.
+
+``compare`` computes all numbers of a source, ``plain`` and ``markdown`` write them as
+text, ``write`` puts them and the figures into a folder. The command ``riskcore
+reproduce`` does the same. Sources by the names of notes/notation.md: the thesis is S2,
+Takemura S1, Mokken et al. S4.
+
+Numbers and parameters are those printed in the sources; "errata" refers to the numbered
+sections of notes/errata.md.
+
+Examples
+--------
+>>> from riskcore import reproduce
+>>> comparison = reproduce.compare("takemura")
+>>> comparison.counts["reproduced"]
+5
+>>> row = comparison.rows[5]
+>>> row.item, row.printed, round(row.computed, 6), row.verdict
+('moments, E S1', '5.88', 5.876941, 'reproduced')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from riskcore.reproduce import mokken, takemura, thesis
+from riskcore.reproduce.comparison import Comparison, Row, markdown, plain
+from riskcore.reproduce.folder import check_writable, write
+
+SOURCES = ("thesis", "takemura", "mokken")
+
+__all__ = [
+    "SOURCES", "Comparison", "Row", "check_sources", "check_writable", "compare",
+    "markdown", "plain", "write",
+]  # fmt: skip
+
+
+def compare(
+    source: str,
+    *,
+    replicates: int = 200,
+    seed: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Compute the numbers of a source again.
+
+    Parameters
+    ----------
+    source : {"thesis", "takemura", "mokken"}
+        The source.
+    replicates : int, optional
+        How often each simulation of the thesis is repeated, at least 2.
+    seed : int, optional
+        Of the simulations: the same seed gives the same numbers.
+    progress : callable, optional
+        Called with the simulations done and their number.
+
+    Returns
+    -------
+    Comparison
+        Rows in the order of the source, and its figures.
+
+    Raises
+    ------
+    ValueError
+        If the source is unknown, or there are fewer than 2 replicates.
+
+    Examples
+    --------
+    >>> compare("mokken").title
+    'Mokken, Kooiman, Pannekoek, Willenborg (1992), S4'
+    """
+    check_sources([source])
+    if source == "mokken":
+        return mokken.compare()
+    if source == "takemura":
+        return takemura.compare()
+    return thesis.compare(replicates, seed, progress)
+
+
+def check_sources(sources: Iterable[str]) -> None:
+    """Refuse sources that are not known.
+
+    Raises
+    ------
+    ValueError
+        Naming those that are.
+    """
+    for source in sources:
+        if source not in SOURCES:
+            known = ", ".join(SOURCES)
+            raise ValueError(f"unknown source {source!r}; known are {known}")

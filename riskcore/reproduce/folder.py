@@ -1,0 +1,157 @@
+"""Comparisons and figures in a folder, all files or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from riskcore.microdata import files
+from riskcore.reproduce.comparison import Comparison, markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = ("png", "svg", "pdf")
+_TABLE, _PAGE = "reproductions.csv", "reproductions.md"
+_UNDATED = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def write(
+    folder: str | Path,
+    comparisons: Iterable[Comparison],
+    *,
+    pictures: str | None = "png",
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Path]:
+    """Write comparisons and their figures into a folder, all files or none.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        Made if it does not exist.
+    comparisons : iterable of Comparison
+        What `riskcore.reproduce.compare` returns.
+    pictures : {"png", "svg", "pdf"} or None
+        The format of the figures; None for tables alone.
+    overwrite : bool, optional
+        Whether existing files may be replaced.
+    progress : callable, optional
+        Called with the figures drawn and their number.
+
+    Returns
+    -------
+    list of pathlib.Path
+        ``reproductions.csv`` with all rows, ``reproductions.md``, and one file for
+        each figure.
+
+    Raises
+    ------
+    ImportError
+        If there are to be figures and matplotlib is not installed.
+    OSError
+        If a file exists and ``overwrite`` is not set, or cannot be written.
+    ValueError
+        For another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from riskcore import reproduce
+    >>> mokken = reproduce.compare("mokken")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in reproduce.write(folder, [mokken], pictures=None)]
+    ['reproductions.csv', 'reproductions.md']
+    """
+    folder, comparisons = Path(folder), list(comparisons)
+    check_writable(folder, comparisons, pictures=pictures, overwrite=overwrite)
+    figures = _figures(comparisons, pictures)
+    new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        with files.replacing_all(overwrite) as create:
+            files.write(
+                folder / _TABLE, _columns(comparisons), overwrite=True, create=create
+            )
+            create(folder / _PAGE).write(_page(comparisons, pictures).encode())
+            for done, (name, draw) in enumerate(figures.items()):
+                if progress is not None:
+                    progress(done, len(figures))
+                save(draw(), create(folder / name), str(pictures))
+    except BaseException:
+        if new:
+            folder.rmdir()
+        raise
+    return [folder / name for name in (_TABLE, _PAGE, *figures)]
+
+
+def check_writable(
+    folder: str | Path,
+    comparisons: Iterable[Comparison] = (),
+    *,
+    pictures: str | None = "png",
+    overwrite: bool = False,
+) -> None:
+    """Refuse what `write` would refuse, to be asked before long work.
+
+    Raises
+    ------
+    ImportError, OSError, ValueError
+        As `write` does.
+    """
+    folder = Path(folder)
+    if pictures is not None and pictures not in PICTURES:
+        raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
+    if pictures is not None and find_spec("matplotlib") is None:
+        raise ImportError('figures need matplotlib: pip install "riskcore[plot]"')
+    if not folder.exists():
+        if not folder.parent.is_dir():
+            raise FileNotFoundError(f"{folder.parent}: no such directory")
+        return
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: not a directory")
+    files.check_writable(folder / _TABLE, overwrite=overwrite)
+    for name in (_PAGE, *_figures(comparisons, pictures)):
+        files.refuse_existing(folder / name, overwrite)
+
+
+def save(figure: Figure, file: IO[bytes], pictures: str) -> None:
+    """Write a figure so that the same figure gives the same bytes."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "riskcore"}):
+        figure.savefig(file, format=pictures, dpi=150, metadata=_UNDATED[pictures])
+
+
+def _figures(
+    comparisons: Iterable[Comparison], pictures: str | None
+) -> dict[str, Callable[[], Figure]]:
+    """Return functions that draw all figures, by the names of the files."""
+    if pictures is None:
+        return {}
+    return {
+        f"{name}.{pictures}": draw
+        for comparison in comparisons
+        for name, draw in comparison.figures.items()
+    }
+
+
+def _columns(comparisons: Iterable[Comparison]) -> dict[str, Any]:
+    parts = [comparison.columns for comparison in comparisons]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _page(comparisons: Iterable[Comparison], pictures: str | None) -> str:
+    sections = []
+    for comparison in comparisons:
+        images = [f"![{name}]({name})" for name in _figures([comparison], pictures)]
+        sections.append("\n\n".join([markdown(comparison), *images]))
+    return "\n\n".join(sections) + "\n"
