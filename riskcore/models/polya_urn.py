@@ -12,6 +12,9 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.models import posterior_uniques
 from riskcore.models.functions import exp, gamma_ratio, log
 from riskcore.models.size_indices import SizeIndices
@@ -105,13 +108,45 @@ class PolyaUrn(Superpopulation):
         --------
         riskcore.models.posterior_uniques.tau_interval : the law, and how it is found.
         """
+        urn = self._urn(sizes, N)
+        if urn is None:
+            return math.nan, math.nan
+        low, high = posterior_uniques.tau_interval(*urn, level)
+        return low, high
+
+    def tau_variance(self, sizes: SizeIndices, N: int) -> float:
+        """Return the variance of tau given the sample; parameters as in `tau`.
+
+        See Also
+        --------
+        riskcore.models.posterior_uniques.tau_variance : the closed form.
+        """
+        urn = self._urn(sizes, N)
+        return math.nan if urn is None else posterior_uniques.tau_variance(*urn)
+
+    def tau_distribution(self, sizes: SizeIndices, N: int) -> NDArray[np.float64]:
+        """Return the law of tau given the sample; parameters as in `tau`.
+
+        Returns
+        -------
+        ndarray of float64, shape (s_1 + 1,)
+            Probabilities of 0, 1, ..., s_1; nan if there is no estimate.
+
+        See Also
+        --------
+        riskcore.models.posterior_uniques.tau_distribution : how it is found.
+        """
+        urn = self._urn(sizes, N)
+        if urn is None:
+            return np.full(sizes[1] + 1, math.nan)
+        return posterior_uniques.tau_distribution(*urn)
+
+    def _urn(self, sizes: SizeIndices, N: int) -> tuple[float, float, int, int] | None:
+        """Return weight of the urn, of a unique, unseen people and uniques, if any."""
         n, N = check_sizes(sizes.n, N)
         others, own = self._weights(n)
         if math.isnan(others):
-            return math.nan, math.nan
+            return None
         # A heavier urn has the same law: what M <= 2^53 people add to it is nothing.
         scale = min(1.0, _HEAVIEST / (others + own))
-        low, high = posterior_uniques.tau_interval(
-            (others + own) * scale, own * scale, N - n, sizes[1], level
-        )
-        return low, high
+        return (others + own) * scale, own * scale, N - n, sizes[1]

@@ -61,6 +61,13 @@ class Superpopulation(ABC):
     def population_uniques(self, N: int) -> float:
         """Return the expected number of population uniques among N people."""
 
+    def unique_fraction(self, N: int) -> float:
+        """Return the expected share of population uniques among N people.
+
+        f_u of Mokken et al., which the functions of `riskcore.intruder` take.
+        """
+        return self.population_uniques(N) / N
+
     @abstractmethod
     def uniqueness(self, n: int, N: int) -> float:
         """Return P(F = 1 | f = 1): a unique of n records is one of the N people."""

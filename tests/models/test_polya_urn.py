@@ -186,3 +186,36 @@ def test_interval_takes_the_urn_as_the_law_does(monkeypatch):
     }
     Pitman(50.0, 0.25).tau_interval(sizes, 10**4)
     assert given == {"A": 145.0, "b": 0.75, "M": 10**4 - 95, "m1": 30, "level": 0.95}
+
+
+@pytest.mark.parametrize(("model", "theta", "sigma"), URNS, ids=lambda x: str(x))
+def test_law_and_variance_by_the_death_chain(model, theta, sigma):
+    sizes, N = SizeIndices({1: 3, 2: 1, 4: 2}), 60
+    if getattr(model, "K", 9) < sizes.u:
+        return
+    A, b = Fraction(theta) + sizes.n, 1 - Fraction(sigma)
+    law = {3: Fraction(1)}
+    for t in range(N - sizes.n):
+        following: dict[int, Fraction] = {}
+        for e, p in law.items():
+            death = e * b / (A + t)
+            following[e] = following.get(e, 0) + p * (1 - death)
+            following[e - 1] = following.get(e - 1, 0) + p * death
+        law = following
+    exact = [law.get(e, 0) for e in range(4)]
+    found = model.tau_distribution(sizes, N)
+    assert found == pytest.approx(list(map(float, exact)), rel=1e-12)
+    mean = sum(e * p for e, p in enumerate(exact))
+    variance = sum(e * e * p for e, p in enumerate(exact)) - mean**2
+    assert model.tau_variance(sizes, N) == pytest.approx(float(variance), rel=1e-12)
+    assert model.tau(sizes, N) == pytest.approx(float(mean), rel=1e-13)
+    assert model.unique_fraction(N) == model.population_uniques(N) / N
+
+
+def test_no_law_without_an_estimate():
+    sizes = SizeIndices({1: 30})
+    model = Ewens.fit(sizes)
+    assert not model.converged
+    assert math.isnan(model.tau_variance(sizes, 100))
+    assert np.isnan(model.tau_distribution(sizes, 100)).all()
+    assert math.isnan(model.unique_fraction(100))
