@@ -103,6 +103,19 @@ def test_the_page_in_the_notes_is_up_to_date(found, source):
     assert reproduce.markdown(found[source]) in (NOTES / "reproductions.md").read_text()
 
 
+def test_what_is_not_simulated_in_the_page_is_up_to_date(found):
+    page = (NOTES / "reproductions.md").read_text()
+    lines = zip(found["thesis"].rows, table_lines(found["thesis"]), strict=True)
+    still = [line for row, line in lines if not row.deviation >= 0.0]
+    assert len(still) > 40
+    assert [line for line in still if line not in page] == []
+
+
+def table_lines(source):
+    lines = reproduce.markdown(source).splitlines()
+    return [line for line in lines if re.match(r"\| [^|-]", line)]
+
+
 def test_columns(found):
     columns = found["takemura"].columns
     assert set(columns["source"]) == {"takemura"}
@@ -371,6 +384,12 @@ def test_refusals_of_the_command(run, arguments, said):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert said in err
+
+
+def test_nothing_to_write(tmp_path):
+    with pytest.raises(ValueError, match="no comparisons to write"):
+        reproduce.write(tmp_path / "new", [])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_figures_need_matplotlib(run, monkeypatch):

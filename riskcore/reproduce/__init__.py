@@ -13,7 +13,7 @@ Examples
 >>> from riskcore import reproduce
 >>> comparison = reproduce.compare("takemura")
 >>> comparison.counts["reproduced"]
-5
+4
 >>> row = comparison.rows[5]
 >>> row.item, row.printed, round(row.computed, 6), row.verdict
 ('moments, E S1', '5.88', 5.876941, 'reproduced')

@@ -60,7 +60,7 @@ def write(
     OSError
         If a file exists and ``overwrite`` is not set, or cannot be written.
     ValueError
-        For another format.
+        For another format, or without any comparison.
 
     Examples
     --------
@@ -72,6 +72,8 @@ def write(
     ['reproductions.csv', 'reproductions.md']
     """
     folder, comparisons = Path(folder), list(comparisons)
+    if not comparisons:
+        raise ValueError("no comparisons to write")
     check_writable(folder, comparisons, pictures=pictures, overwrite=overwrite)
     figures = _figures(comparisons, pictures)
     new = not folder.exists()

@@ -108,8 +108,8 @@ def _pitman() -> list[Row]:
             rows.append(exact(exhibit, item, "", _unconditional(model)))
     rounded = Pitman(0.0, round(COUNTS[1] / equal.u, 3))
     item = f"sigma = {rounded.sigma}, theta = 0"
-    why = "s1/u rounded: a guess, errata 4.2"
-    return [*rows, exact(exhibit, item, _PITMAN, rounded.tau(equal, N), why)]
+    why = "s1/u rounded, a guess at what is printed, errata 4.2"
+    return [*rows, exact(exhibit, item, "", rounded.tau(equal, N), why)]
 
 
 def _unconditional(model: Ewens | Pitman) -> float:
@@ -127,7 +127,7 @@ def _additive() -> list[Row]:
         item = f"lambda = {i / 5:.1f}"
         raw.append(lacking(exhibit, f"{item}, no renormalisation", plain, no_data))
         if i == 0:
-            same = exact(exhibit, f"{item}, renormalised", new, float(plain))
+            same = exact(exhibit, f"{item}, renormalised", new, float(plain), "c = 1")
             renormalised.append(same)
             continue
         negative.append(lacking(exhibit, f"{item}, negative sum", f"-{below}", no_data))
@@ -147,7 +147,7 @@ def _renormalised_range(raw: float, negative: float) -> tuple[float, float]:
     (1 - p/c)^M is a concave and rising function of (1-p)^M: the sum is largest if all
     sample uniques have the same p. It is not below the sum for c = 1.
     """
-    half, M = 0.005, N - n  # noqa: N806  (letter of the formula)
+    half, M = 0.005, N - n
     c = 1.0 + negative + 0.0005
     uniques = COUNTS[1]
     p = -math.expm1(math.log((raw + half) / uniques) / M)
