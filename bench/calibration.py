@@ -815,12 +815,13 @@ def own_text(own):
     so that intervals hold it with a little more than 95 %: promised is the mean of
     their exact probabilities under the true parameters. With these given,
     {len(own) - far} of {len(own)} shares are within two standard deviations of the
-    simulation of what is promised, the farthest is at {max(deviations):.1f}. Fitted parameters are taken as
-    known, and the interval ends of a fit are as good as the fit: {ranges}. Pitman's
-    sigma is not known well enough from a small sample. Widened by the error of the
-    parameters (standard errors of the likelihood, carried to tau by its derivatives)
-    they hold {percent(min(wide))} to {percent(max(wide))} %; fits on a boundary have no
-    such error.""")
+    simulation of what is promised, the farthest is at {max(deviations):.1f}.
+
+    Fitted parameters are taken as known, and the interval of a fit is as good as the
+    fit: {ranges}. Pitman's sigma is not known well enough from a small sample. Widened
+    by the error of the parameters (standard errors of the likelihood, carried to tau by
+    its derivatives) the intervals hold {percent(min(wide))} to {percent(max(wide))} %;
+    fits on a boundary have no such error.""")
 
 
 def write(results, own, replicates):
