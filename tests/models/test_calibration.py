@@ -138,3 +138,37 @@ def test_samples_with_unequal_rates_have_weights_that_add_up():
     assert weights @ sampled == pytest.approx(people)
     assert weights.max() > 3 * weights.min()
     assert uniques(population.frequencies, sampled).both > 0
+
+
+def test_tables_say_what_was_found():
+    name = "DM 10^4 cells, alpha 1"
+    results = {name: calibration.study(name, 2)}
+    found = results[name][0.1]
+    ratios = calibration.result_table(
+        results, calibration.METHODS, calibration.ratio_cell
+    )
+    row = next(line for line in ratios.splitlines() if f"{name}, 10 %" in line)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[3] == f"{found['DM'].ratio:.2f} ± {found['DM'].spread:.2f}"
+    assert cells[8] == "-"  # Pitman's moments have no solution
+    reasons = calibration.reason_table(results)
+    assert "E K = u | DM 10^4 cells, alpha 1 | Pitman mom |" in reasons
+    assert f"| {name} | " in calibration.chosen_table(results)
+    assert calibration.summary_row("Pitman", results)[-1] == "0 %"
+
+
+def test_kinds_of_samples_by_where_the_truth_lies():
+    def kind(dm, pitman):
+        one = calibration.Calibration(10.0, 1.0, 0.1, 0.9, 5, 5, Counter())
+        return {"DM": one._replace(ratio=dm), "Pitman": one._replace(ratio=pitman)}
+
+    results = {
+        "a": {0.1: kind(0.5, 2.0)},
+        "b": {0.1: kind(1.2, 2.0)},
+        "c": {0.1: kind(0.5, 0.89)},
+        "d": {0.1: kind(0.95, 0.95)},
+    }
+    inside, below, above = calibration.between(results)
+    assert (inside, below, above) == (["a, 10 %", "d, 10 %"], ["b, 10 %"], ["c, 10 %"])
+    assert calibration.agreeing(results) == [0.95]
+    assert calibration.span(results, "DM", "ab", (0.1,)) == "0.50 to 1.20"
