@@ -776,8 +776,8 @@ def advice(results):
         {of("risk sum", fractions=large)} in those of 30 %; m1 n/N, what its law says of
         tau, {of("m1 n/N", fractions=small)} and {of("m1 n/N", fractions=large)}. Both
         know the weights alone and cannot see how many cells are rare. The deviations of
-        1/F know nothing of that error; intervals hold that well for
-        {reliable(results, "risk sum")} kinds.""",
+        1/F know nothing of that error: its intervals hold the sum in at least 90 % of
+        the samples for {reliable(results, "risk sum")} kinds.""",
         f"""**Lancaster's model** is the only one that sees which cell a record is in.
         On the census populations lambda = 0.5 is
         {of(lancaster(0.5), fractions=more)} of the truth from 10 % on,
