@@ -717,3 +717,17 @@ def test_progress_makes_way_for_an_error():
 
 def test_no_progress_if_quiet():
     assert on_a_terminal("assess", "survey.csv", *ROLES, "--quiet") == (0, "")
+
+
+def test_options_without_effect(run, folder):
+    assert_refused(
+        run("assess", "survey.csv", *ROLES, "--overwrite"), "--overwrite needs"
+    )
+    assert_refused(
+        run("assess", "survey.csv", *ROLES, "--report-top", 3), "needs --report"
+    )
+    (folder / "s.asc").write_text("1 10.5\n2 20.5\n")
+    (folder / "s.rda").write_text("A 1 1\n<RECODABLE>\nW 3 4\n<WEIGHT>\n")
+    assert run("assess", "s.asc", "--keys", "A")[0] == 0
+    refused = run("assess", "s.asc", "--keys", "A", "--delimiter", ";")
+    assert_refused(refused, "s.asc: a mu-Argus file; only a CSV has a delimiter")

@@ -138,6 +138,8 @@ def run(options: argparse.Namespace) -> None:
         files.refuse_sources([path for path in targets if path is not None], read)
     elif options.report_top:
         raise ValueError("--report-top needs --report")
+    elif options.overwrite and options.output is None:
+        raise ValueError("--overwrite needs --output or --report")
     header = files.columns_of(options.file, **source)
     weight = header.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)

@@ -276,6 +276,8 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     for name in ("record", "drop", "shuffle", "allow_unsafe"):
         if name in given and options.output is None:
             raise ValueError(f"{_option(name)} needs --output")
+    if options.overwrite and options.output is None and options.report is None:
+        raise ValueError("--overwrite needs --output or --report")
     if "report_top" in given and options.report is None:
         raise ValueError("--report-top needs --report")
     of_households = {"household_threshold", "household_rate"}

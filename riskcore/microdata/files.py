@@ -240,6 +240,8 @@ def columns_of(
         return Header(_Parquet(path).names())
     if kind == "csv":
         return Header(_Csv(path, encoding, delimiter).names())
+    if delimiter is not None:
+        raise ValueError(f"{path}: a mu-Argus file; only a CSV has a delimiter")
     metadata = argus.metadata_of(path, metadata)
     return Header(metadata.names, metadata.weight, metadata.household_id)
 
