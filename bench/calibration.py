@@ -387,22 +387,10 @@ def own_coverage(case, fraction, replicates, seed=1):
 
 
 def widened(model, sizes, people):
-    """Return an interval for the error of the parameters too, by the delta method."""
-    low, high = model.tau_interval(sizes, people, LEVEL)
-    tau, slopes = model.tau(sizes, people), []
-    for name in model.standard_errors:
-        value = getattr(model, name)
-        step = 1e-5 * max(abs(value), 1e-3)
-        up = replace(model, **{name: value + step}).tau(sizes, people)
-        slopes.append((up - tau) / step)
-    variance = np.diag([error**2 for error in model.standard_errors.values()])
-    if len(slopes) > 1:
-        variance = np.linalg.inv(model.information(sizes))
-    extra = NORMAL**2 * (np.array(slopes) @ variance @ np.array(slopes))
-    return (
-        tau - math.sqrt((tau - low) ** 2 + extra),
-        tau + math.sqrt((high - tau) ** 2 + extra),
-    )
+    """Return the interval for the error of the parameters too, where there is one."""
+    if not model.standard_errors:
+        return model.tau_interval(sizes, people, LEVEL)
+    return model.wide_tau_interval(sizes, people, LEVEL)
 
 
 # --- tables ------------------------------------------------------------------------

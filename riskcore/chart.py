@@ -339,7 +339,8 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
                 xycoords=("axes fraction", "data"), color=_UNSAFE,
             )  # fmt: skip
             continue
-        ax.plot([one.low, one.high], [y, y], color=_BARS, lw=4, solid_capstyle="butt")
+        ax.plot([one.wide_low, one.wide_high], [y, y], color=_BARS, lw=1.2)
+        ax.plot([one.low, one.high], [y, y], color=_BARS, lw=5, solid_capstyle="butt")
         ax.plot([one.tau], [y], "o", color=_LINE, ms=5)
     ax.set_yticks(range(len(rows)), [one.model for one in rows])
     ax.set(ylim=(-0.7, len(rows) - 0.3))
@@ -347,7 +348,8 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ax.set_xlabel("sample uniques that are unique in the population")
     ax.set_title(
         f"{found.sizes[1]:,} sample uniques of {found.sizes.n:,} records, "
-        f"population {found.population:,}\nbars: {found.level:.4g} intervals",
+        f"population {found.population:,}\nbars: {found.level:.4g} "
+        "intervals; lines: with the error of the fit",
         fontsize="medium",
         loc="left",
     )

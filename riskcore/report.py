@@ -436,16 +436,17 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
 
 def _uniques_rows(figures: dict[str, Any]) -> list[list[str]]:
     interval = f"{100 * figures['level']:.4g} % interval"
-    rows = [["", "expected", interval, "AIC", "population uniques", "parameters"]]
+    rows = [
+        ["", "expected", interval, "with the fit's error", "AIC", "population uniques",
+         "parameters"]
+    ]  # fmt: skip
     for one in figures["estimates"]:
-        interval = "-"
-        if one["low"] is not None:
-            interval = f"{one['low']:,.0f} to {one['high']:,.0f}"
         rows.append(
             [
                 one["model"],
                 _or_dash(one["tau"], ",.6g"),
-                interval,
+                _span(one["low"], one["high"]),
+                _span(one["wide_low"], one["wide_high"]),
                 _or_dash(one["aic"], ",.1f"),
                 _or_dash(one["population_uniques"], ",.6g"),
                 ", ".join(
@@ -455,6 +456,10 @@ def _uniques_rows(figures: dict[str, Any]) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "-" if low is None else f"{low:,.0f} to {high:,.0f}"
 
 
 def _or_dash(value: float | None, form: str) -> str:

@@ -51,6 +51,9 @@ class Estimate:
         Expected number of sample uniques that are unique in the population.
     low, high : float
         Interval for that number, the parameters taken as known; nan if there is none.
+    wide_low, wide_high : float
+        Interval that allows for the error of the fit too, where there are standard
+        errors.
     """
 
     model: str
@@ -62,8 +65,10 @@ class Estimate:
     aic: float
     population_uniques: float
     tau: float
-    low: float
-    high: float
+    low: float = math.nan
+    high: float = math.nan
+    wide_low: float = math.nan
+    wide_high: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +247,7 @@ def _of_model(
     name: str, model: Superpopulation, sizes: SizeIndices, N: int, level: float
 ) -> Estimate:
     low, high = model.tau_interval(sizes, N, level)
+    wide_low, wide_high = model.wide_tau_interval(sizes, N, level)
     return Estimate(
         model=name,
         parameters={each: float(getattr(model, each)) for each in model.names},
@@ -254,6 +260,8 @@ def _of_model(
         tau=model.tau(sizes, N),
         low=low,
         high=high,
+        wide_low=wide_low,
+        wide_high=wide_high,
     )
 
 
@@ -302,8 +310,6 @@ def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
         aic=math.nan,
         population_uniques=math.nan,
         tau=tau,
-        low=math.nan,
-        high=math.nan,
     )
 
 

@@ -29,9 +29,10 @@ examples:
       --plot uniques.png
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
-The intervals take the fitted parameters as known: they are those of chance alone. In
-notes/calibration.md is how the models fared on populations of known law. The exit
-status is 0, 2 if the input is refused, or 130 if interrupted.
+The first interval takes the fitted parameters as known, the second allows for their
+error; neither for that of the model itself: notes/calibration.md has how the models
+fared on populations of known law. The exit status is 0, 2 if the input is refused, or
+130 if interrupted.
 """
 
 

@@ -185,6 +185,14 @@ class Pitman(PolyaUrn):
             (theta_sigma, sigma_sigma + sizes.total(own)),
         )
 
+    def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
+        (a, b), (_, d) = self.information(sizes)
+        determinant = a * d - b * b
+        return [
+            [d / determinant, -b / determinant],
+            [-b / determinant, a / determinant],
+        ]
+
     def _weights(self, n: int) -> tuple[float, float]:
         return (n - 1) + (self.theta + self.sigma), 1.0 - self.sigma
 

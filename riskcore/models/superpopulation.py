@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
+from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 from riskcore.models.size_indices import SizeIndices
 
+# Of differences: the error of the slope is far below that of the delta method.
+_STEP = 1e-4
 LARGEST = 2**53  # records: every number below is a double
 
 
@@ -111,6 +114,63 @@ class Superpopulation(ABC):
         low, high : int
             nan if there is no estimate.
         """
+
+    def wide_tau_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for their number that allows for the error of the fit too.
+
+        The distances of `tau_interval` from tau and the error of tau by the errors of
+        the parameters (delta method) are added as squares. Parameters and errors as in
+        `tau_interval`.
+
+        Returns
+        -------
+        low, high : int
+            nan if there is no estimate, or it has no standard errors.
+
+        Examples
+        --------
+        >>> from riskcore.models import Pitman
+        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
+        >>> model = Pitman.fit(sizes)
+        >>> model.tau_interval(sizes, 10_000), model.wide_tau_interval(sizes, 10_000)
+        ((44, 70), (19, 95))
+        """
+        low, high = self.tau_interval(sizes, N, level)
+        if not self.standard_errors:
+            return math.nan, math.nan
+        tau = self.tau(sizes, N)
+        slopes = [self._slope(name, sizes, N) for name in self.names]
+        covariance = self._covariance(sizes)
+        spread = math.sqrt(
+            math.fsum(
+                slopes[i] * covariance[i][j] * slopes[j]
+                for i in range(len(slopes))
+                for j in range(len(slopes))
+            )
+        )
+        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+        return (
+            max(math.floor(tau - math.hypot(tau - low, error)), 0),
+            min(math.ceil(tau + math.hypot(high - tau, error)), sizes[1]),
+        )
+
+    def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
+        """Return the covariance matrix of the fitted parameters."""
+        errors = [self.standard_errors[name] for name in self.names]
+        return [
+            [error**2 if i == j else 0.0 for j in range(len(errors))]
+            for i, error in enumerate(errors)
+        ]
+
+    def _slope(self, name: str, sizes: SizeIndices, N: int) -> float:
+        """Return the derivative of tau by a parameter, by a difference."""
+        value = getattr(self, name)
+        step = min(_STEP * max(abs(value), _STEP), self.standard_errors[name])
+        changes: list[dict[str, Any]] = [{name: value - step}, {name: value + step}]
+        below, above = (replace(self, **change).tau(sizes, N) for change in changes)
+        return float((above - below) / (2.0 * step))
 
     def __repr__(self) -> str:
         name = type(self).__name__

@@ -1,6 +1,8 @@
 import dataclasses
 import inspect
+import math
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from riskcore.models import (
 )
 
 SIZES = SizeIndices({1: 30, 2: 10, 9: 5})
+LARGER = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
 FITTED = [
     Ewens.fit(SIZES),
     Pitman.fit(SIZES),
@@ -77,3 +80,57 @@ def test_models_can_be_compared():
 def test_levels_are_checked(model, level):
     with pytest.raises(ValueError, match="level"):
         model.tau_interval(SIZES, 5000, level=level)
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        (Ewens.fit(LARGER), Ewens),
+        (DirichletMultinomial.fit(LARGER, 2000), partial(DirichletMultinomial, 2000)),
+        (PoissonGamma.fit(LARGER, 2000), partial(PoissonGamma, 2000)),
+    ],
+)
+def test_wide_interval_by_the_delta_method(model, known):
+    N = 10_000
+    (name,) = model.names
+    value, error = getattr(model, name), model.standard_errors[name]
+    step = 1e-3 * error
+    ends = [known(value + sign * step).tau(LARGER, N) for sign in (-1, 1)]
+    spread = 1.959963984540054 * error * (ends[1] - ends[0]) / (2 * step)
+    low, high = model.tau_interval(LARGER, N)
+    middle = model.tau(LARGER, N)
+    wide = model.wide_tau_interval(LARGER, N)
+    assert wide == (
+        math.floor(middle - math.hypot(middle - low, spread)),
+        math.ceil(middle + math.hypot(high - middle, spread)),
+    )
+
+
+def test_wide_interval_of_two_parameters():
+    N = 10_000
+    model = Pitman.fit(LARGER)
+    covariance = np.linalg.inv(np.array(model.information(LARGER)))
+    assert np.sqrt(np.diag(covariance)) == pytest.approx(
+        list(model.standard_errors.values())
+    )
+    step = 1e-4
+    slopes = [
+        (Pitman(model.theta + t, model.sigma + s).tau(LARGER, N)
+         - Pitman(model.theta - t, model.sigma - s).tau(LARGER, N)) / (2 * step)
+        for t, s in ((step, 0), (0, step))
+    ]  # fmt: skip
+    spread = 1.959963984540054 * math.sqrt(slopes @ covariance @ slopes)
+    low, high = model.tau_interval(LARGER, N)
+    middle = model.tau(LARGER, N)
+    wide = model.wide_tau_interval(LARGER, N)
+    assert wide == (
+        math.floor(middle - math.hypot(middle - low, spread)),
+        math.ceil(middle + math.hypot(high - middle, spread)),
+    )
+    assert wide[0] < low
+    assert wide[1] > high
+
+
+def test_no_wide_interval_without_standard_errors():
+    for model in (Ewens(3.0), Pitman.fit(LARGER, "moments")):
+        assert np.isnan(model.wide_tau_interval(LARGER, 10_000)).all()
