@@ -428,7 +428,10 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
         lines += ["", "  Boundaries, and models without an estimate", *reasons]
     if figures["best"] is not None:
         lines += ["", f"  Smallest AIC: {figures['best']}"]
-    if figures["disagreement"] is not None:
+    if figures["disagreement"] == "infinite":
+        largest = figures["range"][1]
+        lines.append(f"  Some estimates are 0, others up to {largest:.3g}")
+    elif figures["disagreement"] is not None:
         ratio = figures["disagreement"]
         lines.append(f"  The largest estimate is {ratio:.3g} times the smallest")
     return "\n".join(lines)
@@ -462,5 +465,7 @@ def _span(low: float | None, high: float | None) -> str:
     return "-" if low is None else f"{low:,.0f} to {high:,.0f}"
 
 
-def _or_dash(value: float | None, form: str) -> str:
+def _or_dash(value: float | str | None, form: str) -> str:
+    if isinstance(value, str):
+        return value
     return "-" if value is None else format(value, form)

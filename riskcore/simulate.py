@@ -219,6 +219,8 @@ def _populate(
     ``share(left, right)`` the probability of the second of two neighbours.
     """
     N, K = _positive("N", N), _positive("K", K)
+    if K > _MOST_CELLS:
+        raise ValueError(f"K={K}: the frequencies would take {8 * K / 1e9:.0f} GB")
     starts = range(0, K, _CELLS)
     masses = np.array([mass(a, min(a + _CELLS, K)).sum() for a in starts])
     frequency = np.zeros(K, dtype=np.int64)
@@ -543,6 +545,10 @@ def _check_generator(rng: Any) -> None:
 
 
 # --- a survey file -----------------------------------------------------------------
+
+
+# Of which all frequencies are in memory: 69 GB.
+_MOST_CELLS = 2**33
 
 
 def microdata(

@@ -102,14 +102,20 @@ class UniquesEstimates:
 
     @property
     def disagreement(self) -> float:
-        """The largest tau over the smallest; nan with fewer than two estimates."""
+        """The largest tau over the smallest; nan with fewer than two, or none but 0."""
+        low, high = self.range or (math.nan, math.nan)
+        if low == 0.0:
+            return math.inf if high > 0.0 else math.nan
+        return high / low
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The smallest and the largest tau; None with fewer than two estimates."""
         taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
-        if len(taus) < 2:
-            return math.nan
-        return max(taus) / min(taus) if min(taus) > 0 else math.inf
+        return (min(taus), max(taus)) if len(taus) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain data for JSON; what is not finite is None."""
+        """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
         return {
             "records": self.sizes.n,
             "occupied_cells": self.sizes.u,
@@ -119,6 +125,7 @@ class UniquesEstimates:
             "level": self.level,
             "best": self.best,
             "disagreement": _plain(self.disagreement),
+            "range": self.range,
             "estimates": [
                 {name: _plain(value) for name, value in asdict(one).items()}
                 for one in self.estimates
@@ -206,8 +213,6 @@ def estimate_uniques(
     if population is None and weight is None:
         raise ValueError("give the size of the population, or weights that add to it")
     N = round(math.fsum(counted.weight_sum)) if population is None else population
-    if sizes.n > N:
-        raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
     K = cells
     if K is None:
         K = math.prod(len(labels) for labels in counted.categories)
@@ -228,6 +233,10 @@ def fit_all(
     TypeError, ValueError
         If there are more occupied cells than K, or N is below n.
     """
+    if sizes.n > N:
+        raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
+    if sizes.u > K:
+        raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
     fits: list[tuple[str, Callable[[], Superpopulation]]] = [
         ("Dirichlet-multinomial", lambda: DirichletMultinomial.fit(sizes, K)),
         ("Poisson-gamma", lambda: PoissonGamma.fit(sizes, K)),
@@ -317,8 +326,9 @@ def _plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
-    finite = not isinstance(value, float) or math.isfinite(value)
-    return value if finite else None
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "infinite"
 
 
 def _silent(_: str) -> None:

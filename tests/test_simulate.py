@@ -487,3 +487,8 @@ def test_what_is_no_population_or_sample_is_refused(call, message):
 def test_what_has_the_wrong_type_is_refused(call):
     with pytest.raises(TypeError):
         call()
+
+
+def test_more_cells_than_memory():
+    with pytest.raises(ValueError, match=r"K=1000000000000: .* would take 8000 GB"):
+        zipf_population(10, 10**12, 1.0, np.random.default_rng(1))

@@ -10,7 +10,7 @@ from riskcore import chart, cli, estimate_uniques, simulate
 from riskcore.microdata import files
 from riskcore.models import Ewens, Lancaster, Pitman, SizeIndices
 from riskcore.report import uniques_text
-from riskcore.uniques import Estimate, fit_all
+from riskcore.uniques import Estimate, UniquesEstimates, fit_all
 
 KEYS = ["REGION", "SEX", "AGE"]
 
@@ -111,7 +111,7 @@ def test_a_table_too_large_for_lancaster():
         ({"population": 10}, "population=10: below the 1500 records"),
         ({"missing": "wildcard"}, "each record in one cell"),
         ({"level": 1.0}, "level=1.0"),
-        ({"cells": 5}, "occupied cells"),
+        ({"cells": 5}, "cells=5: below the"),
     ],
 )
 def test_refusals(survey, change, message):
@@ -161,6 +161,13 @@ def test_size_indices_alone(run):
         ([], "give FILE and --keys, or --sizes"),
         (["--sizes", "1=2"], "--sizes needs --population and --cells"),
         (["--sizes", "1=x"], "'x' is no whole number"),
+        (["--sizes", "1=5", "2"], "'2' is not SIZE=CELLS"),
+        (["--sizes", "1=2", "--weight", "w"], "--sizes have no --weight"),
+        (["f.csv", "--keys", "a", "--plot", "p.xyz"], "can draw .png, .svg and .pdf"),
+        (
+            ["--sizes", "1=9", "--population", "5", "--cells", "99"],
+            "population=5: below the 9 records",
+        ),
         (
             ["--sizes", "1=2", "1=3", "--population", "9", "--cells", "9"],
             "1 stands twice",
@@ -173,3 +180,25 @@ def test_refusals_of_the_command(run, arguments, message):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert message in err
+
+
+def test_zero_beside_more_is_said(run):
+    estimates = (
+        Estimate("a", {"alpha": math.inf}, {}, True, "", 1.0, 2.0, 3.0, 0.0),
+        Estimate("b", {}, {}, True, "", math.nan, math.nan, math.nan, 2.5),
+    )
+    found = UniquesEstimates(SizeIndices({1: 5}), 50, 9, 0.95, estimates)
+    figures = found.to_dict()
+    assert (figures["disagreement"], figures["range"]) == ("infinite", (0.0, 2.5))
+    assert figures["estimates"][0]["parameters"] == {"alpha": "infinite"}
+    text = uniques_text(figures, "survey")
+    assert "Some estimates are 0, others up to 2.5" in text
+    assert "alpha infinite" in text
+
+
+def test_one_model_without_an_estimate_does_not_stop_the_others(run):
+    status, out, _ = run(
+        "--sizes", "1=1", "1000000000=1", "--population", 10**10, "--cells", 1000
+    )
+    assert status == 0
+    assert "Dirichlet-multinomial" in out

@@ -98,6 +98,10 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.microdata import files
 
     if options.plot is not None:
+        if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ValueError(
+                f"--plot {options.plot}: can draw .png, .svg and .pdf only"
+            )
         files.refuse_existing(options.plot, options.overwrite)
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
@@ -149,6 +153,8 @@ def _of_sizes(options: argparse.Namespace) -> Any:
 
     if options.file is not None or options.keys is not None:
         raise ValueError("--sizes takes the place of FILE and --keys")
+    if options.weight is not None or options.missing != "refuse":
+        raise ValueError("--sizes have no --weight and no --missing")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
     given = [size for size, _ in options.sizes]
@@ -165,7 +171,9 @@ def _of_sizes(options: argparse.Namespace) -> Any:
 
 
 def _size(text: str) -> tuple[int, int]:
-    size, _, cells = text.partition("=")
+    size, equals, cells = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not SIZE=CELLS")
     return whole(size), whole(cells)
 
 
@@ -175,4 +183,4 @@ def _plot(found: Any, options: argparse.Namespace) -> None:
 
     figure = chart.uniques_figure(found)
     with files.replacing(options.plot, options.overwrite) as file:
-        figure.savefig(file, format=options.plot.suffix.lstrip(".").lower() or "png")
+        figure.savefig(file, format=options.plot.suffix.lstrip(".").lower())

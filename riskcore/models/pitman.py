@@ -131,7 +131,7 @@ class Pitman(PolyaUrn):
         found = [
             (phi - sigma, sigma)
             for phi, sigma in _METHODS[method](sizes)
-            if 0.0 <= sigma < 1.0 and 0.0 < phi < math.inf
+            if 0.0 <= sigma < 1.0 and 0.0 < phi < math.inf and phi - sigma > -sigma
         ]
         if not found:
             return cls.none(method, _NO_SOLUTION[method])
@@ -197,6 +197,8 @@ class Pitman(PolyaUrn):
         return (n - 1) + (self.theta + self.sigma), 1.0 - self.sigma
 
 
+# The least difference of two expected counts, relatively, that is no rounding.
+_RESOLVED = 2.0**-32
 Points = list[tuple[float, float]]  # of phi = theta + sigma and sigma
 
 
@@ -303,7 +305,16 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
     def excess(sigma: float) -> float:
         return _expected_cells(_phi_of_uniques(sigma, sizes), sigma, sizes.n) - sizes.u
 
-    sigmas = all_roots(excess, _GRID) if sizes[1] else []
+    def resolved(sigma: float) -> bool:
+        """Whether the two differ on both sides of a root by more than rounding.
+
+        Where nearly all records are unique they say the same.
+        """
+        below = max((x for x in _GRID if x < sigma), default=sigma)
+        above = min((x for x in _GRID if x > sigma), default=sigma)
+        return min(abs(excess(below)), abs(excess(above))) > _RESOLVED * sizes.u
+
+    sigmas = filter(resolved, all_roots(excess, _GRID) if sizes[1] else [])
     return [(_phi_of_uniques(sigma, sizes), sigma) for sigma in sigmas]
 
 

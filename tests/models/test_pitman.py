@@ -290,3 +290,18 @@ def test_parameters_come_back():
     # Mean 0 and standard deviation 1, to 4 of their own standard errors.
     assert np.all(np.abs(np.mean(z, axis=0)) < 4 / math.sqrt(60))
     assert np.all(np.abs(np.std(z, axis=0) - 1) < 4 / math.sqrt(120))
+
+
+@pytest.mark.parametrize(
+    "counts", [{1: 10**9, 2: 1}, {1: 10**8, 2: 1}, {1: 10**9, 2: 7}]
+)
+def test_moments_that_rounding_alone_tells_apart(counts):
+    model = Pitman.fit(SizeIndices(counts), "moments")
+    assert not model.converged
+    assert "no theta and sigma have E S_1 = s_1 and E K = u" in model.reason
+
+
+@pytest.mark.parametrize("counts", [{1: 1, 10**9: 1}, {1: 100, 10**10: 1}])
+def test_moments_next_to_theta_of_minus_sigma(counts):
+    model = Pitman.fit(SizeIndices(counts), "moments")
+    assert model.converged == (model.theta > -model.sigma)
