@@ -19,7 +19,11 @@ from riskcore.models.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import check_cells, check_method
+from riskcore.models.superpopulation import (
+    check_cells,
+    check_method,
+    check_parameter,
+)
 
 METHODS = ("ml", "moments")
 # Of the information that must be left, else alpha has no eight digits.
@@ -65,6 +69,9 @@ class DirichletMultinomial(PolyaUrn):
             raise ValueError(f"K: need at least one cell, got {self.K}")
         if self.converged and not self.alpha > 0.0:
             raise ValueError(f"alpha: need a positive number, got {self.alpha}")
+        if self.converged and self.alpha < math.inf:
+            check_parameter("alpha", self.alpha)
+            check_parameter("K alpha", self.K * self.alpha)
 
     @classmethod
     def fit(cls, sizes: SizeIndices, K: int, method: str = "ml") -> Self:

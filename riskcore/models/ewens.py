@@ -16,7 +16,7 @@ from riskcore.models.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import check_method
+from riskcore.models.superpopulation import check_method, check_parameter
 
 METHODS = ("ml", "moments")
 
@@ -56,6 +56,8 @@ class Ewens(PolyaUrn):
     def __post_init__(self) -> None:
         if self.converged and not 0.0 < self.theta < math.inf:
             raise ValueError(f"theta: need a positive number, got {self.theta}")
+        if self.converged:
+            check_parameter("theta", self.theta)
 
     @classmethod
     def fit(cls, sizes: SizeIndices, method: str = "ml") -> Self:

@@ -26,7 +26,7 @@ from riskcore.models.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
-from riskcore.models.superpopulation import check_method
+from riskcore.models.superpopulation import check_method, check_parameter
 
 # Where roots in sigma are looked for, from 0 to 1.
 _ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
@@ -78,6 +78,7 @@ class Pitman(PolyaUrn):
             raise ValueError(
                 f"theta: need a number > -sigma = {-self.sigma}, got {self.theta}"
             )
+        check_parameter("theta + sigma", self.theta + self.sigma)
 
     @classmethod
     def fit(cls, sizes: SizeIndices, method: str = "ml") -> Self:

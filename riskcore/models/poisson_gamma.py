@@ -26,6 +26,7 @@ from riskcore.models.superpopulation import (
     Superpopulation,
     check_cells,
     check_method,
+    check_parameter,
     check_sizes,
 )
 
@@ -74,6 +75,9 @@ class PoissonGamma(Superpopulation):
             raise ValueError(f"K: need at least one cell, got {self.K}")
         if self.converged and not 0.0 <= self.beta < math.inf:
             raise ValueError(f"beta: need a number >= 0, got {self.beta}")
+        if self.converged and self.beta > 0.0:
+            check_parameter("beta", self.beta)
+            check_parameter("K beta", self.K * self.beta)
 
     @classmethod
     def fit(cls, sizes: SizeIndices, K: int, method: str = "ml") -> Self:
@@ -247,6 +251,7 @@ class PoissonGamma(Superpopulation):
         low, high : int
             nan if there is no estimate.
         """
+        self._check_sample(sizes)
         return interval(sizes[1], self.uniqueness(sizes.n, N), level)
 
     def log_probability(self, sizes: SizeIndices) -> float:

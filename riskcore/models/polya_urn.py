@@ -143,6 +143,7 @@ class PolyaUrn(Superpopulation):
 
     def _urn(self, sizes: SizeIndices, N: int) -> tuple[float, float, int, int] | None:
         """Return weight of the urn, of a unique, unseen people and uniques, if any."""
+        self._check_sample(sizes)
         n, N = check_sizes(sizes.n, N)
         others, own = self._weights(n)
         if math.isnan(others):

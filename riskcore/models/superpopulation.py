@@ -14,6 +14,7 @@ from riskcore.models.size_indices import SizeIndices
 
 # Of differences: the error of the slope is far below that of the delta method.
 _STEP = 1e-4
+_FARTHEST = 2.0**100
 LARGEST = 2**53  # records: every number below is a double
 
 
@@ -92,7 +93,14 @@ class Superpopulation(ABC):
         ValueError
             If N is below n or above 2^53.
         """
+        self._check_sample(sizes)
         return sizes[1] * self.uniqueness(sizes.n, N)
+
+    def _check_sample(self, sizes: SizeIndices) -> None:
+        """Refuse a sample that there cannot be."""
+        cells = getattr(self, "K", math.inf)
+        if sizes.u > cells:
+            raise ValueError(f"sizes: {sizes.u} occupied cells, the model has {cells}")
 
     @abstractmethod
     def tau_interval(
@@ -185,6 +193,18 @@ class Superpopulation(ABC):
         error = self.standard_errors.get(name, math.nan)
         spread = "" if math.isnan(error) else f" (s.e. {error:.3g})"
         return f"{name} {getattr(self, name):.7g}{spread}"
+
+
+def check_parameter(name: str, value: float) -> None:
+    """Refuse a parameter that is beyond what the functions of the models compute.
+
+    Raises
+    ------
+    ValueError
+        Unless it is from 2^-100 to 2^100.
+    """
+    if not 1.0 / _FARTHEST <= value <= _FARTHEST:
+        raise ValueError(f"{name}: need a number from 2^-100 to 2^100, got {value}")
 
 
 def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:

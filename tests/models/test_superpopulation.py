@@ -134,3 +134,29 @@ def test_wide_interval_of_two_parameters():
 def test_no_wide_interval_without_standard_errors():
     for model in (Ewens(3.0), Pitman.fit(LARGER, "moments")):
         assert np.isnan(model.wide_tau_interval(LARGER, 10_000)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: Ewens(1e100), "theta"),
+        (lambda: Ewens(1e-100), "theta"),
+        (lambda: Pitman(1e300, 0.5), "theta [+] sigma"),
+        (lambda: DirichletMultinomial(10, 1e-320), "alpha"),
+        (lambda: DirichletMultinomial(2**53, 1e20), "K alpha"),
+        (lambda: PoissonGamma(2**53, 1e300), "beta"),
+    ],
+)
+def test_parameters_that_cannot_be_computed_with_are_refused(make, name):
+    with pytest.raises(ValueError, match=f"{name}: need a number from 2.-100 to 2.100"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "model", [DirichletMultinomial(20, 0.2), PoissonGamma(20, 0.2)]
+)
+def test_samples_with_more_cells_than_the_model_are_refused(family):
+    model = family(20, 0.2)
+    for verb in (model.tau, model.tau_interval, model.wide_tau_interval):
+        with pytest.raises(ValueError, match="45 occupied cells, the model has 20"):
+            verb(SIZES, 1000)
