@@ -99,17 +99,17 @@ def by_pandas(source, target, clock):
     risk = franconi(*counted(data, KEYS))
     unsafe = risk >= THRESHOLD
     clock.begin("suppress")
-    todo = np.asarray(unsafe).copy()
+    left = np.asarray(unsafe).copy()
     holes = {key: np.zeros(len(data), bool) for key in KEYS}
     subsets = [s for size in range(1, 7) for s in combinations(KEYS, size)]
     for blanked in subsets:
-        if not todo.any():
+        if not left.any():
             break
         kept = [key for key in KEYS if key not in blanked]
-        done = todo & np.asarray(franconi(*counted(data, kept)) < THRESHOLD)
+        done = left & np.asarray(franconi(*counted(data, kept)) < THRESHOLD)
         for key in blanked:
             holes[key] |= done
-        todo &= ~done
+        left &= ~done
     safe = data.copy()
     for key in KEYS:
         safe[key] = safe[key].mask(holes[key])
