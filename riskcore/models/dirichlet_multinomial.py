@@ -146,8 +146,10 @@ class DirichletMultinomial(PolyaUrn):
 
 
 def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
-    """Return the log-probability of size indices, given their n."""
+    """Return the log-probability of size indices given n; -inf beyond K cells."""
     n, u = sizes.n, sizes.u
+    if u > K:
+        return -math.inf
     alpha = min(alpha, _MULTINOMIAL)
     return math.fsum(
         [

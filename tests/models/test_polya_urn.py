@@ -192,6 +192,8 @@ def test_interval_takes_the_urn_as_the_law_does(monkeypatch):
 def test_law_and_variance_by_the_death_chain(model, theta, sigma):
     sizes, N = SizeIndices({1: 3, 2: 1, 4: 2}), 60
     if getattr(model, "K", 9) < sizes.u:
+        with pytest.raises(ValueError, match="6 occupied cells, the model has 1"):
+            model.tau_distribution(sizes, N)
         return
     A, b = Fraction(theta) + sizes.n, 1 - Fraction(sigma)
     law = {3: Fraction(1)}
