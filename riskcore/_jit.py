@@ -7,7 +7,8 @@ arrays.
 
 An entry point is compiled by Numba on its first use ever; its machine code is kept
 in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
-The cache key holds a hash of every source file of the package, the versions of the
+The cache key holds a hash of the source files an entry point is compiled from (its
+module and what that imports from this package, however far down), the versions of the
 compilers and the processor: an edited or updated package never meets an old number.
 (Numba's own cache of a user's function that calls a kernel knows nothing of this.)
 """
@@ -174,6 +175,8 @@ class Native:
         Its name in the cache; the function's own full name by default.
     returns : str
         The type of its result.
+    module : str, optional
+        A further module of which the code is made: that of the kernel it calls.
     """
 
     def __init__(
@@ -182,6 +185,7 @@ class Native:
         signature: str,
         identity: str | None = None,
         returns: str = "void",
+        module: str | None = None,
     ) -> None:
         self.function = function
         self.signature = signature
@@ -189,6 +193,7 @@ class Native:
         self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
+        self._modules = frozenset({function.__module__, module or function.__module__})
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
         self._call: Callable[..., Any] | None = None
@@ -199,6 +204,7 @@ class Native:
             if self._address is None:
                 self._address = _load(
                     self.identity,
+                    self._modules,
                     lambda: _compile(self.function, self.signature, self.returns),
                 )
             return self._address
@@ -325,12 +331,14 @@ def loop_on_arrays(loop: int, count: int) -> int:
     return address
 
 
-def _load(identity: str, compiled: Callable[[], tuple[str, str]]) -> int:
+def _load(
+    identity: str, modules: frozenset[str], compiled: Callable[[], tuple[str, str]]
+) -> int:
     """Return the address of an entry point, from the cache or freshly compiled."""
     import llvmlite.binding as llvm
 
     target, engine, _ = _machine()
-    path = _cache_directory() / f"{identity}.o"
+    path = _cache_directory(modules) / f"{identity}.o"
     content = _read_whole(path)
     if content is None:
         _log.info("compiling %s, once for this installation", identity)
@@ -387,15 +395,13 @@ def _write_whole(path: Path, content: bytes) -> None:
 
 
 @cache
-def _cache_directory() -> Path:
-    """Directory of this build: package sources, compilers, processor."""
+def _cache_directory(modules: frozenset[str]) -> Path:
+    """Directory of what is compiled from modules: sources, compilers, processor."""
     from importlib.metadata import version
 
     digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        digest.update(source.relative_to(package).as_posix().encode())
-        digest.update(source.read_bytes())
+    for name, source in sorted(_sources(modules).items()):
+        digest.update(f"{name} {len(source)} ".encode() + source)
     for tool in ("numba", "llvmlite", "numpy"):
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
@@ -404,6 +410,47 @@ def _cache_directory() -> Path:
         if time.time() - directory.stat().st_mtime > _DAY:
             os.utime(directory)  # in use: see below
     return directory
+
+
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(riskcore[\w.]*)", re.MULTILINE)
+_FROM = re.compile(
+    rb"^[ \t]*from[ \t]+(riskcore[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.MULTILINE
+)
+
+
+def _sources(modules: frozenset[str]) -> dict[str, bytes]:
+    """Return the source of modules, and of all that they import from this package."""
+    package = Path(__file__).parent
+    found: dict[str, bytes] = {}
+    left = [*modules, __name__]
+    while left:
+        name = left.pop()
+        # The package itself has no kernels, only names that load what has.
+        if name in found or name == package.name:
+            continue
+        found[name] = b""
+        path = _source_file(name, package)
+        if path is None:
+            continue
+        source = found[name] = path.read_bytes()
+        left += [each.decode() for each in _IMPORT.findall(source)]
+        for parent, names in _FROM.findall(source):
+            # What is imported from a package may be a module of it.
+            words = re.findall(rb"\w+", names)
+            left += [f"{parent.decode()}.{word.decode()}" for word in words]
+    return {name: source for name, source in found.items() if source}
+
+
+def _source_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module: of this package without loading it."""
+    first, *rest = name.split(".")
+    if first == package.name:
+        stem = package.joinpath(*rest)
+        found = (stem.with_suffix(".py"), stem / "__init__.py")
+        return next((path for path in found if path.is_file()), None)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    path = Path(file) if file else None
+    return path if path and path.is_file() else None
 
 
 def _remove_old_builds(root: Path) -> None:

@@ -75,7 +75,8 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
     identity = f"{module}.{name}"
     with _lock:
         if identity not in _built:
-            entry = Native(source.loop, "float64**, int64*, int64*, int64*", identity)
+            arguments = "float64**, int64*, int64*, int64*"
+            entry = Native(source.loop, arguments, identity, module=module)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
             made = _from_loop(entry.address(), name, source.doc.strip(), numbers)
