@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
+    from riskcore.microdata.reading import Reading as Reading
     from riskcore.microdata.recode import Recoding as Recoding
     from riskcore.microdata.recode import recode as recode
     from riskcore.protection import Protected as Protected
@@ -45,6 +46,7 @@ _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
     "Protected": "riskcore.protection",
+    "Reading": "riskcore.microdata.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "estimate_uniques": "riskcore.uniques",

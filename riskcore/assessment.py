@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -13,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore import _html, forms
+from riskcore._warn import warn
 from riskcore.microdata import files
-from riskcore.microdata.cells import Cells, check_missing, tabulate
+from riskcore.microdata.cells import Cells, check_missing, tabulate_records
 from riskcore.microdata.columns import Records, household_codes, key_names
+from riskcore.microdata.intake import Intake
+from riskcore.microdata.reading import Reading
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges
@@ -50,6 +52,7 @@ def assess(
     method: Method = "exact",
     missing: str = "refuse",
     alpha: float = 1.0,
+    reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Assess the re-identification risk of a file of survey microdata.
@@ -78,6 +81,9 @@ def assess(
     alpha : float
         With ``missing="wildcard"``, what a record with missing keys counts for
         others, in [0, 1], see `tabulate`.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
+        missing codes, metadata.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -90,6 +96,11 @@ def assess(
     PopulationBelowSample
         If the weights of some cells add to less than their records. Such a cell gets
         p = 1, the risk 1/f: no population can hold fewer than the sample.
+    DoubtfulCodes
+        If categories of a key look like missing values (``NA``), or alike but for
+        blanks or leading zeros.
+    LineBreaksInFields
+        If quoted fields of a CSV file run over several lines.
 
     Raises
     ------
@@ -130,17 +141,45 @@ def assess(
     keys = key_names(keys)
     path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and weight is None:
-        weight = files.columns_of(path).weight
+        weight = files.declared_weight(path, reading)
     check_roles(keys, weight, household)
     if path is not None:
         say(f"reading {path}")
-        data = files.load(path, [*keys, weight, household], weight)
+    data, intake = files.load(data, [*keys, weight, household], weight, reading)
+    return assess_records(
+        data,
+        keys,
+        weight,
+        household,
+        method=method,
+        missing=missing,
+        alpha=alpha,
+        intake=intake,
+        progress=say,
+    )
+
+
+def assess_records(
+    data: Any,
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    *,
+    method: Method,
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+    progress: Progress,
+) -> Assessment:
+    """Assess data in memory, see `assess`; the arguments are checked."""
+    say = progress
+    records = Records.of(data)
     groups = None
     if household is not None:
         say("finding households")
-        groups = household_codes(Records.of(data), household)
+        groups = household_codes(records, household)
     say("counting cells")
-    cells = tabulate(data, keys, weight, missing, alpha)
+    cells = tabulate_records(records, keys, weight, missing, alpha, intake)
     _check_population(cells, weight)
     say(f"computing the risk of {len(cells)} cells")
     cell_risk = _cell_risk(cells, method)
@@ -205,11 +244,10 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     below = int(np.count_nonzero(cells.below_sample))
     if below:
         records = int(cells.records[cells.below_sample].sum())
-        warnings.warn(
+        warn(
             f"in {below} of {len(cells)} cells ({records} of {cells.n} records) the "
             "weights add to less than the records (F < f); their risk is taken as 1/f",
             PopulationBelowSample,
-            stacklevel=3,
         )
     if method == "franconi":
         _refuse_between_branches(cells)

@@ -31,6 +31,8 @@ from riskcore.assessment import (
 from riskcore.microdata import files
 from riskcore.microdata.blank import blank
 from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.doubtful import DoubtfulCodes
+from riskcore.microdata.reading import Reading
 from riskcore.microdata.recode import Recoding, recode
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.release import Source
@@ -71,6 +73,7 @@ def protect(
     missing: str = "wildcard",
     alpha: float = 1.0,
     rounds: int | None = None,
+    reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Protected:
     """Protect a file: recode it, suppress keys of unsafe records, verify the result.
@@ -118,6 +121,8 @@ def protect(
         With ``missing="wildcard"``, see `tabulate`.
     rounds : int, optional
         Stop after so many rounds of suppression, whether or not the file is safe.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -167,7 +172,7 @@ def protect(
     >>> result.data["sex"], result.safe
     (['f', 'f', None, 'f', 'f'], True)
     """
-    source = Source.of(data)
+    source = Source.of(data, reading)
     settings = Settings.resolve(
         source,
         keys,
@@ -209,6 +214,7 @@ def protect_source(
     with warnings.catch_warnings():
         # Said already, of the file as it is.
         warnings.simplefilter("ignore", PopulationBelowSample)
+        warnings.simplefilter("ignore", DoubtfulCodes)
         if settings.recodings:
             say("recoding")
             data = recode(data, settings.recodings)
@@ -434,9 +440,11 @@ class Protected:
         TypeError
             If a column's name is no text.
         """
+        intake = self.source.intake
         return {
             "settings": self.settings.to_dict(),
             "records": self.n,
+            "intake": None if intake is None else intake.to_dict(),
             "safe": self.safe,
             "verdict": self.verdict,
             "sets": [

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from riskcore import __version__
 from riskcore.microdata import argus, files
 from riskcore.microdata.columns import Records
+from riskcore.microdata.intake import Intake
+from riskcore.microdata.reading import Reading
 from riskcore.microdata.recode import Recoding
 
 # What may change a bit of the result.
@@ -34,28 +36,24 @@ class Source:
     ----------
     given : frame or mapping, or None
     path : pathlib.Path or None
-    options : dict
-        How to read the file: ``metadata``, ``encoding``, ``delimiter``.
-    na_values : tuple of str
-        Fields of a CSV file that are missing.
+    reading : Reading
+        How to read the file.
     progress : callable or None
         Called with the part done and the whole while the file is read.
     """
 
     given: Any
     path: Path | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    na_values: tuple[str, ...] = ("",)
+    reading: Reading = field(default_factory=Reading)
     progress: Callable[[int, int], None] | None = None
 
     @classmethod
     def of(
         cls,
         data: Any,
+        reading: Reading | None = None,
         *,
-        na_values: Iterable[str] = ("",),
         progress: Callable[[int, int], None] | None = None,
-        **options: Any,
     ) -> Source:
         """Return the source of data, or of the path of a file.
 
@@ -63,10 +61,13 @@ class Source:
         ------
         OSError, ValueError
             If the file cannot be opened, or its kind is unknown.
+        TypeError
+            If ``reading`` is given for data in memory, or is no `Reading`.
         """
+        files.check_reading(data, reading)
         if not isinstance(data, str | os.PathLike):
             return cls(data)
-        source = cls(None, Path(data), options, tuple(na_values), progress)
+        source = cls(None, Path(data), reading or Reading(), progress)
         assert source.names is not None
         return source
 
@@ -74,31 +75,35 @@ class Source:
     def header(self) -> files.Header:
         """What the file says of its columns."""
         assert self.path is not None
-        return files.columns_of(self.path, **self.options)
+        return files.columns_of(self.path, self.reading)
 
     @cached_property
     def format(self) -> files.Format | None:
         """The format of the file."""
         if self.path is None:
             return None
-        return files.format_of(self.path, **self.options)
+        return files.format_of(self.path, self.reading)
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files that are read."""
         return () if self.format is None else self.format.paths
 
-    @cached_property
+    @property
     def data(self) -> Any:
         """The data; of a file all columns, as the text that stands there."""
-        if self.path is None:
-            return self.given
-        return files.read(
-            self.path,
-            text=True,
-            na_values=self.na_values,
-            progress=self.progress,
-            **self.options,
+        return self.given if self.path is None else self._read[0]
+
+    @property
+    def intake(self) -> Intake | None:
+        """What became of the lines of the file."""
+        return None if self.path is None else self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[Any, Intake]:
+        assert self.path is not None
+        return files.read_counted(
+            self.path, text=True, reading=self.reading, progress=self.progress
         )
 
     @property
@@ -141,18 +146,17 @@ class Source:
         if self.path is None or weight is None:
             return None
         name = str(weight)
-        return files.read(self.path, [name], numeric=[name], **self.options)[name]
+        return files.read(self.path, [name], numeric=[name], reading=self.reading)[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what tells this source from others, and how it was read."""
         columns = [str(name) for name in self.names]
         if self.path is None:
             return {"file": None, "columns": columns}
-        reading = {name: value and str(value) for name, value in self.options.items()}
         return {
             "file": self.path.name,
             **digest(self.path),
-            "reading": {**reading, "na_values": list(self.na_values)},
+            "reading": self.reading.to_dict(),
             "columns": columns,
         }
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment import Assessment
+from riskcore.microdata.intake import intake_text
 
 # Risks at which the summary counts the unsafe records if none is asked for.
 DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -48,7 +49,12 @@ def summary(
         "records": cells.n,
         "cells": len(cells),
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
+        "intake": None if cells.intake is None else cells.intake.to_dict(),
         "keys": [_plain(key) for key in cells.keys],
+        "missing_values": {
+            str(key): count
+            for key, count in zip(cells.keys, cells.missing_values, strict=True)
+        },
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
@@ -134,6 +140,7 @@ def text(figures: dict[str, Any], title: str) -> str:
         printable(title),
         *_pairs(
             ("records", f"{figures['records']:,}"),
+            *_intake(figures),
             ("keys", " x ".join(map(_label, figures["keys"]))),
             (
                 "cells",
@@ -172,13 +179,21 @@ def text(figures: dict[str, Any], title: str) -> str:
 def _missing(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the line on missing keys, if they are not refused."""
     rule = figures["missing"]
+    counts = figures.get("missing_values", {})
+    found = ", ".join(f"{_label(key)} {k:,}" for key, k in counts.items() if k)
+    lines = [("missing values", found)] if found else []
     if rule == "refuse":
-        return []
+        return lines
+    text = MISSING_NAMES[rule]
     if rule == "wildcard":
-        return [
-            ("missing keys", f"{MISSING_NAMES[rule]}, alpha {figures['alpha']:.8g}")
-        ]
-    return [("missing keys", MISSING_NAMES[rule])]
+        text = f"{text}, alpha {figures['alpha']:.8g}"
+    return [*lines, ("missing keys", text)]
+
+
+def _intake(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the line on what the lines of the file have become."""
+    counts = figures.get("intake")
+    return [("file", intake_text(counts))] if counts else []
 
 
 MISSING_NAMES = {
@@ -293,6 +308,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         printable(title),
         *_pairs(
             ("records", f"{record['records']:,}"),
+            *_intake(record),
             ("individual risk", METHOD_NAMES[settings["method"]]),
             *_missing(settings),
             ("recoded", _recoded(settings["recodings"])),

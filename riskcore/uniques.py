@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.microdata.cells import Cells, tabulate
+from riskcore.microdata.reading import Reading
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
 from riskcore.models.ewens import Ewens
 from riskcore.models.lancaster import Lancaster
@@ -143,6 +144,7 @@ def estimate_uniques(
     missing: str = "refuse",
     shrinkages: Sequence[float] = SHRINKAGES,
     level: float = 0.95,
+    reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> UniquesEstimates:
     """Estimate by all models how many sample uniques are unique in the population.
@@ -150,7 +152,7 @@ def estimate_uniques(
     Parameters
     ----------
     data : frame, mapping or path
-        Records, as for `riskcore.tabulate`.
+        Records, as for `riskcore.tabulate`; a path is read, see there.
     keys : iterable of column names
         The key variables.
     weight : column name, optional
@@ -167,6 +169,8 @@ def estimate_uniques(
         The lambda of Lancaster's model.
     level : float
         Probability of the intervals.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -208,9 +212,9 @@ def estimate_uniques(
         raise ValueError(f"level={level}: need a number between 0 and 1")
     say = progress or _silent
     say("counting cells")
-    counted = tabulate(data, keys, weight, missing)
+    counted = tabulate(data, keys, weight, missing, reading=reading)
     sizes = SizeIndices.from_frequencies(counted.records)
-    if population is None and weight is None:
+    if population is None and not counted.weighted:
         raise ValueError("give the size of the population, or weights that add to it")
     N = round(math.fsum(counted.weight_sum)) if population is None else population
     K = cells
@@ -218,7 +222,7 @@ def estimate_uniques(
         K = math.prod(len(labels) for labels in counted.categories)
     found = fit_all(sizes, N, K, level, say)
     found += _lancaster(counted, N, shrinkages, say)
-    if weight is not None:
+    if counted.weighted:
         found.append(_by_weights(counted))
     return UniquesEstimates(sizes, N, K, level, tuple(found))
 

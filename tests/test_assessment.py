@@ -348,6 +348,7 @@ def test_a_mu_argus_file_brings_its_weight(tmp_path):
     ids=["bool", "float", "date", "datetime", "unicode", "control", "long"],
 )
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.filterwarnings("ignore:key 'k'. '' .1 record. is taken")
 def test_types_of_keys(column, make):
     result = assess(make({"k": column, "w": [2.0, 3.0, 4.0]}), ["k"], "w")
     assert result.cells.inverse[0] == result.cells.inverse[2] != result.cells.inverse[1]

@@ -326,7 +326,8 @@ def test_a_record_knows_how_the_file_was_read(run):
     assert status == 0
     assert json.loads(Path("t.csv.json").read_text())["input"]["reading"] == {
         "metadata": None, "encoding": "cp1252", "delimiter": None,
-        "na_values": ["NA", ""],
+        "decimal": ".",
+        "missing_codes": {"": ["NA", ""]},
     }  # fmt: skip
     status, out, _ = run("s.csv", "--replay", "t.csv.json", "--output", "u.csv")
     assert status == 0

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1] / "riskcore"
 # rows above its own, none of its own row.
 LAYERS = [
     {"_jit"},
-    {"_ufunc", "_check", "_contract", "_html", "reference"},
+    {"_ufunc", "_check", "_contract", "_html", "_warn", "reference"},
     {"special"},
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
     {"assessment", "embed", "release"},

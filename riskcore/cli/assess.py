@@ -122,7 +122,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore import report
-    from riskcore.assessment import RECORD_COLUMNS, check_roles, refuse_taken
+    from riskcore.assessment import (
+        RECORD_COLUMNS,
+        assess_records,
+        check_roles,
+        refuse_taken,
+    )
     from riskcore.microdata import files
     from riskcore.microdata.cells import check_missing
 
@@ -134,13 +139,13 @@ def run(options: argparse.Namespace) -> None:
     if options.report is not None:
         files.refuse_existing(options.report, options.overwrite)
         targets = [options.output, options.report]
-        read = files.format_of(options.file, **source).paths
+        read = files.format_of(options.file, source).paths
         files.refuse_sources([path for path in targets if path is not None], read)
     elif options.report_top:
         raise ValueError("--report-top needs --report")
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or --report")
-    header = files.columns_of(options.file, **source)
+    header = files.columns_of(options.file, source)
     weight = header.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)
     roles = (*options.keys, weight, options.household)
@@ -149,15 +154,24 @@ def run(options: argparse.Namespace) -> None:
         refuse_taken(header.names, RECORD_COLUMNS)
         needed = [*header.names, *needed]
     progress = Progress(quiet=options.quiet)
-    data = files.read(
+    data, intake = files.read_counted(
         options.file,
         needed,
         numeric=[] if weight is None else [weight],
-        na_values=options.na,
+        reading=source,
         progress=progress.share(f"reading {options.file}"),
-        **source,
     )
-    assessment = _assess_data(data, options, weight, progress)
+    assessment = assess_records(
+        data,
+        options.keys,
+        weight,
+        options.household,
+        method=options.method,
+        missing=options.missing,
+        alpha=options.alpha,
+        intake=intake,
+        progress=progress,
+    )
     figures = report.summary(
         assessment,
         thresholds=options.threshold,
@@ -172,23 +186,6 @@ def run(options: argparse.Namespace) -> None:
         _write_report(assessment, options)
     progress.done()
     _print(figures, options)
-
-
-def _assess_data(
-    data: Any, options: argparse.Namespace, weight: str | None, progress: Progress
-) -> Any:
-    from riskcore.assessment import assess
-
-    return assess(
-        data,
-        options.keys,
-        weight,
-        options.household,
-        method=options.method,
-        missing=options.missing,
-        alpha=options.alpha,
-        progress=progress,
-    )
 
 
 def _write_report(assessment: Any, options: argparse.Namespace) -> None:

@@ -6,7 +6,10 @@ import argparse
 import codecs
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riskcore.microdata.reading import Reading
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:
@@ -55,12 +58,18 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--encoding", type=encoding, default="utf-8", help="of a CSV (default utf-8)"
     )
     command.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        default=".",
+        help="decimal mark of the weights in a CSV (default .)",
+    )
+    command.add_argument(
         "--na",
         nargs="+",
-        default=[""],
-        metavar="TEXT",
-        help='fields of a CSV that are missing, as NA; by default the empty one (""), '
-        "which otherwise must be named too",
+        default=[],
+        metavar="[COLUMN=]CODE",
+        help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
+        "(a code with an = in every column: =A=B); empty fields of a CSV always do",
     )
 
 
@@ -81,13 +90,22 @@ def add_report(command: Any) -> None:
     )
 
 
-def reading(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how to read the file, as `riskcore.microdata.files` takes it."""
-    return {
-        "metadata": options.metadata,
-        "encoding": options.encoding,
-        "delimiter": options.delimiter,
-    }
+def reading(options: argparse.Namespace) -> Reading:
+    """Return how to read the file."""
+    from riskcore.microdata.reading import Reading
+
+    codes: dict[str, list[str]] = {}
+    for text in options.na:
+        column, equals, code = text.partition("=")
+        name, code = (column, code) if equals else ("", text)
+        codes.setdefault(name, []).append(code)
+    return Reading(
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        decimal=options.decimal,
+        missing_codes=codes,
+        metadata=options.metadata,
+    )
 
 
 def refuse_same_file(options: argparse.Namespace) -> None:

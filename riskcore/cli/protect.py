@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +235,8 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
     source = Source.of(
         options.file,
+        _reading(options, before),
         progress=progress.share(f"reading {options.file}"),
-        **_reading(options, before),
     )
     settings = _settings(source, options, before)
     drop, shuffle = options.drop, options.shuffle
@@ -302,20 +303,25 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _reading(
-    options: argparse.Namespace, before: dict[str, Any] | None
-) -> dict[str, Any]:
-    """Return how to read the file: as said, else as the record says."""
-    said = {**reading(options), "na_values": options.na}
+def _reading(options: argparse.Namespace, before: dict[str, Any] | None) -> Any:
+    """Return how to read the file: by the options, and what else the record has."""
+    from riskcore.microdata.reading import Reading
+
+    chosen = reading(options)
     if before is None:
-        return said
-    recorded: dict[str, Any] = before["input"].get("reading") or {}
+        return chosen
     given = _given(options)
-    names = {"na_values": "na"}
-    return {
-        name: value if names.get(name, name) in given else recorded.get(name, value)
-        for name, value in said.items()
-    }
+    recorded: dict[str, Any] = before["input"].get("reading") or {}
+    options_of = {"missing_codes": "na"}
+    names = [each.name for each in fields(Reading)]
+    return replace(
+        chosen,
+        **{
+            name: recorded[name]
+            for name in names
+            if name in recorded and options_of.get(name, name) not in given
+        },
+    )
 
 
 def _check_outputs(

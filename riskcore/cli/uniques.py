@@ -124,15 +124,14 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
     source = reading(options)
-    weight = options.weight or files.columns_of(options.file, **source).weight
+    weight = options.weight or files.columns_of(options.file, source).weight
     needed = [*options.keys, *([] if weight is None else [weight])]
     data = files.read(
         options.file,
         needed,
         numeric=[] if weight is None else [weight],
-        na_values=options.na,
+        reading=source,
         progress=progress.share(f"reading {options.file}"),
-        **source,
     )
     return estimate_uniques(
         data,

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.microdata.intake import Intake
+
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
@@ -428,18 +430,46 @@ def read_data(
     >>> data["SEX"].tolist(), data["W"].tolist()
     (['1', None], [12.5, 8.0])
     """
+    data, _ = read_counted(
+        path, metadata, columns, numeric=numeric, text=text, progress=progress
+    )
+    return data
+
+
+def read_counted(
+    path: str | Path,
+    metadata: Metadata | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Array], Intake]:
+    """Return what `read_data` does, and the account of the file's lines."""
     path = Path(path)
     metadata = metadata_of(path, metadata)
     if metadata.spss:
         raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
     chosen = _choose(metadata, columns, numeric, text=text)
     parts = [_Column(variable) for variable in chosen]
-    for lines, fields in read_fields(path, metadata, chosen, progress):
+    characters = _characters(path)
+    read = 0
+    for lines, fields in _fields_of(path, characters, metadata, chosen, progress):
+        read += lines.size
         for column, values in zip(parts, fields, strict=True):
             column.add(stripped(values), lines)
     for column in parts:
         column.fault.refuse(path)
-    return {column.variable.name: column.finish() for column in parts}
+    layout = _Layout.of(path, characters)
+    names = int(metadata.separator is not None and metadata.names_in_front)
+    intake = Intake(
+        records=layout.lines - layout.empty - names,
+        lines=layout.lines,
+        names=names,
+        empty=layout.empty,
+    )
+    intake.check(path, read)
+    return {column.variable.name: column.finish() for column in parts}, intake
 
 
 def read_fields(
@@ -457,7 +487,16 @@ def read_fields(
     FileNotFoundError, KeyError, ValueError
         As `read_data`, but for what the text means.
     """
-    characters = _characters(path)
+    return _fields_of(path, _characters(path), metadata, variables, progress)
+
+
+def _fields_of(
+    path: Path,
+    characters: Array,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Progress | None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
     fields_of: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1
     if metadata.separator is not None:
@@ -756,15 +795,82 @@ def _split_names(
     return names, characters[begin:]
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The lines of a file, counted by themselves.
+
+    Attributes
+    ----------
+    newline : int
+        The character that ends them: LF, which CR may precede, or CR.
+    size : int
+        Characters up to the end of the last line that is not empty.
+    lines : int
+    empty : int
+        Empty lines at the end.
+    """
+
+    newline: int
+    size: int
+    lines: int
+    empty: int
+
+    @classmethod
+    def of(cls, path: Path, characters: Array) -> _Layout:
+        """Count the lines of a file, and refuse one whose lines end in two ways."""
+        size = _size(characters)
+        if not size:
+            raise ValueError(f"{path}: no records")
+        newlines = _count(characters, _NEWLINE)
+        newline = _NEWLINE if newlines else _RETURN
+        if newlines:
+            _refuse_lone_returns(path, characters[:size])
+        ends = newlines or _count(characters, _RETURN)
+        at_end = _count(characters[size:], newline)
+        return cls(newline, size, ends + (at_end == 0), max(at_end - 1, 0))
+
+
+def _parts(characters: Array) -> Iterator[tuple[int, Array]]:
+    """Yield parts of a text with their positions, to bound the working memory."""
+    for begin in range(0, characters.size, _BLOCK):
+        yield begin, characters[begin : begin + _BLOCK]
+
+
+def _count(characters: Array, character: int) -> int:
+    return sum(
+        int(np.count_nonzero(part == character)) for _, part in _parts(characters)
+    )
+
+
+def _size(characters: Array) -> int:
+    """Return the size of a text without the line ends and the end mark behind it."""
+    for begin, part in reversed(list(_parts(characters))):
+        inner = np.flatnonzero(~np.isin(part, (_NEWLINE, _RETURN, _END_OF_FILE)))
+        if inner.size:
+            return begin + int(inner[-1]) + 1
+    return 0
+
+
+def _refuse_lone_returns(path: Path, characters: Array) -> None:
+    """Raise if a CR stands within a line: another program would end it there."""
+    lines = 1
+    for begin, part in _parts(characters):
+        returns = np.flatnonzero(part == _RETURN) + begin + 1
+        behind = characters[np.minimum(returns, characters.size - 1)]
+        lone = returns[(behind != _NEWLINE) & (returns < characters.size)]
+        if lone.size:
+            lines += int(np.count_nonzero(part[: lone[0] - begin] == _NEWLINE))
+            raise ValueError(
+                f"{path}: a carriage return within line {lines}, where other lines "
+                "end in a line feed: two records may stand in one line"
+            )
+        lines += int(np.count_nonzero(part == _NEWLINE))
+
+
 def _blocks(path: Path, characters: Array) -> Iterator[tuple[Array, Array, Array]]:
     """Yield whole records: characters, and the start and end of each record."""
-    size = characters.size
-    while size and characters[size - 1] in (_NEWLINE, _RETURN, _END_OF_FILE):
-        size -= 1
-    if not size:
-        raise ValueError(f"{path}: no records")
-    unix = bool((characters[:_BLOCK] == _NEWLINE).any())
-    newline = _NEWLINE if unix else _RETURN
+    layout = _Layout.of(path, characters)
+    size, newline = layout.size, layout.newline
     begin = 0
     while begin < size:
         block = characters[begin : min(begin + _BLOCK, size)]
@@ -776,7 +882,7 @@ def _blocks(path: Path, characters: Array) -> Iterator[tuple[Array, Array, Array
         block = block[: ends[-1] + 1]
         starts = np.concatenate([[0], ends[:-1] + 1])
         begin += block.size
-        if unix:
+        if newline == _NEWLINE:
             ends = ends - ((ends > starts) & (block[ends - 1] == _RETURN))
         yield block, starts, ends
 

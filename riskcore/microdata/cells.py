@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore._warn import warn
+from riskcore.microdata import files
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -17,6 +19,9 @@ from riskcore.microdata.columns import (
     weights,
 )
 from riskcore.microdata.count import Codes, count
+from riskcore.microdata.doubtful import DoubtfulCodes, doubtful_codes
+from riskcore.microdata.intake import Intake
+from riskcore.microdata.reading import Reading
 from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -62,6 +67,10 @@ class Cells:
         The rule for missing key values.
     alpha : float
         What a record with missing keys counts for other cells.
+    missing_values : tuple of int
+        For each key the number of records whose value is missing.
+    intake : Intake or None
+        Of a file, what became of its lines.
     """
 
     keys: tuple[Hashable, ...]
@@ -75,6 +84,8 @@ class Cells:
     weighted: bool
     missing: str
     alpha: float
+    missing_values: tuple[int, ...]
+    intake: Intake | None = None
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -167,6 +178,7 @@ def tabulate(
     weight: Hashable | None = None,
     missing: str = "refuse",
     alpha: float = 1.0,
+    reading: Reading | None = None,
 ) -> Cells:
     """Count the records of each cell and estimate its population frequency.
 
@@ -175,7 +187,8 @@ def tabulate(
     data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
-        Parquet or mu-Argus file, see `riskcore.microdata.files.read`.
+        Parquet or mu-Argus file, see `riskcore.microdata.files.read`. Of a mu-Argus
+        file the weight is by default the one that its metadata declare.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
@@ -188,12 +201,19 @@ def tabulate(
     alpha : float
         With ``missing="wildcard"``, what a record with missing keys counts where it
         is not certain to belong, in [0, 1].
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
 
     Returns
     -------
     Cells
         The same bits whatever the number of threads; the same cells whatever the
         order of the records (a sum of weights may then differ in its last bit).
+
+    Warns
+    -----
+    DoubtfulCodes
+        If categories of a key look like missing values, or alike.
 
     Raises
     ------
@@ -240,10 +260,26 @@ def tabulate(
     """
     check_missing(missing, alpha)
     keys = key_names(keys)
+    if weight is None:
+        weight = files.declared_weight(data, reading)
     _check_names(keys, weight)
-    records = Records.of(data)
+    data, intake = files.load(data, [*keys, weight], weight, reading)
+    return tabulate_records(Records.of(data), keys, weight, missing, alpha, intake)
+
+
+def tabulate_records(
+    records: Records,
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+) -> Cells:
+    """Return the cells of records, see `tabulate`; the arguments are checked."""
     weight_values = None if weight is None else weights(records, weight)
     columns = code_keys(records, keys)
+    for line in doubtful_codes(columns):
+        warn(line, DoubtfulCodes)
     if missing == "refuse":
         _refuse_missing(columns, records.n)
     counts = count(
@@ -277,6 +313,8 @@ def tabulate(
         weighted=weight is not None,
         missing=missing,
         alpha=alpha,
+        missing_values=tuple(column.missing for column in columns),
+        intake=intake,
     )
 
 
@@ -315,8 +353,9 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='category' takes missing as one more category, "
-            "missing='wildcard' lets it match any"
+            "missing='wildcard' (--missing wildcard) lets missing match any value, as "
+            "protect does, and 'category' takes it as one more category. There is no "
+            "rule by default, for the risks differ much"
         )
 
 

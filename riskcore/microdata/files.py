@@ -7,16 +7,11 @@ stays "01". ``write`` leaves a whole file or none, in the format of another if a
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import importlib
-import io
-import itertools
 import os
 import re
 import secrets
 import shutil
-import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -25,14 +20,23 @@ from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
+from riskcore._warn import warn
 from riskcore.microdata import argus, argus_writer
+from riskcore.microdata.csv_reader import (
+    DELIMITERS,
+    CsvFile,
+    distinct,
+    import_pyarrow,
+    suffix_of,
+)
+from riskcore.microdata.doubtful import DoubtfulCodes
+from riskcore.microdata.intake import Intake
+from riskcore.microdata.reading import Reading
 from riskcore.microdata.recode import Recoding
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
 _ARGUS = (".asc", ".dat", ".saf")
-_DELIMITERS = ",;\t|"
-_BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _MARK = "\ufeff"
 # Rows of CSV made into text at a time.
@@ -92,10 +96,7 @@ def read(
     *,
     numeric: Iterable[str] = (),
     text: bool = False,
-    metadata: argus.Metadata | str | Path | None = None,
-    na_values: Sequence[str] = ("",),
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
+    reading: Reading | None = None,
     progress: argus.Progress | None = None,
 ) -> Any:
     r"""Read the columns of a file.
@@ -114,16 +115,8 @@ def read(
     text : bool, optional
         Whether all other columns of a mu-Argus file are text, also the weight and
         those declared numeric: "118.30" stays "118.30". Other files are read so anyway.
-    metadata : Metadata, str or pathlib.Path, optional
-        mu-Argus metadata; given, the file is mu-Argus whatever its suffix.
-    na_values : sequence of str, optional
-        Unquoted CSV fields that are missing; by default the empty field. A quoted
-        field never is: ``""`` is empty text.
-    encoding : str, optional
-        Of CSV files; a byte order mark is skipped.
-    delimiter : str, optional
-        Of CSV files. By default the tab for ``.tsv``, else whichever of comma,
-        semicolon, tab and bar stands most often in the first line outside quotes.
+    reading : Reading, optional
+        Encoding, delimiter, decimal mark, missing codes, mu-Argus metadata.
     progress : callable, optional
         Called with what is done and the total while a mu-Argus file is read.
 
@@ -132,6 +125,13 @@ def read(
     pyarrow.Table or dict of str to numpy.ndarray
         A dict for mu-Argus (see `riskcore.microdata.argus.read_data`), else a table:
         from CSV all text but for ``numeric``, from Parquet as stored.
+
+    Warns
+    -----
+    LineBreaksInFields
+        If fields of a CSV file have line breaks: they are counted.
+    DoubtfulCodes
+        If a missing code of a column occurs nowhere in it.
 
     Raises
     ------
@@ -143,8 +143,10 @@ def read(
         If there is no such column; close names are given.
     ValueError
         For an unknown suffix, an empty file, a name given twice, a row with a wrong
-        number of fields, an open quote, text in another encoding (with the byte
-        offset), or text in a ``numeric`` column that is no number.
+        number of fields, an open quote, text after a closing quote, a quoted field
+        that swallowed records, zero bytes, text in another encoding (with the byte
+        offset), text in a ``numeric`` column that is no number, or if not every line
+        is accounted for.
 
     Examples
     --------
@@ -156,38 +158,146 @@ def read(
     >>> table.to_pydict()
     {'region': ['01', None], 'weight': [12.5, 8.0]}
     """
-    path = Path(path)
-    kind = _kind(path, metadata)
-    if kind == "argus":
-        return argus.read_data(
-            path, metadata, columns, numeric=numeric, text=text, progress=progress
-        )
-    source: _Parquet | _Csv = (
-        _Parquet(path)
-        if kind == "parquet"
-        else _Csv(path, encoding, delimiter, na_values)
+    data, _ = read_counted(
+        path, columns, numeric=numeric, text=text, reading=reading, progress=progress
     )
-    names = source.names()
-    columns = list(names if columns is None else dict.fromkeys(columns))
+    return data
+
+
+def read_counted(
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    reading: Reading | None = None,
+    progress: argus.Progress | None = None,
+) -> tuple[Any, Intake]:
+    """Return what `read` does, and the account of the file's lines."""
+    path, reading = Path(path), reading or Reading()
+    kind = _kind(path, reading)
+    header = columns_of(path, reading)
+    columns = list(header.names if columns is None else dict.fromkeys(columns))
     numeric = set(numeric)
-    wanted = dict.fromkeys([*columns, *sorted(numeric)])
-    lacking = [name for name in wanted if name not in names]
+    wanted = dict.fromkeys([*columns, *sorted(numeric), *reading.columns])
+    known = set(header.names)
+    lacking = [name for name in wanted if name not in known]
     if lacking:
-        raise argus.no_such_column(path, lacking, names)
-    table = source.read(columns)
+        raise argus.no_such_column(path, lacking, header.names)
+    if kind == "argus":
+        data, intake = argus.read_counted(
+            path,
+            reading.metadata,
+            columns,
+            numeric=numeric,
+            text=text,
+            progress=progress,
+        )
+        return _without_codes_argus(path, data, reading), intake
+    table, intake = (
+        _Parquet(path).read(columns)
+        if kind == "parquet"
+        else CsvFile(path, reading).read(columns)
+    )
     if columns and table.num_rows == 0:
         raise ValueError(f"{path}: a header, but no records")
+    _warn_of_line_breaks(path, intake)
     for position, name in enumerate(columns):
+        codes = reading.codes(name)
+        if kind == "parquet":
+            codes = (*reading.codes(), *codes)
+        column = table.column(position)
+        if codes:
+            found = _without_codes(path, name, column, codes)
+            table = table.set_column(position, name, found)
         if name in numeric:
-            numbers = _numbers(path, name, table.column(position))
+            numbers = _numbers(path, name, table.column(position), reading.decimal)
             table = table.set_column(position, name, numbers)
-    return table
+    return table, intake
+
+
+class LineBreaksInFields(UserWarning):
+    """Quoted fields of a CSV file run over several lines."""
+
+
+def _warn_of_line_breaks(path: Path, intake: Intake) -> None:
+    if intake.broken_fields:
+        warn(
+            f"{path}: {intake.broken_fields:,} quoted fields have line breaks; "
+            f"{intake.within:,} lines belong to them and are no records",
+            LineBreaksInFields,
+        )
+
+
+def _without_codes(path: Path, name: str, column: Any, codes: Sequence[str]) -> Any:
+    """Return a column in which codes are missing."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        found = compute.is_in(column, pyarrow.array(codes, kind))
+    else:
+        wanted = [float(code) for code in codes if _is_number(code)]
+        number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+        numbers = column.cast(pyarrow.float64(), safe=False) if number else None
+        found = (
+            pyarrow.nulls(len(column), pyarrow.bool_()).fill_null(False)
+            if numbers is None
+            else compute.is_in(numbers, pyarrow.array(wanted, pyarrow.float64()))
+        )
+    if not compute.any(found).as_py():
+        _warn_of_idle_codes(path, name, codes)
+        return column
+    return compute.if_else(found, pyarrow.scalar(None, kind), column)
+
+
+def _without_codes_argus(
+    path: Path, data: dict[str, Any], reading: Reading
+) -> dict[str, Any]:
+    """Return the columns of a mu-Argus file in which codes are missing."""
+    changed = {}
+    for name, values in data.items():
+        own = reading.codes(name)
+        codes = (*reading.codes(), *own)
+        numbers = values.dtype.kind == "f"
+        wanted = [float(c) for c in codes if _is_number(c)] if numbers else list(codes)
+        found = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
+        if own and not np.any(found):
+            _warn_of_idle_codes(path, name, own)
+        if not np.any(found):
+            continue
+        changed[name] = (
+            np.where(found, np.nan, values)
+            if numbers
+            else np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | found)
+        )
+    return {**data, **changed}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
+    warn(
+        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, stand "
+        "nowhere in it",
+        DoubtfulCodes,
+    )
 
 
 def load(
-    data: Any, columns: Sequence[Hashable | None], weight: Hashable | None = None
-) -> Any:
-    """Return ``data`` itself or, if it is a path, what `read` takes from the file.
+    data: Any,
+    columns: Sequence[Hashable | None],
+    weight: Hashable | None = None,
+    reading: Reading | None = None,
+) -> tuple[Any, Intake | None]:
+    """Return ``data`` itself or, if it is a path, what `read_counted` gives of it.
 
     Parameters
     ----------
@@ -196,25 +306,55 @@ def load(
         Names of the columns needed; None stands for none.
     weight : hashable, optional
         The one of them that is read as numbers.
+    reading : Reading, optional
+        How to read the file.
+
+    Raises
+    ------
+    TypeError
+        As `check_reading`.
     """
+    check_reading(data, reading)
     if not isinstance(data, str | os.PathLike):
-        return data
+        return data, None
     needed = [str(name) for name in columns if name is not None]
-    return read(Path(data), needed, numeric=[] if weight is None else [str(weight)])
+    numeric = [] if weight is None else [str(weight)]
+    return read_counted(Path(data), needed, numeric=numeric, reading=reading)
 
 
-def columns_of(
-    path: str | Path,
-    *,
-    metadata: argus.Metadata | str | Path | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-) -> Header:
+def check_reading(data: Any, reading: Reading | None) -> None:
+    """Refuse options of reading that cannot be used.
+
+    Raises
+    ------
+    TypeError
+        If ``reading`` is given for data in memory, or is no `Reading`.
+    """
+    if reading is None:
+        return
+    if not isinstance(reading, Reading):
+        raise TypeError(
+            f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
+        )
+    if not isinstance(data, str | os.PathLike):
+        raise TypeError(
+            "reading says how to read a file, but the data are in memory: leave it out"
+        )
+
+
+def declared_weight(data: Any, reading: Reading | None = None) -> str | None:
+    """Return the weight that the metadata of a mu-Argus file declare, if it is one."""
+    check_reading(data, reading)
+    is_path = isinstance(data, str | os.PathLike)
+    return columns_of(os.fspath(data), reading).weight if is_path else None
+
+
+def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
     """Return the names of a file's columns without reading its records.
 
     Parameters
     ----------
-    path, metadata, encoding, delimiter
+    path, reading
         As in `read`.
 
     Returns
@@ -234,30 +374,26 @@ def columns_of(
     ...     columns_of(path).names
     ('sex',)
     """
-    path = Path(path)
-    kind = _kind(path, metadata)
+    path, reading = Path(path), reading or Reading()
+    kind = _kind(path, reading)
+    if kind == "csv":
+        return Header(CsvFile(path, reading).names())
+    if reading.delimiter is not None or reading.decimal != ".":
+        what = "decimal mark" if reading.delimiter is None else "delimiter"
+        name = {"argus": "mu-Argus", "parquet": "Parquet"}[kind]
+        raise ValueError(f"{path}: a {name} file; only a CSV has a {what}")
     if kind == "parquet":
         return Header(_Parquet(path).names())
-    if kind == "csv":
-        return Header(_Csv(path, encoding, delimiter).names())
-    if delimiter is not None:
-        raise ValueError(f"{path}: a mu-Argus file; only a CSV has a delimiter")
-    metadata = argus.metadata_of(path, metadata)
+    metadata = argus.metadata_of(path, reading.metadata)
     return Header(metadata.names, metadata.weight, metadata.household_id)
 
 
-def format_of(
-    path: str | Path,
-    *,
-    metadata: argus.Metadata | str | Path | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-) -> Format:
+def format_of(path: str | Path, reading: Reading | None = None) -> Format:
     r"""Return how a file is written, for `write`.
 
     Parameters
     ----------
-    path, metadata, encoding, delimiter
+    path, reading
         As in `read`.
 
     Returns
@@ -280,15 +416,16 @@ def format_of(
     ...     safe.read_bytes() == path.read_bytes()
     True
     """
-    path = Path(path)
-    kind = _kind(path, metadata)
+    path, reading = Path(path), reading or Reading()
+    kind = _kind(path, reading)
     if kind == "argus":
-        return Format(kind, path=path, metadata=argus.metadata_of(path, metadata))
+        metadata = argus.metadata_of(path, reading.metadata)
+        return Format(kind, path=path, metadata=metadata)
     if kind == "parquet":
         return Format(kind, path=path)
-    source = _Csv(path, encoding, delimiter)
-    if source.utf8 and source.marked():
-        encoding = "utf-8-sig"
+    source = CsvFile(path, reading)
+    marked = source.utf8 and source.marked()
+    encoding = "utf-8-sig" if marked else reading.encoding
     return Format(kind, source.delimiter, encoding, path)
 
 
@@ -367,7 +504,7 @@ def write(
         table = _table(columns, plain=kind == "csv")
         file = opening(path)
         if kind == "parquet":
-            _pyarrow("parquet").write_table(table, file)
+            import_pyarrow("parquet").write_table(table, file)
         else:
             _write_csv(table, file, path, like or Format("csv"), progress)
         file.flush()
@@ -407,7 +544,7 @@ def check_writable(
     if _kind_written(path, like) == "argus":
         _refuse_other_metadata(path)
     else:
-        _pyarrow()
+        import_pyarrow()
     targets = files_written(path, like)
     for target in targets:
         refuse_existing(target, overwrite)
@@ -430,7 +567,7 @@ def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, .
 
 
 def _kind_written(path: Path, like: Format | None) -> Kind:
-    suffix, gzipped = _suffix(path)
+    suffix, gzipped = suffix_of(path)
     source = None if like is None else like.kind
     if suffix in (".csv", ".tsv") or (suffix == ".txt" and source == "csv"):
         return "csv"
@@ -456,13 +593,7 @@ def _refuse_other_metadata(path: Path) -> None:
         )
 
 
-def _suffix(path: Path) -> tuple[str, bool]:
-    """Return the suffix in lower case, and whether ``.gz`` follows it."""
-    gzipped = path.suffix.lower() == ".gz"
-    return (path.with_suffix("") if gzipped else path).suffix.lower(), gzipped
-
-
-def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> Kind:
+def _kind(path: Path, reading: Reading) -> Kind:
     """Return the kind of a file; refuse what cannot be opened."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")
@@ -472,8 +603,8 @@ def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> Kind:
         raise OSError(f"{path}: a device or pipe, not a file")
     with path.open("rb"):
         pass  # a permission error names the file
-    suffix, gzipped = _suffix(path)
-    if metadata is not None:
+    suffix, gzipped = suffix_of(path)
+    if reading.metadata is not None:
         return "argus"
     if suffix in _PARQUET and not gzipped:
         return "parquet"
@@ -488,15 +619,6 @@ def _kind(path: Path, metadata: argus.Metadata | str | Path | None) -> Kind:
     raise ValueError(f"{path}: unknown kind of file; known are {known}")
 
 
-def _pyarrow(module: str = "") -> Any:
-    try:
-        return importlib.import_module(f"pyarrow.{module}".rstrip("."))
-    except ImportError:
-        raise ImportError(
-            'CSV and Parquet files need pyarrow: pip install "riskcore[files]"'
-        ) from None
-
-
 class _Parquet:
     """A Parquet file."""
 
@@ -504,182 +626,36 @@ class _Parquet:
         self.path = path
 
     def open(self) -> Any:
-        pyarrow, parquet = _pyarrow(), _pyarrow("parquet")
+        pyarrow, parquet = import_pyarrow(), import_pyarrow("parquet")
         try:
             return parquet.ParquetFile(self.path)
-        except pyarrow.ArrowInvalid as error:
+        except (pyarrow.ArrowException, OSError) as error:
             raise ValueError(f"{self.path}: {error}") from None
 
     def names(self) -> tuple[str, ...]:
         with self.open() as file:
-            return _distinct(self.path, file.schema_arrow.names)
+            return distinct(self.path, file.schema_arrow.names)
 
-    def read(self, columns: list[str]) -> Any:
+    def read(self, columns: list[str]) -> tuple[Any, Intake]:
+        """Return columns as a table, and the account of the row groups."""
+        pyarrow = import_pyarrow()
         with self.open() as file:
             try:
-                return file.read(columns=columns).select(columns)
-            except OSError as error:
+                table = file.read(columns=columns).select(columns)
+            except (pyarrow.ArrowException, OSError) as error:
                 raise ValueError(f"{self.path}: {error}") from None
+            about = file.metadata
+            groups = about.num_row_groups
+            rows = sum(about.row_group(i).num_rows for i in range(groups))
+        intake = Intake(records=about.num_rows, row_groups=groups)
+        intake.check(self.path, rows)
+        intake.check(self.path, table.num_rows)
+        return table, intake
 
 
-class _Csv:
-    """A text file with a header line."""
-
-    def __init__(
-        self,
-        path: Path,
-        encoding: str,
-        delimiter: str | None,
-        na_values: Sequence[str] = ("",),
-    ) -> None:
-        self.path = path
-        self.na_values = list(na_values)
-        self.utf8 = codecs.lookup(encoding).name == "utf-8"
-        self.encoding = encoding
-        try:
-            with self.open_text() as file:
-                line = file.readline()
-        except _BAD_GZIP:
-            raise self.bad_gzip() from None
-        if not line:
-            raise ValueError(f"{path}: the file is empty")
-        if not line.strip():
-            raise ValueError(f"{path}: the first line must name the columns, is empty")
-        if not line.endswith(("\n", "\r")):
-            raise ValueError(f"{path}: no records, only one line")
-        self.delimiter = delimiter or _sniff(path, line)
-
-    def open(self) -> IO[bytes]:
-        opener: Any = gzip.open if _suffix(self.path)[1] else open
-        file: IO[bytes] = opener(self.path, "rb")
-        return file
-
-    def marked(self) -> bool:
-        """Whether the file begins with a byte order mark of UTF-8."""
-        with self.open() as file:
-            return file.read(3) == codecs.BOM_UTF8
-
-    def open_text(self) -> IO[str]:
-        encoding = "utf-8-sig" if self.utf8 else self.encoding
-        return io.TextIOWrapper(
-            self.open(), encoding, errors="surrogateescape", newline=""
-        )
-
-    def names(self) -> tuple[str, ...]:
-        with self.open_text() as file:
-            names = next(csv.reader(file, delimiter=self.delimiter))
-        if any("\udc80" <= letter <= "\udcff" for letter in "".join(names)):
-            self.refuse_encoding()
-        return _distinct(self.path, names)
-
-    def read(self, columns: list[str]) -> Any:
-        pyarrow, pyarrow_csv = _pyarrow(), _pyarrow("csv")
-        count = len(self.names())
-        try:
-            with self.open() as file:
-                table = pyarrow_csv.read_csv(
-                    file,
-                    pyarrow_csv.ReadOptions(
-                        encoding="utf8" if self.utf8 else self.encoding
-                    ),
-                    pyarrow_csv.ParseOptions(
-                        delimiter=self.delimiter,
-                        newlines_in_values=True,
-                        # An empty line is a record only where it can be one.
-                        ignore_empty_lines=count > 1,
-                    ),
-                    pyarrow_csv.ConvertOptions(
-                        include_columns=columns,
-                        column_types=dict.fromkeys(columns, pyarrow.string()),
-                        null_values=self.na_values,
-                        strings_can_be_null=True,
-                        quoted_strings_can_be_null=False,
-                    ),
-                )
-        except _BAD_GZIP:
-            raise self.bad_gzip() from None
-        except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
-            self.refuse_encoding()
-            self.refuse_rows(count)
-            raise ValueError(f"{self.path}: {error}") from None
-        if self.odd_quotes():
-            self.refuse_rows(count)
-        return table
-
-    def bad_gzip(self) -> ValueError:
-        return ValueError(f"{self.path}: not a gzip file, or cut off")
-
-    def refuse_encoding(self) -> None:
-        """Raise with the place of the first byte that cannot be decoded, if any."""
-        decoder = codecs.getincrementaldecoder(self.encoding)()
-        offset = 0
-        with self.open() as file:
-            for chunk in itertools.chain(_chunks(file), [b""]):
-                pending = len(decoder.getstate()[0])
-                try:
-                    decoder.decode(chunk, final=not chunk)
-                except UnicodeDecodeError as error:
-                    place = offset - pending + error.start
-                    raise ValueError(
-                        f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        'give another, for example encoding="cp1252"'
-                    ) from None
-                offset += len(chunk)
-
-    def refuse_rows(self, count: int) -> None:
-        """Raise if rows have a wrong number of fields or a quote is never closed."""
-        wrong, first, line = 0, "", 1
-        with self.open_text() as file:
-            rows = csv.reader(file, delimiter=self.delimiter, strict=True)
-            try:
-                for number, row in enumerate(rows):
-                    if row and len(row) != count:
-                        first = first or f"row {number}, line {line}, has {len(row)}"
-                        wrong += 1
-                    line = rows.line_num + 1
-            except csv.Error as error:
-                if "end of data" in str(error):
-                    raise ValueError(
-                        f"{self.path}: the quote opened in line {line} is not closed"
-                    ) from None
-        if wrong:
-            raise ValueError(
-                f"{self.path}: {wrong} rows do not have {count} fields as the header; "
-                f"first {first}"
-            )
-
-    def odd_quotes(self) -> bool:
-        """Whether a quote may be open at the end, of which Arrow says nothing."""
-        with self.open() as file:
-            # Not bytes.count: it is slow where there are many.
-            quotes = (
-                np.frombuffer(chunk, np.uint8) == ord('"') for chunk in _chunks(file)
-            )
-            return sum(map(np.count_nonzero, quotes)) % 2 == 1
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: file.read(1 << 20), b"")
-
-
-def _sniff(path: Path, line: str) -> str:
-    """Return the delimiter of a CSV file with this first line."""
-    if _suffix(path)[0] == ".tsv":
-        return "\t"
-    outside = "".join(line.split('"')[::2])
-    return max(_DELIMITERS, key=outside.count)
-
-
-def _distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{path}: column names given twice: {', '.join(twice)}")
-    return tuple(names)
-
-
-def _numbers(path: Path, name: str, column: Any) -> Any:
+def _numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     """Return text as float64; other types as they are."""
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (
@@ -688,17 +664,25 @@ def _numbers(path: Path, name: str, column: Any) -> Any:
     ):
         return column
     text = compute.utf8_trim_whitespace(column)
+    foreign = compute.match_substring(text, ".") if decimal == "," else None
+    if decimal == ",":
+        text = compute.replace_substring(text, ",", ".")
     try:
         numbers = text.cast(pyarrow.float64())
         wrong = compute.invert(compute.is_finite(numbers))
     except pyarrow.ArrowInvalid:
         wrong = compute.invert(compute.match_substring_regex(text, _NUMBER))
+    if foreign is not None:
+        wrong = compute.or_(wrong, foreign)
     count = compute.sum(wrong).as_py()
     if count:
         first = compute.index(wrong, True).as_py()
+        found = column[first].as_py()
+        comma = decimal == "." and "," in found
+        hint = "; the decimal mark may be a comma (decimal=',')" if comma else ""
         raise ValueError(
             f"{path}: {name} is not a number in {count} records, "
-            f"first in record {first + 1}: {column[first].as_py()!r}"
+            f"first in record {first + 1}: {found!r}{hint}"
         )
     return numbers
 
@@ -717,14 +701,14 @@ def _table(columns: Any, *, plain: bool) -> Any:
         raise ValueError(f"columns of different length: {lengths}")
     if plain:
         arrays = {name: _plain(name, values) for name, values in arrays.items()}
-    return _pyarrow().table(arrays)
+    return import_pyarrow().table(arrays)
 
 
 def _array(name: str, values: Any) -> Any:
     """Make an Arrow array of any kind of column."""
     import narwhals.stable.v2 as nw
 
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     values = nw.from_native(values, allow_series=True, pass_through=True)
     try:
         if isinstance(values, nw.Series):
@@ -737,7 +721,7 @@ def _array(name: str, values: Any) -> Any:
 
 
 def _plain(name: str, values: Any) -> Any:
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if pyarrow.types.is_nested(values.type):
@@ -755,7 +739,7 @@ def _write_csv(
     like: Format,
     progress: argus.Progress | None,
 ) -> None:
-    suffix, gzipped = _suffix(path)
+    suffix, gzipped = suffix_of(path)
     delimiter = "\t" if suffix == ".tsv" else like.delimiter
     encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.
@@ -775,7 +759,7 @@ def _write_csv(
 
 def _header_line(names: Sequence[str], delimiter: str) -> str:
     """Return the first line, in which no other delimiter stands outside quotes."""
-    special = {*_DELIMITERS, delimiter, *'"\r\n', _MARK}
+    special = {*DELIMITERS, delimiter, *'"\r\n', _MARK}
     quoted = [
         '"' + name.replace('"', '""') + '"'
         if special & set(name) or not name.strip()
@@ -786,9 +770,9 @@ def _header_line(names: Sequence[str], delimiter: str) -> str:
 
 
 def _rows_text(batch: Any, delimiter: str) -> str:
-    compute = _pyarrow("compute")
+    compute = import_pyarrow("compute")
     # Of a single column the delimiter is found again as that of the first line.
-    special = delimiter if batch.num_columns > 1 else delimiter + _DELIMITERS
+    special = delimiter if batch.num_columns > 1 else delimiter + DELIMITERS
     needy = f'[{re.escape(special)}"\r\n]|^$'
     fields = [_fields(column, needy) for column in batch.columns]
     lines = compute.binary_join_element_wise(
@@ -799,7 +783,7 @@ def _rows_text(batch: Any, delimiter: str) -> str:
 
 def _fields(column: Any, needy: str) -> Any:
     """Return a column as text, quoted where the pattern is found."""
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     text = column.cast(pyarrow.large_string())
     needs_quotes = compute.match_substring_regex(text, needy)
     if not compute.any(needs_quotes).as_py():
@@ -811,13 +795,13 @@ def _fields(column: Any, needy: str) -> Any:
 
 
 def _large(text: str) -> Any:
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     return pyarrow.scalar(text, pyarrow.large_string())
 
 
 def _no_such_letters(table: Any, encoding: str) -> ValueError:
     """Make the error for text that an encoding cannot hold."""
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not argus.encodes(name, encoding):
             return ValueError(f"the column name {name!r} has no {encoding} form")

@@ -5,6 +5,7 @@ import math
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore.microdata import files
+from riskcore.microdata.reading import Reading
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 
@@ -73,12 +75,13 @@ def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
         with pytest.raises(ValueError, match="do not have 2 fields"):
             files.read(path)
         expected = ";"
-        table = files.read(path, delimiter=";")
+        table = files.read(path, reading=Reading(delimiter=";"))
     else:
         table = files.read(path)
     header = text.splitlines()[0].removeprefix("\ufeff").replace('"', "")
     assert table.column_names == header.split(expected)
-    assert table.column_names == list(files.columns_of(path, delimiter=expected).names)
+    header = files.columns_of(path, Reading(delimiter=expected))
+    assert table.column_names == list(header.names)
     assert [column[0].as_py() for column in table.columns] == (
         text.splitlines()[1].split(expected)
     )
@@ -86,11 +89,15 @@ def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
 
 def test_quotes_newlines_and_missing_values(tmp_path):
     path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
-    assert files.read(path).to_pydict() == {
+    with pytest.warns(files.LineBreaksInFields, match="1 quoted fields .* 1 lines"):
+        table, intake = files.read_counted(path)
+    assert table.to_pydict() == {
         'x "y"': ["1\r\n2", "NA", "NA"],
         "b\nc": ["", None, "3"],
     }
-    table = files.read(path, na_values=["", "NA"])
+    assert str(intake) == "7 lines: 2 of names, 3 records, 1 empty, 1 within 1 field"
+    with pytest.warns(files.LineBreaksInFields):
+        table = files.read(path, reading=Reading(missing_codes=["NA"]))
     assert table.column(0).to_pylist() == ["1\r\n2", None, "NA"]
 
 
@@ -109,15 +116,15 @@ def test_a_header_alone_is_no_records(tmp_path):
 
 def test_encodings(tmp_path):
     path = written(tmp_path, "région,b\n1,é\n".encode("cp1252"))
-    with pytest.raises(ValueError, match=r"not utf-8 at byte offset 1; .*encoding="):
+    with pytest.raises(ValueError, match=r"not utf-8 at byte offset 1; give its enc"):
         files.columns_of(path)
-    assert files.read(path, encoding="cp1252").to_pydict() == {
+    assert files.read(path, reading=Reading("cp1252")).to_pydict() == {
         "région": ["1"],
         "b": ["é"],
     }
     for encoding in ("utf-8-sig", "utf-16"):
         path = written(tmp_path, CSV.encode(encoding))
-        table = files.read(path, encoding=encoding)
+        table = files.read(path, reading=Reading(encoding))
         assert table.to_pydict()["age"] == ["01", None]
     late = b"a,b\n" + b"1,2\n" * 600_000 + b"1,\xe9\n"
     for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
@@ -127,8 +134,8 @@ def test_encodings(tmp_path):
     border = b"a,b\n" + b"1,2\n" * (2**18 - 2) + "1,xé\n".encode() + b"1,\xff\n"
     with pytest.raises(ValueError, match=f"byte offset {border.index(0xFF)};"):
         files.read(written(tmp_path, border))
-    with pytest.raises(LookupError, match="unknown encoding"):
-        files.read(path, encoding="martian")
+    with pytest.raises(ValueError, match="encoding='martian' is unknown; use utf-8"):
+        Reading("martian")
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
@@ -238,10 +245,10 @@ def test_metadata_beside_csv_are_not_taken_for_it(tmp_path):
 def test_metadata_given_make_any_file_argus(tmp_path):
     metadata = written(tmp_path, '<SEPARATOR> ","\nA 2\nB 1\n<NUMERIC>\n', "meta.rda")
     path = written(tmp_path, "01,2\n", "a.csv")
-    data = files.read(path, metadata=metadata)
+    data = files.read(path, reading=Reading(metadata=metadata))
     assert data["A"].tolist() == ["01"]
     assert data["B"].tolist() == [2.0]
-    assert files.columns_of(path, metadata=metadata).names == ("A", "B")
+    assert files.columns_of(path, Reading(metadata=metadata)).names == ("A", "B")
 
 
 @pytest.mark.parametrize("name", ["a.saf", "a.asc", "a.dat"])
@@ -329,6 +336,12 @@ numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet"]
 
 
+line_breaks = pytest.mark.filterwarnings(
+    "ignore::riskcore.microdata.files.LineBreaksInFields"
+)
+
+
+@line_breaks
 @settings(deadline=None)
 @given(st.lists(st.tuples(texts, numbers), min_size=1), st.sampled_from(SUFFIXES))
 def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, suffix):
@@ -341,6 +354,7 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, su
     assert list(map(repr, table.column("w").to_pylist())) == list(map(repr, number))
 
 
+@line_breaks
 @settings(deadline=None)
 @given(st.lists(texts, min_size=1), st.sampled_from(",;\t|:"))
 def test_a_single_column_is_read_back(tmp_path_factory, text, delimiter):
@@ -350,6 +364,7 @@ def test_a_single_column_is_read_back(tmp_path_factory, text, delimiter):
     assert files.read(path).column(0).to_pylist() == text
 
 
+@line_breaks
 @settings(deadline=None)
 @given(
     st.lists(names, min_size=2, max_size=4, unique=True),
@@ -366,14 +381,22 @@ def test_a_file_is_written_like_its_source(
     like = files.Format("csv", delimiter, encoding)
     first = files.write(folder / "a.csv", table, like=like)
     given = delimiter if delimiter == ":" else None  # is not looked for
-    source = {"delimiter": given, "encoding": encoding.removesuffix("-sig")}
-    found = files.format_of(first, **source)
+    source = Reading(encoding.removesuffix("-sig"), given)
+    found = files.format_of(first, source)
     assert (found.delimiter, found.encoding) == (delimiter, encoding)
-    assert files.read(first, **source).equals(table)
-    second = files.write(folder / "b.csv", files.read(first, **source), like=found)
+    rows = first.read_text(encoding).count("\n") - 1
+    if rows > table.num_rows:
+        # Text with line breaks may look like records in every line: it is refused.
+        with suppress(ValueError):
+            assert files.read(first, reading=source).equals(table)
+        return
+    read = files.read(first, reading=source)
+    assert read.equals(table)
+    second = files.write(folder / "b.csv", read, like=found)
     assert second.read_bytes() == first.read_bytes()
 
 
+@line_breaks
 def test_only_what_needs_quotes_is_quoted(tmp_path):
     text = 'a;"b,c";"d ""e"""\n01;x,y;\n"";"x;y";"""z"""\n"x\r";"\n";\t \n'
     path = written(tmp_path, text)
@@ -604,7 +627,7 @@ def test_argus_data_are_written_from_such_alone(tmp_path):
 def test_metadata_that_are_read_are_not_written_over(tmp_path):
     path = argus_survey(tmp_path).path
     written(tmp_path, "A 1 1\nB 2 1\n", "c.rds")
-    like = files.format_of(path, metadata=tmp_path / "c.rds")
+    like = files.format_of(path, Reading(metadata=tmp_path / "c.rds"))
     with pytest.raises(ValueError, match=r"c\.rds: is read from"):
         files.check_writable(tmp_path / "c.saf", overwrite=True, like=like)
 

@@ -1,0 +1,104 @@
+"""How the lines of a file become records: counted twice, and shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What the lines of a file, or the row groups of one, have become.
+
+    Every line is a record or something else that is counted here.
+
+    Attributes
+    ----------
+    records : int
+        Records read.
+    lines : int or None
+        Lines of a text file; None for Parquet.
+    names : int
+        Lines that hold the names of the columns.
+    empty : int
+        Empty lines, which are no records.
+    within : int
+        Lines that continue a quoted field of the line before.
+    broken_fields : int
+        Quoted fields with line breaks.
+    row_groups : int or None
+        Row groups of a Parquet file.
+    """
+
+    records: int
+    lines: int | None = None
+    names: int = 0
+    empty: int = 0
+    within: int = 0
+    broken_fields: int = 0
+    row_groups: int | None = None
+
+    def check(self, path: Path, read: int) -> None:
+        """Refuse a file of which records were lost on the way.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+        read : int
+            The records that came out.
+
+        Raises
+        ------
+        ValueError
+            If lines and records do not add up. It says what was counted.
+        """
+        parts = self.names + self.records + self.empty + self.within
+        if read != self.records or (self.lines is not None and parts != self.lines):
+            raise ValueError(
+                f"{path}: records were lost in reading. The file holds {self}; "
+                f"{read:,} records came out. Nothing was done with them; please "
+                "report this as a defect of riskcore"
+            )
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts that this kind of file has."""
+        counts: dict[str, int] = {}
+        if self.lines is not None:
+            counts = {
+                "lines": self.lines,
+                "lines_of_names": self.names,
+                "empty_lines": self.empty,
+                "lines_within_fields": self.within,
+                "fields_with_line_breaks": self.broken_fields,
+            }
+        if self.row_groups is not None:
+            counts["row_groups"] = self.row_groups
+        return {**counts, "records": self.records}
+
+    def __str__(self) -> str:
+        return intake_text(self.to_dict())
+
+
+def intake_text(counts: dict[str, Any]) -> str:
+    """Return the counts of `Intake.to_dict` as a line of text."""
+    records = _counted(counts["records"], "record")
+    if "lines" not in counts:
+        groups = counts.get("row_groups")
+        return (
+            records
+            if groups is None
+            else f"{records} in {_counted(groups, 'row group')}"
+        )
+    parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
+    parts.append(records)
+    if counts["empty_lines"]:
+        parts.append(f"{counts['empty_lines']:,} empty")
+    if counts["lines_within_fields"]:
+        fields = _counted(counts["fields_with_line_breaks"], "field")
+        parts.append(f"{counts['lines_within_fields']:,} within {fields}")
+    return f"{_counted(counts['lines'], 'line')}: {', '.join(parts)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
