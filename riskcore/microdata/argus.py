@@ -55,6 +55,8 @@ _METADATA = {
 _BLOCK = 1 << 22
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
+# Names of columns in a message.
+_LISTED = 20
 _NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
@@ -524,7 +526,8 @@ def no_such_column(
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(missing[0].casefold(), folded)
     close = [folded[name] for name in close]
-    hint = f"; close: {', '.join(close)}" if close else ""
+    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+    hint = f"; close: {', '.join(close)}" if close else f"; the columns are {listed}"
     return KeyError(f"{path}: no column {', '.join(map(repr, missing))}{hint}")
 
 

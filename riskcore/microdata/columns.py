@@ -619,6 +619,11 @@ def _real_series(series: Any) -> NDArray[np.float64]:
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
+    if dtype.is_integer():
+        # Not by a cast: Arrow refuses integers from 2**53 on, which are rounded here.
+        missing = np.asarray(series.is_null().to_numpy(), bool)
+        whole = np.asarray(series.fill_null(1).to_numpy())
+        return np.where(missing, np.nan, whole.astype(np.float64))
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
     if dtype in (nw.Object, nw.Unknown):

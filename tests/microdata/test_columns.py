@@ -325,6 +325,29 @@ def test_weights_of_every_holder(values):
     assert weight.tolist() == [1.0, 2.5]
 
 
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda w: pa.table({"w": pa.array(w, pa.int64())}),
+        lambda w: pa.table({"w": pa.array(w, pa.uint64())}),
+        lambda w: pl.DataFrame({"w": w}),
+        lambda w: pd.DataFrame({"w": w}),
+        lambda w: pd.DataFrame({"w": w}).convert_dtypes(dtype_backend="pyarrow"),
+        lambda w: {"w": w},
+    ],
+)
+def test_integer_weights_that_no_double_holds_are_rounded(hold):
+    large = [2**53 + 1, 2**60 + 3, 5]
+    found = weights(Records.of(hold(large)), "w")
+    assert found.tolist() == [float(value) for value in large]
+
+
+def test_missing_integer_weights_are_named():
+    table = pa.table({"w": pa.array([2**53 + 1, None], pa.int64())})
+    with pytest.raises(ValueError, match="weight 'w': 1 missing in 2 records"):
+        weights(Records.of(table), "w")
+
+
 def test_integer_weights():
     for values in (np.array([3, 1], np.int8), pl.Series([3, 1]), [3, 1]):
         assert weights(Records.of({"w": values}), "w").tolist() == [3.0, 1.0]
