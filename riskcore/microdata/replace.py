@@ -307,6 +307,7 @@ def _open_hidden(folder: Path, leftovers: ExitStack) -> IO[bytes]:
         if held:
             return file
         file.close()
+        _remove(path)
 
 
 def _private(path: str, flags: int) -> int:
