@@ -13,6 +13,7 @@ import math
 import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files as resources
@@ -26,7 +27,7 @@ from riskcore._html import digits, escape, short
 from riskcore._svg import risk_plot
 from riskcore.assessment import Assessment
 from riskcore.chart import RiskCurve, risk_curve, shared_edges
-from riskcore.microdata import files
+from riskcore.microdata import replace
 from riskcore.microdata.recode import Recoding
 from riskcore.protection import Protected
 from riskcore.report import (
@@ -63,6 +64,7 @@ def write_page(
     facts: Pairs = (),
     verdict: str = "",
     overwrite: bool = False,
+    create: replace.Create | None = None,
 ) -> None:
     """Write the report to a file, whole or not at all.
 
@@ -72,6 +74,9 @@ def write_page(
         Of the HTML file to write.
     overwrite : bool
         Replace an existing file.
+    create : callable, optional
+        Opens the file in place of this function, together with others, see
+        `riskcore.microdata.replace.replacing_all`.
 
     The others, and errors, are those of `page`.
 
@@ -80,7 +85,7 @@ def write_page(
     OSError
         If the file exists and is not to be overwritten, or cannot be written.
     """
-    files.refuse_existing(Path(path), overwrite)
+    replace.refuse_existing(Path(path), overwrite)
     text = page(
         stages,
         title=title,
@@ -91,8 +96,8 @@ def write_page(
         facts=facts,
         verdict=verdict,
     )
-    with files.replacing(Path(path), overwrite) as file:
-        file.write(text.encode())
+    with nullcontext(create) if create else replace.replacing_all(overwrite) as opening:
+        opening(Path(path)).write(text.encode())
 
 
 def page(

@@ -28,7 +28,7 @@ from riskcore.assessment import (
     Progress,
     assess,
 )
-from riskcore.microdata import files
+from riskcore.microdata import files, replace
 from riskcore.microdata.blank import blank
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.doubtful import DoubtfulCodes
@@ -477,7 +477,9 @@ class Protected:
     ) -> dict[str, Any]:
         """Write the protected file and the record of its protection.
 
-        All files appear together, or none does.
+        All files appear together, or none does, and only those may read them who may
+        read the input: see `riskcore.microdata.replace`, also for what is left if the
+        process is killed.
 
         Parameters
         ----------
@@ -539,8 +541,8 @@ class Protected:
         texts = list((also or {}).items())
         beside = [record, *(target for target, _ in texts)]
         written = files.files_written(path, self.source.format)
-        files.refuse_sources([*written, *beside], self.source.paths)
-        with files.replacing_all(overwrite) as create:
+        replace.refuse_sources([*written, *beside], self.source.paths)
+        with replace.replacing_all(overwrite, self.source.paths) as create:
             output = release.write(
                 self.source,
                 self.data,

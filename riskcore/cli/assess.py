@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
         check_roles,
         refuse_taken,
     )
-    from riskcore.microdata import files
+    from riskcore.microdata import files, replace
     from riskcore.microdata.cells import check_missing
 
     check_missing(options.missing, options.alpha)
@@ -137,10 +138,10 @@ def run(options: argparse.Namespace) -> None:
         files.check_writable(options.output, overwrite=options.overwrite)
     source = reading(options)
     if options.report is not None:
-        files.refuse_existing(options.report, options.overwrite)
+        replace.refuse_existing(options.report, options.overwrite)
         targets = [options.output, options.report]
         read = files.format_of(options.file, source).paths
-        files.refuse_sources([path for path in targets if path is not None], read)
+        replace.refuse_sources([path for path in targets if path is not None], read)
     elif options.report_top:
         raise ValueError("--report-top needs --report")
     elif options.overwrite and options.output is None:
@@ -179,16 +180,34 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    if options.output is not None:
-        progress(f"writing {options.output}")
-        files.write(options.output, assessment.records, overwrite=options.overwrite)
-    if options.report is not None:
-        _write_report(assessment, options)
+    _write(assessment, options, progress)
     progress.done()
     _print(figures, options)
 
 
-def _write_report(assessment: Any, options: argparse.Namespace) -> None:
+def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> None:
+    """Write the table and the report, both or none."""
+    from riskcore.microdata import files, replace
+
+    if options.output is None and options.report is None:
+        return
+    sources = files.format_of(options.file, reading(options)).paths
+    with replace.replacing_all(options.overwrite, sources) as create:
+        if options.output is not None:
+            progress(f"writing {options.output}")
+            files.write(
+                options.output,
+                assessment.records,
+                overwrite=options.overwrite,
+                create=create,
+            )
+        if options.report is not None:
+            _write_report(assessment, options, create)
+
+
+def _write_report(
+    assessment: Any, options: argparse.Namespace, create: Callable[[Path], Any]
+) -> None:
     from riskcore.page import method_facts, write_page
 
     threshold = options.threshold[0] if options.threshold else None
@@ -203,6 +222,7 @@ def _write_report(assessment: Any, options: argparse.Namespace) -> None:
         riskiest=assessment.riskiest(options.report_top) or None,
         facts=method_facts(options.method, options.missing, options.alpha),
         overwrite=options.overwrite,
+        create=create,
     )
 
 

@@ -259,7 +259,7 @@ def run(options: argparse.Namespace) -> int:
             progress=progress.share(f"writing {options.output}"),
         )
     else:
-        _write_pages(pages, options)
+        _write_pages(pages, source, options)
     progress.done()
     lines, same = _outcome(options, before, record)
     if options.json:
@@ -328,7 +328,7 @@ def _check_outputs(
     source: Any, options: argparse.Namespace, drop: list[str], reports: list[Path]
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
-    from riskcore.microdata import files
+    from riskcore.microdata import files, replace
 
     targets = list(reports)
     if options.output is not None:
@@ -336,20 +336,22 @@ def _check_outputs(
         source.check(drop)
         targets.append(options.record or Path(f"{options.output}.json"))
     for path in targets:
-        files.refuse_existing(path, options.overwrite)
+        replace.refuse_existing(path, options.overwrite)
     rules = [rule for _, rule in options.recode if isinstance(rule, Path)]
     written = (
         ()
         if options.output is None
         else files.files_written(options.output, source.format)
     )
-    files.refuse_sources([*written, *targets], [*source.paths, *rules])
+    replace.refuse_sources([*written, *targets], [*source.paths, *rules])
 
 
-def _write_pages(pages: dict[Path, str], options: argparse.Namespace) -> None:
-    from riskcore.microdata import files
+def _write_pages(
+    pages: dict[Path, str], source: Any, options: argparse.Namespace
+) -> None:
+    from riskcore.microdata import replace
 
-    with files.replacing_all(options.overwrite) as create:
+    with replace.replacing_all(options.overwrite, source.paths) as create:
         for path, text in pages.items():
             create(path).write(text.encode())
 
