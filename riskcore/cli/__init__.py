@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
 from riskcore import __version__
 from riskcore.cli import (
@@ -93,8 +94,18 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status or 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages cannot steer the terminal by what was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong, and leave."""
+        from riskcore.report import printable
+
+        super().error(printable(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="riskcore", description="Re-identification risk of survey microdata."
     )
     parser.add_argument("--version", action="version", version=__version__)

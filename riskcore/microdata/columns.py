@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
+# Names of columns in a message.
+_LISTED = 20
 # Labels in sorted order, and the position among them of every value.
 Coded = tuple[Array, Array]
 
@@ -57,16 +60,17 @@ class Records:
         ValueError
             If the columns differ in length, share a name, or hold no records.
         """
-        columns = (
-            {name: _as_column(name, values) for name, values in data.items()}
-            if isinstance(data, Mapping)
-            else _frame_columns(data)
-        )
-        lengths = {name: len(column) for name, column in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"columns differ in length: {lengths}")
-        n = max(lengths.values(), default=0)
-        if n == 0:
+        columns: Mapping[Hashable, Any]
+        if isinstance(data, Mapping):
+            columns = {name: _as_column(name, values) for name, values in data.items()}
+            lengths = {name: len(column) for name, column in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise ValueError(f"columns differ in length: {lengths}")
+            n = max(lengths.values(), default=0)
+        else:
+            frame = _frame(data)
+            columns, n = _FrameColumns(frame), len(frame)
+        if n == 0 or not columns:
             raise ValueError("the data hold no records")
         return cls(columns, n)
 
@@ -86,7 +90,9 @@ class Records:
         like = [known for known in self.columns if str(known).lower() in close]
         hint = f"did you mean {_listed(like)}?"
         if not like:
-            hint = f"the columns are {_listed(list(self.columns))}"
+            first = list(islice(self.columns, _LISTED))
+            more = len(self.columns) - len(first)
+            hint = f"the columns are {_listed(first)}{f' and {more} more' * (more > 0)}"
         raise KeyError(f"no column {name!r}; {hint}")
 
 
@@ -335,7 +341,26 @@ def _listed(names: Sequence[Hashable]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _frame_columns(data: Any) -> dict[Hashable, Any]:
+class _FrameColumns(Mapping[Hashable, Any]):
+    """The columns of a narwhals frame, each made when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._names = dict.fromkeys(frame.columns)
+
+    def __getitem__(self, name: Hashable) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._frame.get_column(name)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _frame(data: Any) -> Any:
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -350,7 +375,7 @@ def _frame_columns(data: Any) -> dict[Hashable, Any]:
             "data is a frame (pandas, polars, pyarrow, ...) or a mapping of column "
             f"names to arrays, not {type(data).__name__}"
         )
-    return {name: frame.get_column(name) for name in frame.columns}
+    return frame
 
 
 def _as_column(name: Hashable, values: Any) -> Any:
