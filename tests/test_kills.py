@@ -136,7 +136,7 @@ def test_killed_at_each_renaming(folder, command):
         pytest.param("protect", 100, marks=pytest.mark.slow),
     ],
 )
-def test_killed_at_random_moments(folder, command, kills):
+def test_killed_at_random_moments(folder, command, kills, record_property):
     """From before the first import to after the last renaming."""
     words = ["-m", "riskcore", *COMMANDS[command]]
     begin = time.perf_counter()
@@ -158,9 +158,10 @@ def test_killed_at_random_moments(folder, command, kills):
         assert then in (old, new)
         assert there == old or then == new
         completed += then == new
+    record_property("killed", killed)
+    record_property("all files new", completed)
     # A few may all come late, where the first run was the slowest.
     assert killed or kills < 10
     assert finished(start(*words, folder=folder)) is not None
     assert outputs(folder, command) == new
     assert list(folder.rglob(".riskcore-*")) == []
-    print(f"{command}: {killed} of {kills} killed; {completed} times all files new")
