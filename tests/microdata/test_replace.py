@@ -142,6 +142,36 @@ def test_an_old_file_comes_back_with_its_time_and_mode(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["old"]
 
 
+@locks
+def test_all_is_on_the_disk_before_the_first_renaming(tmp_path, monkeypatch):
+    """So that a loss of power, too, leaves a journal that can be followed."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "q").mkdir()
+    done, fsync, rename = [], os.fsync, os.replace
+
+    def synced(file):
+        found = os.fstat(file)
+        done.append("folder" if stat.S_ISDIR(found.st_mode) else "file")
+        fsync(file)
+
+    def renamed(source, target):
+        done.append(Path(target).suffix or Path(target).name)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    with replace.replacing_all(overwrite=False) as create:
+        for name in ("p/a", "q/b"):
+            create(tmp_path / name).write(b"1")
+    assert done == [
+        "file", "file",  # the parts
+        "file", ".journal", "folder", "folder",  # the note in q, and what p and q hold
+        "file", ".journal", "folder",
+        "a", "b", "folder", "folder",
+        "folder", "folder",  # and no journal
+    ]  # fmt: skip
+
+
 # Modes
 
 
