@@ -192,7 +192,8 @@ def _assess_data(
 
 
 def _write_report(assessment: Any, options: argparse.Namespace) -> None:
-    from riskcore.page import method_facts, write_page
+    from riskcore._page import method_facts
+    from riskcore.page import write_page
 
     threshold = options.threshold[0] if options.threshold else None
     if options.rate is not None:
