@@ -346,14 +346,14 @@ class _Report:
         head, columns = ["Risk"], [_class_names(classes)]
         for k, view in enumerate(self.views):
             name = self._name(view)
-            head.append(f"Records by {name}")
+            head.append(name.capitalize())
             columns.append([f"{count:,}" for count in classes.counts[k].tolist()])
             if shares:
                 above = classes.at_least(k)[:-1] / classes.n
                 head.append("Share at or above")
                 columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
         body = parts.table(
-            "Records by class of risk, the lower bound belonging to the class",
+            "Records by class of risk",
             head,
             list(zip(*columns, strict=True)),
             [False] + [True] * (len(columns) - 1),
@@ -371,7 +371,7 @@ class _Report:
         )
         lines = [
             parts.RISK_DEFINITION,
-            "Classes begin and end at 1, 2 or 5 times a power of ten. From the largest "
+            "The lower bound belongs to a class, and 1 to the last. Classes begin and end at 1, 2 or 5 times a power of ten. From the largest "
             "risks down, neighbouring ones are taken together until each holds no "
             f"record, or at least {FEWEST} of at least {FEWEST} cells{households}; "
             f"none is less than twice as high as low.{columns}",

@@ -71,7 +71,7 @@ def write_page(
     verdict: str = "",
     overwrite: bool = False,
 ) -> None:
-    """Write the report to a file, whole or not at all.
+    """Write the report to a file that only its owner can read, whole or not at all.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def write_page(
         facts=facts,
         verdict=verdict,
     )
-    with files.replacing(Path(path), overwrite) as file:
-        file.write(text.encode())
+    with files.replacing_all(overwrite) as create:
+        files.create_private(create, Path(path)).write(text.encode())
 
 
 def page(

@@ -873,6 +873,13 @@ def replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
         yield create(path)
 
 
+def create_private(create: Create, path: Path) -> IO[bytes]:
+    """Open a file by ``create`` of `replacing_all` that only its owner can read."""
+    file = create(path)
+    Path(file.name).chmod(0o600)
+    return file
+
+
 @contextmanager
 def replacing_all(overwrite: bool) -> Iterator[Create]:
     """Give a function that opens files, which appear together or not at all.
