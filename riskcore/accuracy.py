@@ -21,7 +21,7 @@ import numpy as np
 
 from riskcore import forms as published
 from riskcore import reference
-from riskcore.microdata import files
+from riskcore.microdata import files, replace
 from riskcore.microdata.columns import Records
 from riskcore.risk import individual
 
@@ -638,7 +638,7 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
         picture = BytesIO()
         plot(table).savefig(picture, format=suffix[1:], dpi=150)
         content = picture.getvalue()
-    with files.replacing(path, overwrite) as file:
+    with replace.replacing(path, overwrite) as file:
         file.write(content)
     return path
 
@@ -662,7 +662,7 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
         )
     if suffix in _PICTURES:
         _matplotlib()
-    files.refuse_existing(path, overwrite)
+    replace.refuse_existing(path, overwrite)
     return path
 
 

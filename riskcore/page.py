@@ -27,7 +27,7 @@ from riskcore._public_page import public_page, public_protection_page
 from riskcore._svg import risk_plot
 from riskcore.assessment import Assessment
 from riskcore.chart import RiskCurve, risk_curve, shared_edges
-from riskcore.microdata import files
+from riskcore.microdata import replace
 from riskcore.microdata.recode import Recoding
 from riskcore.protection import Protected
 from riskcore.report import cost_text, printable, summary
@@ -87,7 +87,7 @@ def write_page(
     OSError
         If the file exists and is not to be overwritten, or cannot be written.
     """
-    files.refuse_existing(Path(path), overwrite)
+    replace.refuse_existing(Path(path), overwrite)
     text = page(
         stages,
         title=title,
@@ -98,8 +98,8 @@ def write_page(
         facts=facts,
         verdict=verdict,
     )
-    with files.replacing_all(overwrite) as create:
-        files.create_private(create, Path(path)).write(text.encode())
+    with replace.replacing_all(overwrite) as create:
+        create(Path(path), private=True).write(text.encode())
 
 
 def page(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore import __version__
-from riskcore.microdata import argus, files
+from riskcore.microdata import argus, files, replace
 from riskcore.microdata.columns import Records
 from riskcore.microdata.recode import Recoding
 
@@ -172,7 +172,7 @@ def write(
     data: Any,
     path: str | Path,
     *,
-    create: files.Create,
+    create: replace.Create,
     recodings: Mapping[str, Recoding],
     drop: Iterable[str] = (),
     order: NDArray[np.int64] | None = None,
@@ -187,7 +187,7 @@ def write(
         Its data, with values replaced.
     path : str or pathlib.Path
     create : callable
-        Opens the files, see `riskcore.microdata.files.replacing_all`.
+        Opens the files, see `riskcore.microdata.replace.replacing_all`.
     recodings : mapping of str to Recoding
         What was done to variables of a mu-Argus file.
     drop : iterable of str

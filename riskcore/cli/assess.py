@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore import report
     from riskcore.assessment import RECORD_COLUMNS, check_roles, refuse_taken
-    from riskcore.microdata import files
+    from riskcore.microdata import files, replace
     from riskcore.microdata.cells import check_missing
 
     check_missing(options.missing, options.alpha)
@@ -139,10 +139,10 @@ def run(options: argparse.Namespace) -> None:
     reports = [one for one in (options.report, options.report_public) if one]
     if reports:
         for path in reports:
-            files.refuse_existing(path, options.overwrite)
+            replace.refuse_existing(path, options.overwrite)
         targets = [path for path in (options.output, *reports) if path is not None]
         read = files.format_of(options.file, **source).paths
-        files.refuse_sources(targets, read)
+        replace.refuse_sources(targets, read)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
     header = files.columns_of(options.file, **source)
@@ -170,11 +170,7 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    if options.output is not None:
-        progress(f"writing {options.output}")
-        files.write(options.output, assessment.records, overwrite=options.overwrite)
-    if reports:
-        _write_reports(assessment, options)
+    _write(assessment, options, progress)
     progress.done()
     _print(figures, options)
 
@@ -196,16 +192,28 @@ def _assess_data(
     )
 
 
-def _write_reports(assessment: Any, options: argparse.Namespace) -> None:
-    from riskcore.microdata import files
+def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> None:
+    """Write the table and the reports, all or none."""
+    from riskcore.microdata import files, replace
 
-    with files.replacing_all(options.overwrite) as create:
+    if not (options.output or options.report or options.report_public):
+        return
+    sources = files.format_of(options.file, **reading(options)).paths
+    with replace.replacing_all(options.overwrite, sources) as create:
+        if options.output is not None:
+            progress(f"writing {options.output}")
+            files.write(
+                options.output,
+                assessment.records,
+                overwrite=options.overwrite,
+                create=create,
+            )
         if options.report is not None:
-            file = files.create_private(create, options.report)
-            file.write(_report(assessment, options).encode())
+            text = _report(assessment, options)
+            create(options.report, private=True).write(text.encode())
         if options.report_public is not None:
-            file = create(options.report_public)
-            file.write(_public_report(assessment, options).encode())
+            text = _public_report(assessment, options)
+            create(options.report_public).write(text.encode())
 
 
 def _report(assessment: Any, options: argparse.Namespace) -> str:

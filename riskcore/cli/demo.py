@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
     from riskcore import simulate
     from riskcore.microdata import files
+    from riskcore.microdata.replace import refuse_existing
 
     target = options.file or Path("riskcore-demo.csv")
     replace = options.file is None
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     for path in (target, safe):
         files.check_writable(path, overwrite=replace)
     for path in (report, Path(f"{safe}.json")):
-        files.refuse_existing(path, replace)
+        refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.records} records")
     data = simulate.microdata(options.records, np.random.default_rng(options.seed))

@@ -95,14 +95,15 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore import report
-    from riskcore.microdata import files
+    from riskcore.microdata import replace
 
     if options.plot is not None:
         if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ValueError(
                 f"--plot {options.plot}: can draw .png, .svg and .pdf only"
             )
-        files.refuse_existing(options.plot, options.overwrite)
+        replace.refuse_existing(options.plot, options.overwrite)
+        replace.refuse_sources([options.plot], _sources(options))
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
     if options.plot is not None:
@@ -146,6 +147,15 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
     )
 
 
+def _sources(options: argparse.Namespace) -> tuple[Path, ...]:
+    """Return the files that are read."""
+    from riskcore.microdata import files
+
+    if options.file is None:
+        return ()
+    return files.format_of(options.file, **reading(options)).paths
+
+
 def _of_sizes(options: argparse.Namespace) -> Any:
     """Estimate from size indices alone."""
     from riskcore.models import SizeIndices
@@ -179,8 +189,9 @@ def _size(text: str) -> tuple[int, int]:
 
 def _plot(found: Any, options: argparse.Namespace) -> None:
     from riskcore import chart
-    from riskcore.microdata import files
+    from riskcore.microdata import replace
 
     figure = chart.uniques_figure(found)
-    with files.replacing(options.plot, options.overwrite) as file:
+    overwrite, sources = options.overwrite, _sources(options)
+    with replace.replacing(options.plot, overwrite, sources) as file:
         figure.savefig(file, format=options.plot.suffix.lstrip(".").lower())

@@ -14,11 +14,9 @@ import io
 import itertools
 import os
 import re
-import secrets
-import shutil
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
@@ -27,6 +25,12 @@ import numpy as np
 
 from riskcore.microdata import argus, argus_writer
 from riskcore.microdata.recode import Recoding
+from riskcore.microdata.replace import (
+    Create,
+    refuse_existing,
+    refuse_sources,
+    replacing_all,
+)
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
@@ -39,7 +43,6 @@ _MARK = "\ufeff"
 _ROWS = 1 << 16
 
 Kind: TypeAlias = Literal["csv", "parquet", "argus"]
-Create: TypeAlias = Callable[[Path], IO[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +309,9 @@ def write(
 
     The file appears whole or not at all. Floats are written so that they read back to
     the last bit. In CSV a missing value (None, masked, nan) is an empty field, text is
-    quoted only where `read` needs it, empty text among it, and lines end in LF.
+    quoted only where `read` needs it, empty text among it, and lines end in LF. Only
+    those may read the file who may read that of ``like``, and, of a file that is
+    replaced, who could before: see `riskcore.microdata.replace.replacing_all`.
 
     Parameters
     ----------
@@ -326,8 +331,9 @@ def write(
         What was done to variables of a mu-Argus file: gives their missing codes and
         codelists.
     create : callable, optional
-        Opens the files in place of this function, see `replacing_all`. What is
-        written can be read there before it takes its place.
+        Opens the files in place of this function, and sees to their modes, see
+        `riskcore.microdata.replace.replacing_all`. What is written can be read there
+        before it takes its place.
     progress : callable, optional
         Called with what is done and the total while text is written.
 
@@ -360,7 +366,10 @@ def write(
     """
     path = check_writable(path, overwrite=overwrite, like=like)
     kind = _kind_written(path, like)
-    with nullcontext(create) if create else replacing_all(overwrite) as opening:
+    sources = () if like is None else like.paths
+    with (
+        nullcontext(create) if create else replacing_all(overwrite, sources)
+    ) as opening:
         if kind == "argus":
             _write_argus(path, columns, like, recodings, opening, progress)
             return path
@@ -834,131 +843,3 @@ def _no_such_letters(table: Any, encoding: str) -> ValueError:
                 f"{encoding} form, first {bad[0]!r}"
             )
     raise AssertionError("all text can be encoded")
-
-
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless a file may be written at ``path``."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: a directory, not a file")
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path}: a device, not a file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent}: no such directory")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path}: exists; overwriting was not asked for")
-
-
-def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Raise if a file to be written is one that is read, or two are the same.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
-    read = [source for source in sources if source.exists()]
-    seen: set[Path] = set()
-    for target in targets:
-        if target.exists() and any(target.samefile(source) for source in read):
-            raise ValueError(f"{target}: is read from, and cannot be written too")
-        if target.resolve() in seen:
-            raise ValueError(f"{target}: two files of this name")
-        seen.add(target.resolve())
-
-
-@contextmanager
-def replacing(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of ``path`` once it is complete."""
-    with replacing_all(overwrite) as create:
-        yield create(path)
-
-
-def create_private(create: Create, path: Path) -> IO[bytes]:
-    """Open a file by ``create`` of `replacing_all` that only its owner can read."""
-    file = create(path)
-    Path(file.name).chmod(0o600)
-    return file
-
-
-@contextmanager
-def replacing_all(overwrite: bool) -> Iterator[Create]:
-    """Give a function that opens files, which appear together or not at all.
-
-    Parameters
-    ----------
-    overwrite : bool
-        Whether existing files may be replaced.
-
-    Yields
-    ------
-    callable
-        Takes a path and opens a temporary file for it. When all are complete they take
-        their places; if anything fails before, or on the way, nothing is changed.
-
-    Raises
-    ------
-    OSError
-        If a file exists and ``overwrite`` is not set, or cannot be written.
-    ValueError
-        If a path is opened twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing_all(overwrite=False) as create:
-    ...         _ = create(Path(folder) / "a.txt").write(b"a")
-    ...         _ = create(Path(folder) / "b.txt").write(b"b")
-    ...     sorted(os.listdir(folder))
-    ['a.txt', 'b.txt']
-    """
-    files: dict[Path, IO[bytes]] = {}
-    with ExitStack() as stack:
-
-        def create(path: Path) -> IO[bytes]:
-            refuse_existing(path, overwrite)
-            target = Path(os.path.realpath(path))  # of a link, what it points to
-            if target in files:
-                raise ValueError(f"{path}: two files of this name")
-            part = _hidden(target, "part")
-            stack.callback(part.unlink, missing_ok=True)
-            files[target] = stack.enter_context(part.open("xb"))
-            return files[target]
-
-        yield create
-        for file in files.values():
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-        for target in files:
-            refuse_existing(target, overwrite)
-        if files:
-            _replace({target: Path(file.name) for target, file in files.items()})
-
-
-def _replace(parts: Mapping[Path, Path]) -> None:
-    """Put parts in the places of their targets: all, or on an error none."""
-    *others, (last_target, last_part) = parts.items()
-    with ExitStack() as afterwards, ExitStack() as undo:
-        for target, part in others:
-            if target.exists():
-                kept = _hidden(target, "old")
-                afterwards.callback(kept.unlink, missing_ok=True)
-                _copy(target, kept)
-                undo.callback(os.replace, kept, target)
-            else:
-                undo.callback(target.unlink, missing_ok=True)
-            os.replace(part, target)
-        os.replace(last_part, last_target)
-        undo.pop_all()
-
-
-def _copy(path: Path, copy: Path) -> None:
-    try:
-        os.link(path, copy)
-    except OSError:  # a file system without links
-        shutil.copy2(path, copy)
-
-
-def _hidden(path: Path, ending: str) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")

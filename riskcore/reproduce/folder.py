@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.microdata import files
+from riskcore.microdata import files, replace
 from riskcore.reproduce.comparison import Comparison, markdown
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def write(
     new = not folder.exists()
     folder.mkdir(exist_ok=True)
     try:
-        with files.replacing_all(overwrite) as create:
+        with replace.replacing_all(overwrite) as create:
             files.write(
                 folder / _TABLE, _columns(comparisons), overwrite=True, create=create
             )
@@ -114,15 +114,14 @@ def check_writable(
         raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
     if pictures is not None and find_spec("matplotlib") is None:
         raise ImportError('figures need matplotlib: pip install "riskcore[plot]"')
-    if not folder.exists():
-        if not folder.parent.is_dir():
-            raise FileNotFoundError(f"{folder.parent}: no such directory")
-        return
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: not a directory")
+        if folder.exists():
+            raise NotADirectoryError(f"{folder}: not a directory")
+        replace.refuse_existing(folder, overwrite)
+        return
     files.check_writable(folder / _TABLE, overwrite=overwrite)
     for name in (_PAGE, *_figures(comparisons, pictures)):
-        files.refuse_existing(folder / name, overwrite)
+        replace.refuse_existing(folder / name, overwrite)
 
 
 def save(figure: Figure, file: IO[bytes], pictures: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore.microdata import files
+from riskcore.microdata import files, replace
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 
@@ -609,19 +609,7 @@ def test_metadata_that_are_read_are_not_written_over(tmp_path):
         files.check_writable(tmp_path / "c.saf", overwrite=True, like=like)
 
 
-# Several files together
-
-
-def test_files_appear_together(tmp_path):
-    (tmp_path / "a").write_text("old")
-    with files.replacing_all(overwrite=True) as create:
-        create(tmp_path / "a").write(b"1")
-        files.write(tmp_path / "b.csv", {"x": [1]}, create=create)
-        assert (tmp_path / "a").read_text() == "old"
-        assert not (tmp_path / "b.csv").exists()
-    assert (tmp_path / "a").read_text() == "1"
-    assert (tmp_path / "b.csv").read_text() == "x\n1\n"
-    assert sorted(os.listdir(tmp_path)) == ["a", "b.csv"]
+# Together with other files
 
 
 @pytest.mark.parametrize("name", ["b.csv", "b.csv.gz", "b.parquet", "b.saf"])
@@ -633,51 +621,8 @@ def test_what_is_written_can_be_read_before_it_appears(tmp_path, name):
         return parts[-1]
 
     columns = files.read(like.path, text=True)
-    with files.replacing_all(overwrite=False) as create:
+    with replace.replacing_all(overwrite=False) as create:
         files.write(tmp_path / name, columns, like=like, create=opening)
         early = [Path(part.name).read_bytes() for part in parts]
     targets = files.files_written(tmp_path / name, like)
     assert early == [path.read_bytes() for path in targets]
-
-
-def test_no_file_at_all(tmp_path):
-    with files.replacing_all(overwrite=False):
-        pass
-
-
-@pytest.mark.parametrize("links", [True, False])
-@pytest.mark.parametrize("failing", ["body", "fsync", "replace", "existing", "twice"])
-def test_files_fail_together(tmp_path, monkeypatch, failing, links):
-    old = tmp_path / "old"
-    old.write_text("old")
-    if not links:
-        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError))
-
-    def fail_after(number, function):
-        calls = []
-
-        def called(*args):
-            calls.append(args)
-            if len(calls) == number:
-                raise OSError("disk full")
-            return function(*args)
-
-        return called
-
-    if failing in ("fsync", "replace"):
-        monkeypatch.setattr(os, failing, fail_after(3, getattr(os, failing)))
-
-    def write_three():
-        with files.replacing_all(overwrite=failing != "existing") as create:
-            create(tmp_path / "new").write(b"1")
-            create(old).write(b"2")
-            if failing == "twice":
-                create(old)
-            create(tmp_path / "last").write(b"3")
-            if failing == "body":
-                raise OSError("disk full")
-
-    with pytest.raises((OSError, ValueError)):
-        write_three()
-    assert os.listdir(tmp_path) == ["old"]
-    assert old.read_text() == "old"
