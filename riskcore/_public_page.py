@@ -27,6 +27,7 @@ from riskcore.public import (
     PublicClasses,
     View,
     about,
+    between,
     coarse,
     public_classes,
     public_population,
@@ -334,7 +335,7 @@ class _Report:
             where = "in households " if view.household else ""
             yield (
                 f"Records {where}at or above {digits(threshold)}",
-                _between(*self.classes.reaching(k, threshold)),
+                between(*self.classes.reaching(k, threshold)),
             )
 
     def _table(self) -> str:
@@ -371,9 +372,10 @@ class _Report:
         )
         lines = [
             parts.RISK_DEFINITION,
-            "The lower bound belongs to a class, and 1 to the last. Classes begin and end at 1, 2 or 5 times a power of ten. From the largest "
-            "risks down, neighbouring ones are taken together until each holds no "
-            f"record, or at least {FEWEST} of at least {FEWEST} cells{households}; "
+            "Classes begin and end at 1, 2 or 5 times a power of ten; the lower bound "
+            "belongs to a class. From the largest risks down, neighbouring ones are "
+            "taken together until each holds no record, or at least "
+            f"{FEWEST} of at least {FEWEST} cells{households}; "
             f"none is less than twice as high as low.{columns}",
             f"Other counts are rounded to two digits and no finer than {COARSE}; rates "
             "and the population to two digits. A rate is not shown if, with the "
@@ -396,12 +398,6 @@ class _Report:
 def _class_names(classes: PublicClasses) -> list[str]:
     edges = [digits(edge) for edge in classes.edges.tolist()]
     return [f"{low} to {high}" for low, high in pairwise(edges)]
-
-
-def _between(least: int, most: int) -> str:
-    if least == most:
-        return f"{most:,}"
-    return f"{least:,} to {most:,}" if least else f"at most {most:,}"
 
 
 def _rounded_text(x: float | None) -> str:

@@ -349,6 +349,19 @@ def about(count: int) -> str:
     return f"about {coarse(count):,}" if count else "0"
 
 
+def between(least: int, most: int) -> str:
+    """Return bounds of a count in words, as `PublicClasses.reaching` gives them.
+
+    Examples
+    --------
+    >>> between(7, 7), between(3, 1200), between(0, 12)
+    ('7', '3 to 1,200', 'at most 12')
+    """
+    if least == most:
+        return f"{most:,}"
+    return f"{least:,} to {most:,}" if least else f"at most {most:,}"
+
+
 def two_digits(x: float, shift: int = 0) -> str:
     """Return a number with two digits, its point moved by ``shift`` digits.
 
