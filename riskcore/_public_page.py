@@ -81,8 +81,8 @@ def public_page(
     >>> from riskcore.page import public_page
     >>> weights = [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]
     >>> result = riskcore.assess({"age": list(range(9)), "w": weights}, ["age"], "w")
-    >>> text = public_page(result, threshold=0.1)
-    >>> "For publication" in text and "4 to 9" in text
+    >>> text = public_page(result, threshold=0.2)
+    >>> "For publication" in text and "3 to 6" in text
     True
     """
     if household_threshold is not None and assessment.households is None:

@@ -202,9 +202,9 @@ def public_classes(
     --------
     >>> import riskcore
     >>> data = {"age": list(range(9)), "w": [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]}
-    >>> found = public_classes([View(riskcore.assess(data, ["age"], "w"))])
+    >>> found = public_classes(views_of(riskcore.assess(data, ["age"], "w")))
     >>> found.edges, found.counts
-    (array([0.05, 0.2 , 1.  ]), (array([5, 4]),))
+    (array([0.05, 0.1 , 0.5 , 1.  ]), (array([3, 3, 3]),))
     """
     risks = [view.risk for view in views]
     highest = max(float(risk.max()) for risk in risks)
