@@ -236,6 +236,7 @@ def public_classes(
 
 def _grid(low: float, high: float) -> Risks:
     """Return 1, 2 and 5 times powers of ten, from below the risks to above, or 1."""
+    low = min(low, 0.5)
     numbers = decimals((1, 2, 5), low, min(high, 1.0))
     numbers = numbers[numbers <= 1.0]
     first = int(np.searchsorted(numbers, low, "right")) - 1
