@@ -48,8 +48,9 @@ order of the file: sample_frequency (f), population_frequency (F), sampling_frac
 (f/F), individual_risk and, with --household, household_risk. --report and --output are
 for you: from an exact risk follows the weight of a record that is alone in its cell.
 --report-public is for everybody, with the file it describes or alone, but not beside a
-protected version of that file: of that one "riskcore protect" makes its own. The exit
-status is 0, 2 if the input is refused, or 130 if interrupted.
+protected version of that file: of that one "riskcore protect" makes its own.
+
+The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
 
 
