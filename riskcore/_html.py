@@ -46,12 +46,12 @@ def digits(x: float, shift: int = 0) -> str:
     return f"{mantissa:f}e{number.adjusted()}"
 
 
-def short(x: float, shift: int = 0) -> str:
-    """Return x with 6 digits."""
+def short(x: float, shift: int = 0, figures: int = 6) -> str:
+    """Return x with so many digits, the point moved as by `digits`."""
     if not math.isfinite(x):
         return digits(x)
-    six = Context(prec=6, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
-    return digits(float(six), shift)
+    context = Context(prec=figures, rounding=ROUND_HALF_UP)
+    return digits(float(context.create_decimal(Decimal(x))), shift)
 
 
 def figures(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from riskcore._html import digits, escape, short
-from riskcore.risk.file_risk import Risks
+from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts
 from riskcore.risk.threshold import RiskDistribution
 
@@ -45,24 +45,61 @@ def risk_plot(
         ``grid``, ``bars``, ``curve``, ``axis``, ``threshold``, ``mark`` and ``spare``.
     """
     at = f"{_place(threshold, edges):.3f}"
-    parts = [
+    beyond = (
         f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
-        f'height="{_HEIGHT}"/>',
-        _classes(distribution, edges),
-        _curve(distribution, edges),
-        f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
-        *(_risk_mark(value, spare, edges) for value, spare in _risk_marks(edges)),
-        *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
-        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
-        f'<line class="threshold" x1="{at}%" x2="{at}%" y1="0" y2="{_HEIGHT}"/>',
+        f'height="{_HEIGHT}"/>'
+    )
+    line = (
+        f'<line class="threshold" x1="{at}%" x2="{at}%" y1="0" y2="{_HEIGHT}"/>'
         f'<text class="mark" x="{at}%" y="-8" text-anchor="{_anchor(float(at))}">'
-        f"{short(threshold)}</text>",
-    ]
+        f"{short(threshold)}</text>"
+    )
+    counts = class_counts(distribution, edges)
+    drawn = _drawing(counts, edges, _steps(distribution, edges), title)
+    return _plot([beyond, *drawn, line], description)
+
+
+def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
+    """Return the classes of risk, and the share at or above each of their bounds.
+
+    Parameters
+    ----------
+    counts : int64 ndarray, shape (B,)
+        Number of records in each class.
+    edges : float64 ndarray, shape (B + 1,)
+        Rising bounds of the classes.
+    title, description : str
+        As for `risk_plot`.
+
+    Returns
+    -------
+    str
+        As `risk_plot`, without a threshold. It holds no number but these.
+    """
+    path = _line(counts, edges)
+    return _plot(_drawing(counts, edges, path, title), description)
+
+
+def _plot(parts: list[str], description: str) -> str:
     return (
         f'<svg class="plot" role="img" aria-labelledby="{description}">'
         + "\n".join(parts)
         + "</svg>"
     )
+
+
+def _drawing(counts: Counts, edges: Risks, path: str, title: str) -> list[str]:
+    """Return bars, curve and axes."""
+    return [
+        _classes(counts, edges),
+        f'<svg width="100%" height="{_HEIGHT}" preserveAspectRatio="none" '
+        f'viewBox="0 0 {_STEPS} {_HEIGHT}" overflow="visible">'
+        f'<path class="curve" d="{path}"/></svg>',
+        f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
+        *(_risk_mark(value, spare, edges) for value, spare in _risk_marks(edges)),
+        *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
+    ]
 
 
 def _place(risk: float, edges: Risks) -> float:
@@ -76,13 +113,13 @@ def _anchor(place: float) -> str:
     return "start" if place < 20 else "end" if place > 80 else "middle"
 
 
-def _classes(distribution: RiskDistribution, edges: Risks) -> str:
+def _classes(counts: Counts, edges: Risks) -> str:
     """Return the histogram with its axis to the left."""
-    counts = class_counts(distribution, edges).tolist()
-    marks = _count_marks(max(counts))
+    marks = _count_marks(int(counts.max()))
     bounds = [_place(edge, edges) for edge in edges.tolist()]
     bars = []
-    for left, right, count in zip(bounds[:-1], bounds[1:], counts, strict=True):
+    ends = zip(bounds[:-1], bounds[1:], counts.tolist(), strict=True)
+    for left, right, count in ends:
         if count:
             # Half a pixel at least: one record in a million is there to be seen.
             height = max(_HEIGHT * count / marks[-1], 0.5)
@@ -110,8 +147,8 @@ def _count_mark(value: int, top: int) -> str:
     )
 
 
-def _curve(distribution: RiskDistribution, edges: Risks) -> str:
-    """Return the share of records at or above the risk, at each step across."""
+def _steps(distribution: RiskDistribution, edges: Risks) -> str:
+    """Return the path of the share at or above the risk, at each step across."""
     low, high = float(edges[0]), float(edges[-1])
     path: list[str] = []
     last = -1
@@ -123,11 +160,18 @@ def _curve(distribution: RiskDistribution, edges: Risks) -> str:
             path.append(f"H{step}V{y}" if path else f"M0 {y}")
             last = count
     path.append(f"H{_STEPS}V{_HEIGHT}")
-    return (
-        f'<svg width="100%" height="{_HEIGHT}" preserveAspectRatio="none" '
-        f'viewBox="0 0 {_STEPS} {_HEIGHT}" overflow="visible">'
-        f'<path class="curve" d="{"".join(path)}"/></svg>'
-    )
+    return "".join(path)
+
+
+def _line(counts: Counts, edges: Risks) -> str:
+    """Return the path through the shares of records at or above the bounds."""
+    above = [*counts[::-1].cumsum()[::-1].tolist(), 0]
+    points = [
+        f"{_STEPS * _place(edge, edges) / 100:.2f} "
+        f"{_HEIGHT * (1 - count / above[0]):.2f}"
+        for edge, count in zip(edges.tolist(), above, strict=True)
+    ]
+    return "M" + "L".join(points)
 
 
 def _share_mark(percent: int) -> str:

@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.assessment import Assessment
+from riskcore.public import (
+    between,
+    public_classes,
+    threshold_shown,
+    two_digits,
+    views_of,
+)
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts, decimals, log_edges
 from riskcore.risk.threshold import RiskDistribution
@@ -174,9 +181,13 @@ def figure(
     threshold: float | None = None,
     household: bool = False,
     stages: Mapping[str, Assessment] | None = None,
+    public: bool = False,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw the risk chart: classes of risk on a log scale and the cumulative curve.
+
+    The figure is for internal use, unless ``public`` is set: its classes may hold a
+    single record, and its title has exact rates.
 
     Parameters
     ----------
@@ -188,6 +199,9 @@ def figure(
     stages : mapping of str to Assessment, optional
         Assessments to compare with, by name, drawn in outline: the file before it was
         recoded or protected.
+    public : bool
+        Draw what may be published: the classes and rounded figures of
+        `riskcore.page.public_page`, of one file alone.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a figure of its own.
 
@@ -202,7 +216,8 @@ def figure(
         If matplotlib is not installed (``pip install "riskcore[plot]"``).
     ValueError
         If household risks are asked for and there are none, the threshold is nan or
-        negative, or a risk is 0.
+        negative, or a risk is 0; with ``public`` also if there are stages, or the file
+        is too small for any class.
 
     Examples
     --------
@@ -217,19 +232,69 @@ def figure(
     from matplotlib.figure import Figure
 
     own = _distribution(assessment, household)
+    if public:
+        return _public_figure(assessment, threshold, household, stages, ax)
     others = {
         name: _distribution(other, household) for name, other in (stages or {}).items()
     }
     edges = shared_edges([own, *others.values()])
     if ax is None:
         ax = Figure((7.2, 4.0), layout="constrained").subplots()
-    _draw_classes(ax, edges, own, others)
+    counts = class_counts(own, edges)
+    _draw_classes(
+        ax, edges, counts, {name: class_counts(o, edges) for name, o in others.items()}
+    )
+    _finish(ax, edges, counts, household)
+    if threshold is not None:
+        _shade(ax, threshold)
+        _say(
+            ax,
+            f"threshold {threshold:.6g}: {own.unsafe_count(threshold):,} of {own.n:,} "
+            f"records unsafe ({own.unsafe_count(threshold) / own.n:.2%})\n"
+            f"rate {own.reidentification_rate:.4%}, capped at the threshold "
+            f"{own.capped_rate(threshold):.4%}",
+        )
+    return _root(ax)
+
+
+def _public_figure(
+    assessment: Assessment,
+    threshold: float | None,
+    household: bool,
+    stages: Mapping[str, Assessment] | None,
+    ax: Axes | None,
+) -> Figure:
+    from matplotlib.figure import Figure
+
+    if stages:
+        raise ValueError("stages: what is published is of one file, of the last stage")
+    classes = public_classes(views_of(assessment))
+    if classes is None:
+        raise ValueError("the file is too small for classes of risk to be published")
+    view = int(household)
+    counts = classes.counts[view]
+    if ax is None:
+        ax = Figure((7.2, 4.0), layout="constrained").subplots()
+    _draw_classes(ax, classes.edges, counts, {})
+    _finish(ax, classes.edges, counts, household)
+    if threshold is not None:
+        shown = threshold_shown(threshold)
+        _shade(ax, shown)
+        count = between(*classes.reaching(view, shown))
+        rate = classes.rates()[view]
+        known = "" if rate is None else f"\nrate {two_digits(rate, 2)} %"
+        _say(ax, f"threshold {shown:g}: {count} of {classes.n:,} records unsafe{known}")
+    return _root(ax)
+
+
+def _finish(ax: Axes, edges: Risks, counts: Counts, household: bool) -> None:
     ax.set(xscale="log", xlim=(edges[0], edges[-1]), ylabel="records per class")
     ax.set_xlabel("household risk" if household else "individual risk")
     ax.spines["top"].set_visible(False)
-    _draw_share(ax.twinx(), own)
-    if threshold is not None:
-        _draw_threshold(ax, own, threshold)
+    _draw_share(ax.twinx(), edges, counts)
+
+
+def _root(ax: Axes) -> Figure:
     found = ax.get_figure(root=True)
     assert found is not None
     return found
@@ -262,53 +327,44 @@ _BARS, _LINE, _UNSAFE = "#7a9cc0", "#1f2d3d", "#a8441f"
 def _draw_classes(
     ax: Axes,
     edges: Risks,
-    own: RiskDistribution,
-    others: Mapping[str, RiskDistribution],
+    counts: Counts,
+    others: Mapping[str, Counts],
 ) -> None:
-    counts = class_counts(own, edges)
     ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85)
     most = int(counts.max())
     for name, other in others.items():
-        counts = class_counts(other, edges)
-        ax.stairs(counts, edges, lw=1.2, label=name)
-        most = max(most, int(counts.max()))
+        ax.stairs(other, edges, lw=1.2, label=name)
+        most = max(most, int(other.max()))
     if others:
         ax.legend(loc="upper left", frameon=False, fontsize="small")
     ax.set_ylim(0, 1.08 * most)
 
 
-def _draw_share(ax: Any, distribution: RiskDistribution) -> None:
-    """Draw the share of records at or above each risk, on an axis of its own."""
-    at = distribution.frequency[::-1].cumsum()[::-1] / distribution.n
-    ax.step(
-        [*distribution.risk, distribution.max_risk],
-        [*(100.0 * at), 0.0],
-        where="pre",
-        color=_LINE,
-        lw=1.4,
-    )
+def _draw_share(ax: Any, edges: Risks, counts: Counts) -> None:
+    """Draw the share of records at or above each bound, on an axis of its own."""
+    at = np.append(counts[::-1].cumsum()[::-1], 0) / counts.sum()
+    ax.plot(edges, 100.0 * at, color=_LINE, lw=1.4)
     ax.set(ylim=(0, 108), ylabel="records at or above, %")
     ax.spines["top"].set_visible(False)
 
 
-def _draw_threshold(ax: Axes, distribution: RiskDistribution, threshold: float) -> None:
-    unsafe = distribution.unsafe_count(threshold)
+def _shade(ax: Axes, threshold: float) -> None:
     low, high = ax.get_xlim()
     ax.axvspan(min(max(threshold, low), high), high, color=_UNSAFE, alpha=0.10, lw=0)
     if low <= threshold <= high:
         ax.axvline(threshold, color=_UNSAFE, lw=1.2)
-    ax.set_title(
-        f"threshold {threshold:.6g}: {unsafe:,} of {distribution.n:,} records unsafe "
-        f"({unsafe / distribution.n:.2%})\n"
-        f"rate {distribution.reidentification_rate:.4%}, capped at the threshold "
-        f"{distribution.capped_rate(threshold):.4%}",
-        fontsize="medium",
-        loc="left",
-    )
+
+
+def _say(ax: Axes, title: str) -> None:
+    ax.set_title(title, fontsize="medium", loc="left")
 
 
 def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:
     """Draw the estimates of population uniques by model, with their intervals.
+
+    Nothing in it is of a single record, but for the estimate by the weights if there
+    are few sample uniques: it is the sum of their f/F. The number of sample uniques in
+    the title is exact. To publish the figure beside `public_page`, look at both.
 
     Parameters
     ----------

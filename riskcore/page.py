@@ -1,52 +1,58 @@
-"""The report as one page of HTML: risk chart with a threshold slider, and tables.
+"""The report as one page of HTML, which loads nothing from elsewhere.
 
-The page loads nothing and holds sums over records only. What its boxes show is what
-`RiskDistribution` returns, bit for bit: its script computes in whole numbers.
+There are two kinds. The office's own, `page` and `protection_page`, has a risk chart
+with a threshold slider. What its boxes show is what `RiskDistribution` returns, bit for
+bit: its script computes in whole numbers. So it holds exact risks, from which weights
+of single records follow. The one to hand out, `public_page` and
+`public_protection_page`, holds classes and rounded figures.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 import os
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from riskcore import __version__
+from riskcore import _page as parts
 from riskcore._html import digits, escape, short
+from riskcore._page import Pairs
+from riskcore._public_page import public_page, public_protection_page
 from riskcore._svg import risk_plot
 from riskcore.assessment import Assessment
 from riskcore.chart import RiskCurve, risk_curve, shared_edges
 from riskcore.microdata import replace
 from riskcore.microdata.recode import Recoding
 from riskcore.protection import Protected
-from riskcore.report import (
-    METHOD_NAMES,
-    MISSING_NAMES,
-    cost_text,
-    printable,
-    summary,
-)
+from riskcore.report import cost_text, printable, summary
 from riskcore.risk.file_risk import Counts, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 from riskcore.settings import Settings
 
-Pairs = Iterable[tuple[str, Any]]
+__all__ = [
+    "page",
+    "protection_page",
+    "public_page",
+    "public_protection_page",
+    "recoding_facts",
+    "write_page",
+]
 
-# Longer labels are cut.
-_LONGEST_LABEL = 80
 # So many rules of a recoding are listed.
 _RULES_SHOWN = 12
+
+_USE = (
+    "<b>For internal use:</b> this page holds exact risks. From the risk of a record "
+    "that is alone in its cell its weight follows, to the last digit, and by its "
+    "weight a record can be found in another file. To hand out there is another "
+    "report: <code>--report-public</code>, in Python <code>public_page</code>."
+)
 
 _RECORDS, _HOUSEHOLDS = 0, 1
 _LEVELS = {_RECORDS: "individual risk", _HOUSEHOLDS: "household risk"}
@@ -64,9 +70,8 @@ def write_page(
     facts: Pairs = (),
     verdict: str = "",
     overwrite: bool = False,
-    create: replace.Create | None = None,
 ) -> None:
-    """Write the report to a file, whole or not at all.
+    """Write the report to a file that only its owner can read, whole or not at all.
 
     Parameters
     ----------
@@ -74,9 +79,6 @@ def write_page(
         Of the HTML file to write.
     overwrite : bool
         Replace an existing file.
-    create : callable, optional
-        Opens the file in place of this function, together with others, see
-        `riskcore.microdata.replace.replacing_all`.
 
     The others, and errors, are those of `page`.
 
@@ -96,8 +98,8 @@ def write_page(
         facts=facts,
         verdict=verdict,
     )
-    with nullcontext(create) if create else replace.replacing_all(overwrite) as opening:
-        opening(Path(path)).write(text.encode())
+    with replace.replacing_all(overwrite) as create:
+        create(Path(path), private=True).write(text.encode())
 
 
 def page(
@@ -168,24 +170,20 @@ def page(
         _comparison(stages, threshold, household_threshold),
         _suppression(suppression) if suppression else "",
         _riskiest(riskiest) if riskiest else "",
-        _settings(facts),
+        parts.settings_section(facts),
         _classes(views, len(stages)),
         _definitions(views),
     ]
     last = list(stages.values())[-1]
-    template = resources("riskcore").joinpath("page.html").read_text("utf-8")
-    return _filled(
-        template,
-        {
-            "policy": _policy(template),
-            "version": __version__,
-            "title": _text(title),
-            "lead": _lead(last),
-            "verdict": f'<p class="verdict">{_text(verdict)}</p>\n' if verdict else "",
-            "sections": "\n".join(filter(None, sections)),
-            "except": " but for the combinations listed" if riskiest else "",
-            "curves": _json([view.data() for view in views]),
-        },
+    listed = " and lists combinations of key values" if riskiest else ""
+    return parts.framed(
+        title=title,
+        lead=_lead(last),
+        use=_USE,
+        verdict=verdict,
+        sections=sections,
+        footer=f"This page holds exact risks{listed}; it loads nothing from elsewhere.",
+        chart=parts.chart_script(_json([view.data() for view in views])),
     )
 
 
@@ -254,30 +252,14 @@ def protection_page(
         },
         riskiest=one.protected.riskiest(riskiest) or None,
         facts=[
-            *method_facts(settings.method, settings.missing, settings.alpha),
+            *parts.method_facts(settings.method, settings.missing, settings.alpha),
             *recoding_facts(settings.recodings),
             ("costs", cost_text(settings.cost)),
-            ("suppression", _SUPPRESSION[settings.suppression]),
+            ("suppression", parts.SUPPRESSION_NAMES[settings.suppression]),
             *_threshold_facts(settings),
         ],
         verdict=protected.verdict,
     )
-
-
-_SUPPRESSION = {
-    "exact": "the cheapest keys of each record",
-    "argus": "by the rules of mu-Argus",
-}
-
-
-def method_facts(method: str, missing: str, alpha: float) -> list[tuple[str, str]]:
-    """Return how the risk was computed, for the settings of a report."""
-    facts = [("individual risk", METHOD_NAMES[method])]
-    if missing != "refuse":
-        facts.append(("missing keys", MISSING_NAMES[missing]))
-    if missing == "wildcard":
-        facts.append(("alpha", f"{alpha:g}"))
-    return facts
 
 
 def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
@@ -331,24 +313,6 @@ def _check(
     for one in (threshold, household_threshold):
         if one is not None:
             as_threshold(one)
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Replace {{name}} in the template; what is put in is not read again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
-
-
-def _policy(template: str) -> str:
-    """Return the rule that lets a browser load nothing and run the page's script."""
-    style, script = (
-        base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
-        for tag in ("style", "script")
-        for part in re.findall(rf"<{tag}>(.*?)</{tag}>", template, re.DOTALL)
-    )
-    return (
-        f"default-src 'none'; style-src 'sha256-{style}'; "
-        f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _json(value: Any) -> str:
@@ -442,100 +406,28 @@ def _distributions(
     return groups.distribution, RiskDistribution(groups.risk)
 
 
-# Text and numbers
-
-
-def _text(value: Any) -> str:
-    return escape(printable(str(value)))
-
-
-def _label(value: Any) -> str:
-    """Return a name or category; what would steer the lines around it is contained."""
-    if value is None:
-        return "(missing)"
-    text = str(value)
-    cut = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "\u2026"
-    return f"<bdi>{_text(cut)}</bdi>"
-
-
-def _value(value: Any) -> str:
-    """Return a cell of a table: numbers in figures, all else as a label."""
-    if isinstance(value, bool | str) or value is None:
-        return _label(value)
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    if isinstance(value, float | np.floating):
-        return short(float(value)) if math.isfinite(value) else str(value)
-    return _label(value)
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool)
-
-
-def _table(
-    caption: str,
-    head: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    numbers: Sequence[bool],
-) -> str:
-    """Lay out cells of HTML, the first of each row its head; numbers to the right."""
-    kinds = [' class="number"' if number else ' class="text"' for number in numbers]
-    titles = "".join(
-        f'<th scope="col"{kind}>{cell}</th>'
-        for cell, kind in zip(head, kinds, strict=True)
-    )
-    body = "\n".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row"{kind}>{cell}</th>' if k == 0 else f"<td{kind}>{cell}</td>"
-            for k, (cell, kind) in enumerate(zip(row, kinds, strict=True))
-        )
-        + "</tr>"
-        for row in rows
-    )
-    name = re.sub("</?bdi>", "", caption)
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>'
-        f"<caption>{caption}</caption><thead><tr>{titles}</tr></thead>\n"
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _section(name: str, title: str, body: str) -> str:
-    return (
-        f'<section aria-labelledby="{name}-title">\n'
-        f'<h2 id="{name}-title">{title}</h2>\n{body}\n</section>'
-    )
-
-
 # Sections
 
 
 def _lead(assessment: Assessment) -> str:
     cells = assessment.cells
-    keys = " &times; ".join(_label(key) for key in cells.keys)
+    keys = parts.crossed(cells.keys)
     groups = assessment.households
-    households = f" in {_counted(len(groups), 'household')}" if groups else ""
+    households = f" in {parts.counted(len(groups), 'household')}" if groups else ""
     return (
-        f"Re-identification risk of {_counted(cells.n, 'record')}{households}; "
+        f"Re-identification risk of {parts.counted(cells.n, 'record')}{households}; "
         f"key variable{'s' if len(cells.keys) > 1 else ''} {keys}."
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _chart(views: list[_View], names: list[str]) -> str:
     initial = next(view for view in views if view.stage == len(names) - 1)
     levels = sorted({view.level for view in views})
-    switches = _switch("stage", "File", dict(enumerate(map(_label, names))), -1)
+    switches = _switch("stage", "File", dict(enumerate(map(parts.label, names))), -1)
     if len(levels) > 1:
         switches += _switch("level", "Risk of", {0: "records", 1: "households"}, 0)
     shown = [view for view in views if view.stage == initial.stage]
-    return _section(
+    return parts.section(
         "chart",
         "Risk chart",
         "\n".join(
@@ -581,7 +473,7 @@ def _figure(view: _View) -> str:
 
 def _title(view: _View) -> str:
     risk = _LEVELS[view.level]
-    return risk if view.only else f"{risk}, file “{_label(view.name)}”"
+    return risk if view.only else f"{risk}, file “{parts.label(view.name)}”"
 
 
 def _thinned(view: _View) -> str:
@@ -690,11 +582,11 @@ def _comparison(
     several = len(stages) > 1
     title = "Before and after" if several else "The file"
     caption = "Figures of the file at each stage" if several else "Figures of the file"
-    head = ["", *(_label(name) for name in stages)]
-    return _section(
+    head = ["", *(parts.label(name) for name in stages)]
+    return parts.section(
         "comparison",
         title,
-        _table(caption, head, rows, [False] + [True] * len(columns)),
+        parts.table(caption, head, rows, [False] + [True] * len(columns)),
     )
 
 
@@ -746,37 +638,32 @@ def _suppression(suppression: Mapping[str, Any]) -> str:
     longest = max((row["suppressed"] for row in variables.values()), default=0)
     rows = [
         [
-            _label(name),
+            parts.label(name),
             f"{row['suppressed']:,}",
             f"{short(row['share'], 2)} %",
-            _bar(row["suppressed"] / longest if longest else 0.0),
+            parts.bar(row["suppressed"] / longest if longest else 0.0),
         ]
         for name, row in variables.items()
     ]
     total = sum(row["suppressed"] for row in variables.values())
     rows.append(["all variables", f"{total:,}", "", ""])
     head = ["Variable", "Values suppressed", "Share of records", ""]
-    body = _table(
+    body = parts.table(
         "Values suppressed, by variable", head, rows, [False, True, True, False]
-    ).replace('<td class="text"><svg', '<td class="bar"><svg')
+    )
     if suppression.get("rounds"):
         body += _rounds(suppression["rounds"])
-    return _section("suppression", "Suppression", body)
-
-
-def _bar(share: float) -> str:
-    width = f"{100 * share:.2f}%"
-    return f'<svg aria-hidden="true"><rect width="{width}" height="100%"/></svg>'
+    return parts.section("suppression", "Suppression", body)
 
 
 def _rounds(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name) for name in names] for row in rows]
-    return "<h3>Rounds</h3>\n" + _table(
+    return "<h3>Rounds</h3>\n" + parts.table(
         "Rounds of suppression",
-        [_label(name.replace("_", " ")) for name in names],
-        [list(map(_value, row)) for row in cells],
-        [all(map(_is_number, column)) for column in zip(*cells, strict=True)],
+        [parts.label(name.replace("_", " ")) for name in names],
+        [list(map(parts.value, row)) for row in cells],
+        [all(map(parts.is_number, column)) for column in zip(*cells, strict=True)],
     )
 
 
@@ -788,25 +675,20 @@ def _riskiest(rows: Sequence[Mapping[Hashable, Any]]) -> str:
         "individual_risk": "Risk",
     }
     names = list(rows[0])
-    body = _table(
+    body = parts.table(
         "Cells of largest individual risk",
-        [results.get(str(name)) or _label(name) for name in names],
+        [results.get(str(name)) or parts.label(name) for name in names],
         # The code of a key is a name, also where it is a number.
         [
-            [(_value if name in results else _label)(row[name]) for name in names]
+            [
+                (parts.value if name in results else parts.label)(row[name])
+                for name in names
+            ]
             for row in rows
         ],
         [name in results for name in names],
     )
-    return _section("riskiest", "Riskiest combinations", body)
-
-
-def _settings(facts: Pairs) -> str:
-    rows = [[_text(name), _label(value)] for name, value in facts]
-    if not rows:
-        return ""
-    body = _table("How the figures were made", ["Setting", "Value"], rows, [False] * 2)
-    return _section("settings", "Settings", body)
+    return parts.section("riskiest", "Riskiest combinations", body)
 
 
 def _classes(views: list[_View], stages: int) -> str:
@@ -836,17 +718,14 @@ def _classes(views: list[_View], stages: int) -> str:
             "Share",
             "Rate with risks lowered to it",
         ]
-        table = _table(f"Records by {title}", head, rows, [False] + [True] * 4)
+        table = parts.table(f"Records by {title}", head, rows, [False] + [True] * 4)
         tables.append(f"<details><summary>{title}</summary>{table}</details>")
-    return _section("classes", "Classes of risk", "\n".join(tables))
+    return parts.section("classes", "Classes of risk", "\n".join(tables))
 
 
 def _definitions(views: list[_View]) -> str:
     lines = [
-        "The individual risk of a record is the expected value of 1/<i>F</i> given "
-        "<i>f</i>, where <i>f</i> records of the file and <i>F</i> of the population "
-        "have its values of the key variables. The re-identification rate is the mean "
-        "risk of the records.",
+        parts.RISK_DEFINITION,
         "A record is unsafe if its risk is at or above the threshold.",
         "The rate in the third box, <i>g</i>(<i>t</i>), is that of the file with every "
         "risk above the threshold <i>t</i> lowered to <i>t</i>: the rate at most, once "
@@ -855,10 +734,7 @@ def _definitions(views: list[_View]) -> str:
         "more of them reach, for those of equal risk cannot be divided.",
     ]
     if any(view.level == _HOUSEHOLDS for view in views):
-        lines.append(
-            "The risk of a household is that of re-identifying at least one of its "
-            "members; its rate counts a household once for every member."
-        )
-    return _section(
+        lines.append(parts.HOUSEHOLD_DEFINITION)
+    return parts.section(
         "definitions", "Definitions", "\n".join(f"<p>{line}</p>" for line in lines)
     )

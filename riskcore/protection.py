@@ -473,6 +473,7 @@ class Protected:
         shuffle: int | None = None,
         record: str | Path | None = None,
         also: Mapping[Path, str] | None = None,
+        public: Mapping[Path, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
         """Write the protected file and the record of its protection.
@@ -501,7 +502,9 @@ class Protected:
         record : str or pathlib.Path, optional
             The record; by default ``path`` with ``.json`` added.
         also : mapping of pathlib.Path to str, optional
-            Further texts to write, such as a report.
+            Further texts to write, such as a report, that only their owner can read.
+        public : mapping of pathlib.Path to str, optional
+            Further texts for everybody, such as a report to hand out.
         progress : callable, optional
             Called with the part done and the whole while text is written.
 
@@ -538,8 +541,8 @@ class Protected:
         if shuffle is None and self.source.path is not None:
             _warn_if_order_shows(self)
         record = Path(f"{path}.json") if record is None else Path(record)
-        texts = list((also or {}).items())
-        beside = [record, *(target for target, _ in texts)]
+        private, common = also or {}, public or {}
+        beside = [record, *private, *common]
         written = files.files_written(path, self.source.format)
         replace.refuse_sources([*written, *beside], self.source.paths)
         with replace.replacing_all(overwrite, self.source.paths) as create:
@@ -560,8 +563,10 @@ class Protected:
                 **self.to_dict(),
             }
             text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
-            for target, content in [(record, f"{text}\n"), *texts]:
+            for target, content in [(record, f"{text}\n"), *common.items()]:
                 create(target).write(content.encode())
+            for target, content in private.items():
+                create(target, private=True).write(content.encode())
         return figures
 
     def _order(self, seed: int) -> NDArray[np.int64]:

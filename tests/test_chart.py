@@ -1,5 +1,6 @@
 """The curve of the risk chart is exact at its thresholds; the drawing shows it."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from riskcore import assess, chart
 from riskcore.chart import figure, risk_curve
+from riskcore.public import public_classes, views_of
 from riskcore.risk.threshold import RiskDistribution
 
 
@@ -104,13 +106,41 @@ def test_figure_shows_classes_curve_and_threshold(result, household):
     shown = bars(left)
     assert shown.values.sum() == file.n
     assert left.get_xscale() == "log"
+    # The share is known at the bounds of the classes, no risk is in the drawing.
     line = right.lines[0].get_xydata()
-    assert line[0, 1] == 100.0
-    assert line[-2, 1] == pytest.approx(100 * file.frequency[-1] / file.n)
+    assert line[:, 0].tolist() == shown.edges.tolist()
+    above = [file.unsafe_count(edge) / file.n for edge in shown.edges.tolist()]
+    assert line[:, 1].tolist() == pytest.approx([100 * one for one in above])
     title = left.get_title(loc="left")
     assert f"{file.unsafe_count(0.05):,} of {file.n:,} records unsafe" in title
     assert f"{file.capped_rate(0.05):.4%}" in title
     drawn.canvas.draw()
+
+
+@pytest.mark.parametrize("household", [False, True])
+def test_a_figure_to_publish_shows_the_public_classes(result, household):
+    found = public_classes(views_of(result))
+    drawn = figure(result, threshold=0.0512345, household=household, public=True)
+    left, right = drawn.axes
+    shown = bars(left)
+    assert shown.edges.tolist() == found.edges.tolist()
+    assert shown.values.tolist() == found.counts[household].tolist()
+    assert not set(shown.values.tolist()) & {1, 2}
+    line = right.lines[0].get_xydata()
+    assert line[:, 0].tolist() == found.edges.tolist()
+    title = left.get_title(loc="left")
+    least, most = found.reaching(int(household), 0.052)
+    assert title.startswith(f"threshold 0.052: {least} to {most} of 600 records unsafe")
+    assert re.fullmatch(r"rate [\d.]{2,4} %", title.split("\n")[1])
+    drawn.canvas.draw()
+
+
+def test_what_cannot_be_published_is_not_drawn(result):
+    with pytest.raises(ValueError, match="stages"):
+        figure(result, public=True, stages={"original": result})
+    few = assess({"k": [1, 2], "w": [3.0, 4.0]}, ["k"], "w")
+    with pytest.raises(ValueError, match="too small"):
+        figure(few, public=True)
 
 
 def test_figure_compares_stages_and_draws_where_it_is_told(result):

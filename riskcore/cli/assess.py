@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from riskcore.cli.options import (
     add_roles,
     fraction,
     reading,
+    refuse_idle_reports,
     refuse_same_file,
     whole,
 )
@@ -45,8 +45,12 @@ Without --weight a mu-Argus file's own weight is used; a file without weights is
 to be the whole population (risk 1/f). Cells whose weights add to less than their
 records (F < f) get the risk 1/f, with a warning. --output adds to each record, in the
 order of the file: sample_frequency (f), population_frequency (F), sampling_fraction
-(f/F), individual_risk and, with --household, household_risk. The exit status is 0, 2 if
-the input is refused, or 130 if interrupted.
+(f/F), individual_risk and, with --household, household_risk. --report and --output are
+for you: from an exact risk follows the weight of a record that is alone in its cell.
+--report-public is for everybody, with the file it describes or alone, but not beside a
+protected version of that file: of that one "riskcore protect" makes its own.
+
+The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
 
 
@@ -137,15 +141,16 @@ def run(options: argparse.Namespace) -> None:
         refuse_same_file(options)
         files.check_writable(options.output, overwrite=options.overwrite)
     source = reading(options)
-    if options.report is not None:
-        replace.refuse_existing(options.report, options.overwrite)
-        targets = [options.output, options.report]
+    refuse_idle_reports(options)
+    reports = [one for one in (options.report, options.report_public) if one]
+    if reports:
+        for path in reports:
+            replace.refuse_existing(path, options.overwrite)
+        targets = [path for path in (options.output, *reports) if path is not None]
         read = files.format_of(options.file, source).paths
-        replace.refuse_sources([path for path in targets if path is not None], read)
-    elif options.report_top:
-        raise ValueError("--report-top needs --report")
+        replace.refuse_sources(targets, read)
     elif options.overwrite and options.output is None:
-        raise ValueError("--overwrite needs --output or --report")
+        raise ValueError("--overwrite needs --output or a report")
     header = files.columns_of(options.file, source)
     weight = header.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)
@@ -186,10 +191,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> None:
-    """Write the table and the report, both or none."""
+    """Write the table and the reports, all or none."""
     from riskcore.microdata import files, replace
 
-    if options.output is None and options.report is None:
+    if not (options.output or options.report or options.report_public):
         return
     sources = files.format_of(options.file, reading(options)).paths
     with replace.replacing_all(options.overwrite, sources) as create:
@@ -202,28 +207,40 @@ def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> 
                 create=create,
             )
         if options.report is not None:
-            _write_report(assessment, options, create)
+            text = _report(assessment, options)
+            create(options.report, private=True).write(text.encode())
+        if options.report_public is not None:
+            text = _public_report(assessment, options)
+            create(options.report_public).write(text.encode())
 
 
-def _write_report(
-    assessment: Any, options: argparse.Namespace, create: Callable[[Path], Any]
-) -> None:
-    from riskcore.page import method_facts, write_page
+def _report(assessment: Any, options: argparse.Namespace) -> str:
+    from riskcore._page import method_facts
+    from riskcore.page import page
 
     threshold = options.threshold[0] if options.threshold else None
     if options.rate is not None:
         wanted = assessment.risk_threshold(rate=options.rate)
         threshold = wanted if math.isfinite(wanted) else threshold
-    write_page(
-        options.report,
+    title = options.report_title
+    if title is None:
+        title = f"{options.file.name}: re-identification risk"
+    return page(
         {"original": assessment},
-        title=f"{options.file.name}: re-identification risk",
+        title=title,
         threshold=threshold,
         riskiest=assessment.riskiest(options.report_top) or None,
         facts=method_facts(options.method, options.missing, options.alpha),
-        overwrite=options.overwrite,
-        create=create,
     )
+
+
+def _public_report(assessment: Any, options: argparse.Namespace) -> str:
+    from riskcore.page import public_page
+
+    title = {} if options.report_title is None else {"title": options.report_title}
+    # A threshold found from a rate would be a figure of the file.
+    threshold = options.threshold[0] if options.threshold else None
+    return public_page(assessment, threshold=threshold, **title)
 
 
 def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
@@ -239,3 +256,6 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
         print(f"\n  The risk of each record is in {output}")
     if options.report is not None:
         print(f"\n  The report is in {report.printable(str(options.report))}")
+    if options.report_public is not None:
+        public = report.printable(str(options.report_public))
+        print(f"\n  The report for publication is in {public}")

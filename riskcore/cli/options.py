@@ -74,20 +74,54 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 
 def add_report(command: Any) -> None:
-    """Add the report."""
+    """Add the reports."""
     command.add_argument(
         "--report",
         type=Path,
         metavar="HTML",
-        help="report with the risk chart: one page, opened by any browser",
+        help="report for internal use, with a risk chart to move a threshold in: one "
+        "page, opened by any browser; its exact risks tell weights of single records, "
+        "so that only you can read the file",
     )
     command.add_argument(
         "--report-top",
         type=whole,
         default=0,
         metavar="N",
-        help="list the N riskiest combinations in the report (default none)",
+        help="list the N riskiest combinations in --report (default none)",
     )
+    command.add_argument(
+        "--report-public",
+        type=Path,
+        metavar="HTML",
+        help="report to hand out: classes of at least 3 records and rounded figures, "
+        "from which nothing of a single record follows",
+    )
+    command.add_argument(
+        "--report-title",
+        metavar="TEXT",
+        help="title of the reports; by default that of --report names the file, that "
+        "of --report-public does not",
+    )
+
+
+def refuse_idle_reports(options: argparse.Namespace) -> None:
+    """Refuse options of reports without a report that they are for.
+
+    Raises
+    ------
+    ValueError
+        Naming the option and what it needs.
+    """
+    if options.report_top and options.report is None:
+        lacking = ""
+        if options.report_public is not None:
+            lacking = ": --report-public lists no combinations of key values"
+        raise ValueError(f"--report-top needs --report{lacking}")
+    if options.report_title is not None and not (
+        options.report or options.report_public
+    ):
+        raise ValueError("--report-title needs --report or --report-public")
 
 
 def reading(options: argparse.Namespace) -> Reading:

@@ -20,6 +20,7 @@ from riskcore.cli.options import (
     fraction,
     number,
     reading,
+    refuse_idle_reports,
     whole,
 )
 from riskcore.cli.terminal import Progress
@@ -49,7 +50,7 @@ recodings, each a VARIABLE=RULE:
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --rate 0.1% \\
-      --output survey-safe.csv --report survey-safe.html
+      --output survey-safe.csv --report survey-safe.html --report-public about.html
   riskcore protect Demodata.asc --keys REGION SEX AGE MARSTAT --threshold 0.00125 \\
       --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
@@ -59,9 +60,12 @@ examples:
 Without --output the outcome is only shown. The safe file has the format of FILE (or
 .csv or .parquet); beside it comes FILE.json, the record of all that was done, from
 which --replay makes the same file again. --keys given twice protects from two intruders
-who know different variables; there is a report for each, NAME.html and NAME-2.html. The
-exit status is 0; 1 if records remain unsafe, or a replay gave another file than that of
-the record; 2 if the input is refused; 130 if interrupted.
+who know different variables; there is a report for each, NAME.html and NAME-2.html.
+These hold exact risks, from which weights of single records follow: they are for you.
+--report-public is for everybody: classes and rounded figures, of the protected file
+alone, one page for all sets of keys. The exit status is 0; 1 if records remain unsafe,
+or a replay gave another file than that of the record; 2 if the input is refused; 130 if
+interrupted.
 """
 
 
@@ -247,6 +251,7 @@ def run(options: argparse.Namespace) -> int:
     result = protect_source(source, settings, progress)
     record = result.to_dict()
     pages = _pages(result, reports, options)
+    public = _public_page(result, options)
     if options.output is not None and (result.safe or options.allow_unsafe):
         record = result.write(
             options.output,
@@ -256,10 +261,11 @@ def run(options: argparse.Namespace) -> int:
             shuffle=shuffle,
             record=options.record,
             also=pages,
+            public=public,
             progress=progress.share(f"writing {options.output}"),
         )
     else:
-        _write_pages(pages, source, options)
+        _write_pages(pages, public, source, options)
     progress.done()
     lines, same = _outcome(options, before, record)
     if options.json:
@@ -277,10 +283,10 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     for name in ("record", "drop", "shuffle", "allow_unsafe"):
         if name in given and options.output is None:
             raise ValueError(f"{_option(name)} needs --output")
-    if options.overwrite and options.output is None and options.report is None:
-        raise ValueError("--overwrite needs --output or --report")
-    if "report_top" in given and options.report is None:
-        raise ValueError("--report-top needs --report")
+    written = (options.output, options.report, options.report_public)
+    if options.overwrite and not any(written):
+        raise ValueError("--overwrite needs --output or a report")
+    refuse_idle_reports(options)
     of_households = {"household_threshold", "household_rate"}
     if "households" in given and not given & of_households:
         raise ValueError("--households needs --household-threshold or -rate")
@@ -330,7 +336,9 @@ def _check_outputs(
     """Refuse what cannot be written, before any work is done."""
     from riskcore.microdata import files, replace
 
-    targets = list(reports)
+    targets = [*reports]
+    if options.report_public is not None:
+        targets.append(options.report_public)
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
         source.check(drop)
@@ -347,12 +355,17 @@ def _check_outputs(
 
 
 def _write_pages(
-    pages: dict[Path, str], source: Any, options: argparse.Namespace
+    pages: dict[Path, str],
+    public: dict[Path, str],
+    source: Any,
+    options: argparse.Namespace,
 ) -> None:
     from riskcore.microdata import replace
 
     with replace.replacing_all(options.overwrite, source.paths) as create:
         for path, text in pages.items():
+            create(path, private=True).write(text.encode())
+        for path, text in public.items():
             create(path).write(text.encode())
 
 
@@ -375,15 +388,28 @@ def _pages(
         return {}
     from riskcore.page import protection_page
 
+    title = options.report_title
+    if title is None:
+        title = f"{options.file.name}: re-identification risk and protection"
     return {
         path: protection_page(
             result,
-            title=f"{options.file.name}: re-identification risk and protection",
+            title=title,
             keys=position,
             riskiest=options.report_top,
         )
         for position, path in enumerate(reports)
     }
+
+
+def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
+    """Return the text of the report for publication: one for all sets of keys."""
+    if options.report_public is None:
+        return {}
+    from riskcore.page import public_protection_page
+
+    title = {} if options.report_title is None else {"title": options.report_title}
+    return {options.report_public: public_protection_page(result, **title)}
 
 
 def _outcome(
@@ -394,6 +420,8 @@ def _outcome(
     """Say what was written, and whether it is what was written before."""
     sets = len(record["sets"])
     lines = [f"The report is in {path}." for path in _reports(options, sets)]
+    if options.report_public is not None:
+        lines.append(f"The report for publication is in {options.report_public}.")
     if options.output is None:
         return lines, True
     if "output" not in record:
