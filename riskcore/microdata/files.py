@@ -17,7 +17,15 @@ import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -301,6 +309,7 @@ def write(
     recodings: Mapping[str, Recoding] | None = None,
     create: Create | None = None,
     progress: argus.Progress | None = None,
+    renumbered: Collection[str] = (),
 ) -> Path:
     """Write columns to a CSV, Parquet or mu-Argus file.
 
@@ -330,6 +339,8 @@ def write(
         written can be read there before it takes its place.
     progress : callable, optional
         Called with what is done and the total while text is written.
+    renumbered : collection of str, optional
+        Variables of a mu-Argus file that have new ids.
 
     Returns
     -------
@@ -362,7 +373,7 @@ def write(
     kind = _kind_written(path, like)
     with nullcontext(create) if create else replacing_all(overwrite) as opening:
         if kind == "argus":
-            _write_argus(path, columns, like, recodings, opening, progress)
+            _write_argus(path, columns, like, recodings, opening, progress, renumbered)
             return path
         table = _table(columns, plain=kind == "csv")
         file = opening(path)
@@ -381,12 +392,13 @@ def _write_argus(
     recodings: Mapping[str, Recoding] | None,
     create: Create,
     progress: argus.Progress | None,
+    renumbered: Collection[str],
 ) -> None:
     if like is None or like.path is None or like.metadata is None:
         raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
     data, metadata = (create(target) for target in files_written(path, like))
     written = argus_writer.write_data(
-        data, columns, like.path, like.metadata, recodings, progress
+        data, columns, like.path, like.metadata, recodings, progress, renumbered
     )
     argus_writer.write_metadata(metadata, written, path.with_suffix(".rds"))
     data.flush()
