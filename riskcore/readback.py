@@ -15,10 +15,11 @@ import operator
 import re
 import threading
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import compress, count, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -232,7 +233,8 @@ class _Codes:
     """Gathers a column of text as codes of its values, 0 being missing."""
 
     def __init__(self) -> None:
-        self.known = _Numbered({_MISSING: 0})
+        self.known: defaultdict[Any, int] = defaultdict(count(1).__next__)
+        self.known[_MISSING] = 0
         self.parts: list[Array] = []
 
     def add(self, column: Sequence[Any]) -> None:
@@ -242,14 +244,6 @@ class _Codes:
     def finish(self) -> Array:
         codes = np.concatenate(self.parts)
         return np.ma.MaskedArray(codes, codes == 0)
-
-
-class _Numbered(dict[Any, int]):
-    """Numbers what it is asked for, in order of appearance."""
-
-    def __missing__(self, value: Any) -> int:
-        self[value] = number = len(self)
-        return number
 
 
 class _Numbers:
@@ -453,13 +447,13 @@ def _noting(file: Iterable[str], lines: list[str]) -> Iterator[str]:
         yield line
 
 
-def _columns(path: Path, rows: list[list[Any]], count: int) -> Block:
+def _columns(path: Path, rows: list[list[Any]], fields: int) -> Block:
     """Turn rows into columns."""
-    if {*map(len, rows)} != {count}:
-        wrong = sum(len(row) != count for row in rows)
+    if {*map(len, rows)} != {fields}:
+        wrong = sum(len(row) != fields for row in rows)
         raise ReadBackError(
             f"{path}: {wrong} records are read back with a wrong number of "
-            f"fields where {count} were to be written; nothing is written"
+            f"fields where {fields} were to be written; nothing is written"
         )
     return list(zip(*rows, strict=True))
 
