@@ -510,7 +510,7 @@ def _argus_blocks(data: Path, metadata: Path) -> tuple[list[str], Iterator[Block
         encoding = argus.encoding_of(data)
         with _long_fields(), data.open(encoding=encoding, newline="") as file:
             each = records(file)
-            if in_front and next(each) != names:
+            if in_front and next(each, None) != names:
                 raise csv.Error("other names in front")
             while rows := list(islice(each, _ROWS)):
                 columns = _columns(data, rows, len(names))

@@ -132,7 +132,8 @@ def test_shuffled(run, target, ids):
     # New ids do not follow the old ones.
     if not ids:
         regions = then["REGION"]
-        numbers = [int(id) for id, region in zip(then["HOUSEHOLD"], regions) if region]
+        pairs = zip(then["HOUSEHOLD"], regions, strict=True)
+        numbers = [int(id) for id, region in pairs if region]
         known = [int(region) for region in regions if region]
         assert abs(np.corrcoef(numbers, known)[0, 1]) < 0.3
     run(
