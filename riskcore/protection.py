@@ -473,9 +473,17 @@ class Protected:
         """
         shares = {}
         for name, count in self.suppressed.items():
-            left = int(np.count_nonzero(_present(self.data, name))) if count else 0
+            left = self._with_a_value(name) if count else 0
             shares[name] = count / (count + left) if count else 0.0
         return shares
+
+    def _with_a_value(self, name: Hashable) -> int:
+        """Return the number of records that have a value of a column still."""
+        for one in self.sets:
+            if name in one.keys:
+                cells = one.protected.cells
+                return int(cells.records[cells.present(one.keys.index(name))].sum())
+        return int(np.count_nonzero(_present(self.data, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.

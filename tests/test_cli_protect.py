@@ -450,3 +450,73 @@ def test_mu_argus(run):
     # The variables have no missing code: one is made and declared.
     assert "REGION 1 1 9" in Path("t.rds").read_text()
     assert Path("t.asc").read_text().count("9999") > 0
+
+
+def test_what_is_said_of_the_file_written(run):
+    arguments = ["survey.csv", *ROLES, *RECODE, "--threshold", "0.01"]
+    status, out, _ = run(
+        *arguments, "--output", "a.csv", "--renumber", "INCOME", "--shuffle",
+        "--record-public", "public.json",
+    )  # fmt: skip
+    assert status == 0
+    assert (
+        "It was read back: each cell is as it should be, and so are the risks." in out
+    )
+    assert "New ids in random order: INCOME." in out
+    assert "The private record is in a.csv.private.json; do not publish it." in out
+    assert "The record for publication is in public.json." in out
+    first, then = (files.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))
+    assert first.null_count == then.null_count
+    count = len(set(first.drop_null().to_pylist()))
+    assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
+    status, out, err = run(
+        *arguments, "--output", "b.csv", "--no-read-back", "--shuffle-seed", "3"
+    )
+    assert status == 0
+    assert "It was NOT read back" in out
+    assert "the order is that of seed 3: whoever tries seeds finds it" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--shuffle", "--shuffle-seed", "3"], "not allowed with"),
+        (["--keep-ids", "--renumber", "PERSON"], "not allowed with"),
+        (["--renumber", "AGE"], "renumber: 'AGE' is a key or related to one"),
+        (["--renumber", "PERSON", "--drop", "PERSON"], "'PERSON' is left out"),
+        (["--renumber", "NIL"], "no column 'NIL'"),
+        (["--record-public", "safe.csv.private.json"], "two files of this name"),
+    ],
+)
+def test_ids_and_orders_that_cannot_be(run, options, message):
+    arguments = ["survey.csv", *ROLES, "--threshold", "0.1", "--output", "safe.csv"]
+    status, _, err = run(*arguments, *options)
+    assert status == 2
+    assert message in err
+    assert not list(Path.cwd().glob("safe*"))
+
+
+def test_what_is_not_safe_as_read_back(run, monkeypatch):
+    from riskcore import protection
+
+    monkeypatch.setattr(
+        protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+    )
+    status, out, _ = run(
+        "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",
+        "--household-threshold", "0.03", "--output", "safe.csv", "--report", "r.html",
+    )  # fmt: skip
+    assert status == 1
+    assert "As read back: NOT SAFE: by REGION x SEX" in out
+    assert "safe.csv is not written" in out
+    assert {path.name for path in Path.cwd().iterdir()} == {"survey.csv"}
+
+
+def test_the_record_that_is_replayed_is_not_replaced(run):
+    run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
+    status, _, err = run(
+        "survey.csv", "--replay", "safe.csv.private.json", "--output", "safe.csv",
+        "--overwrite",
+    )  # fmt: skip
+    assert status == 2
+    assert "safe.csv.private.json: is read from" in err

@@ -370,3 +370,31 @@ def test_not_read_back(source, monkeypatch):
     monkeypatch.setattr(readback, "read_back", None)
     record = source("safe.csv").write("safe.csv", verify=False)
     assert record["output"]["read_back"] is False
+
+
+def test_columns_left_out_are_taken_from_memory(source):
+    result = source("safe.csv")
+    for drop in (["w"], ["hh"], ["w", "hh", "age"]):
+        for shuffle in (False, True):
+            record = result.write(
+                "safe.csv", drop=drop, shuffle=shuffle, overwrite=True
+            )
+            assert record["safe"]
+            largest = record["sets"][0]["risk"]["protected"]["max_risk"]
+            assert largest == result.protected.max_risk
+
+
+def test_households_are_read_back(source, monkeypatch):
+    # New ids that put all records in one household: only their risk tells.
+    from riskcore import protection
+
+    data = survey()
+    path = files.write("survey.csv", data, overwrite=True)
+    result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
+    assert result.safe
+    monkeypatch.setattr(
+        protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+    )
+    with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
+        result.write("safe.csv")
+    result.write("safe.csv", renumber=())
