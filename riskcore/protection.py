@@ -9,10 +9,11 @@ is computed from the result.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _html, release
+from riskcore import _html, readback, release
+from riskcore import record as records
 from riskcore.assessment import (
     Assessment,
     Method,
@@ -28,21 +30,33 @@ from riskcore.assessment import (
     Progress,
     assess,
 )
-from riskcore.microdata import files, replace
+from riskcore.microdata import files
 from riskcore.microdata.blank import blank
+from riskcore.microdata.cells import Cells
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.doubtful import DoubtfulCodes
 from riskcore.microdata.reading import Reading
 from riskcore.microdata.recode import Recoding, recode
+from riskcore.microdata.replace import refuse_sources, replacing_all
 from riskcore.microdata.suppression import Method as Suppression
-from riskcore.release import Source
+from riskcore.release import Layout, Source
 from riskcore.risk.household import Households
 from riskcore.rounds import Aim, Mask, Masks, costs_of_keys, suppress
+from riskcore.secret import (
+    check_secret,
+    new_secret,
+    random_ids,
+    random_order,
+    secret_of_seed,
+    user_key,
+)
 from riskcore.settings import Costs, Settings
 
 # The share of households, or of neighbours, in which values of a key must be equal
 # for one to be told from the other.
 _MOSTLY = 0.9
+# A key blanked in more than this share of the records is named with the verdict.
+_MUCH = 0.5
 
 
 class SuppressedValueShows(UserWarning):
@@ -51,6 +65,14 @@ class SuppressedValueShows(UserWarning):
 
 class HouseholdKeyDiffers(UserWarning):
     """A key that is said to be equal within households is not."""
+
+
+class OrderCanBeFound(UserWarning):
+    """The order of the records comes from a seed, which can be tried out."""
+
+
+class UnsafeError(ValueError):
+    """A file is not written, for records in it are not safe."""
 
 
 def protect(
@@ -335,6 +357,15 @@ class KeySet:
             del stages["recoded"]
         return {**stages, "protected": self.protected}
 
+    @property
+    def without_keys(self) -> int:
+        """Number of records of which the suppression has taken the last key."""
+        before, after = (
+            int(cells.records[~_some_key(cells)].sum())
+            for cells in (self.recoded.cells, self.protected.cells)
+        )
+        return after - before
+
     def _of_households(self, stage: Assessment) -> dict[str, int]:
         """Return the figures that differ where there is a threshold for households."""
         return {
@@ -429,8 +460,37 @@ class Protected:
 
     @property
     def verdict(self) -> str:
-        """What the risks computed from the protected file say, in words."""
+        """What the risks computed from the protected file say, in words.
+
+        It names what safety has cost: keys blanked in more than half of the records
+        that had a value, and how many records have lost all keys.
+        """
         return " ".join(_verdict(self, one) for one in self.sets)
+
+    @property
+    def _public_verdict(self) -> str:
+        """The verdict without figures that the original or the recoded file gave."""
+        return " ".join(_verdict(self, one, public=True) for one in self.sets)
+
+    @cached_property
+    def blanked_share(self) -> dict[Any, float]:
+        """The share of the records with a value of which it was suppressed, by column.
+
+        0 where there was none.
+        """
+        shares = {}
+        for name, count in self.suppressed.items():
+            left = self._with_a_value(name) if count else 0
+            shares[name] = count / (count + left) if count else 0.0
+        return shares
+
+    def _with_a_value(self, name: Hashable) -> int:
+        """Return the number of records that have a value of a column still."""
+        for one in self.sets:
+            if name in one.keys:
+                cells = one.protected.cells
+                return int(cells.records[cells.present(one.keys.index(name))].sum())
+        return int(np.count_nonzero(_present(self.data, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.
@@ -452,11 +512,13 @@ class Protected:
                     "keys": list(one.keys),
                     "threshold": _finite(one.aim.threshold),
                     "household_threshold": _finite(one.aim.household_threshold),
+                    "records_without_keys": one.without_keys,
                     "risk": one.comparison(),
                 }
                 for one in self.sets
             ],
             "suppressed": self.suppressed,
+            "blanked_share": self.blanked_share,
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
@@ -470,17 +532,23 @@ class Protected:
         overwrite: bool = False,
         allow_unsafe: bool = False,
         drop: Iterable[str] = (),
-        shuffle: int | None = None,
+        shuffle: bool | int = False,
+        renumber: Iterable[str] | None = None,
+        secret: str | None = None,
+        verify: bool = True,
         record: str | Path | None = None,
+        public_record: str | Path | None = None,
         also: Mapping[Path, str] | None = None,
         public: Mapping[Path, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
-        """Write the protected file and the record of its protection.
+        """Write the protected file and the private record of its protection.
 
         All files appear together, or none does, and only those may read them who may
         read the input: see `riskcore.microdata.replace`, also for what is left if the
-        process is killed.
+        process is killed. Before they do, the safe file is read again, compared cell by
+        cell with what should be there and assessed once more: the verdict is that of
+        what was written.
 
         Parameters
         ----------
@@ -496,11 +564,25 @@ class Protected:
             Whether to write the file although it is not safe.
         drop : iterable of str, optional
             Columns to leave out.
-        shuffle : int, optional
-            Write the records in random order, the members of a household together:
-            the seed of that order, which is in the record.
+        shuffle : bool or int, optional
+            Write the records in random order, the members of a household together and
+            in random order too. True: an order from 256 random bits, which only the
+            private record holds. A number gives the order of that seed, for tests:
+            whoever tries seeds finds it.
+        renumber : iterable of str, optional
+            Columns that get new ids, 1, 2, ... in random order; missing ones stay
+            missing. By default the household column, if one was given and is not
+            dropped; ``()``: none. In ``data`` nothing is renumbered.
+        secret : str, optional
+            The secret of an earlier record, for the same order and ids again.
+        verify : bool, optional
+            Whether the file is read back. For a CSV of a million records and ten
+            columns that takes SECONDS s beside WRITING s for writing it.
         record : str or pathlib.Path, optional
-            The record; by default ``path`` with ``.json`` added.
+            The private record, readable by its owner only; by default ``path`` with
+            ``.private.json`` added.
+        public_record : str or pathlib.Path, optional
+            A record of methods and counts that may be published; by default none.
         also : mapping of pathlib.Path to str, optional
             Further texts to write, such as a report, that only their owner can read.
         public : mapping of pathlib.Path to str, optional
@@ -511,70 +593,175 @@ class Protected:
         Returns
         -------
         dict
-            The record: `to_dict`, with what tells input and output from other files
-            and the versions of all that computed. From it `riskcore protect
-            --replay` makes the same file again.
+            The private record: the settings, what was done, a keyed digest of the
+            input (see `riskcore.secret`) and the versions of all that computed. From
+            it `riskcore protect --replay` makes the same file again.
 
         Warns
         -----
         SuppressedValueShows
             If the records are not shuffled, and suppressed values can be told from
             their neighbours.
+        OrderCanBeFound
+            If the order is that of a seed.
 
         Raises
         ------
         FileExistsError, OSError
             If a file exists and ``overwrite`` is not set, or cannot be written.
         KeyError
-            If a column to be left out does not exist.
+            If a column to be left out or renumbered does not exist.
         TypeError
             If a column's name is no text.
+        UnsafeError
+            If the file is not safe, as planned or as read back.
+        riskcore.readback.ReadBackError
+            If what was written is not what should be there.
         ValueError
-            If the file is not safe, cannot be written in this format, or one of the
-            files is read from.
+            If the file cannot be written in this format, one of the files is read
+            from, a column cannot be renumbered, or others can read the user's key.
         """
         if not (self.safe or allow_unsafe):
-            raise ValueError(
+            raise UnsafeError(
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
+        figures = self.to_dict()
         path = self.source.check_writable(path, overwrite=overwrite)
-        if shuffle is None and self.source.path is not None:
-            _warn_if_order_shows(self)
-        record = Path(f"{path}.json") if record is None else Path(record)
+        dropped = tuple(drop)
+        self.source.check(dropped)
+        renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
+        record = Path(f"{path}.private.json") if record is None else Path(record)
+        told = None if public_record is None else Path(public_record)
         private, common = also or {}, public or {}
-        beside = [record, *private, *common]
+        beside = [record, *([] if told is None else [told]), *private, *common]
         written = files.files_written(path, self.source.format)
-        replace.refuse_sources([*written, *beside], self.source.paths)
-        with replace.replacing_all(overwrite, self.source.paths) as create:
-            output = release.write(
-                self.source,
-                self.data,
-                path,
-                create=create,
-                recodings=self.settings.recodings,
-                drop=drop,
-                order=None if shuffle is None else self._order(shuffle),
-                progress=progress,
-            )
-            figures = {
-                "versions": release.versions(),
-                "input": self.source.to_dict(),
-                "output": {**output, "shuffled": shuffle},
-                **self.to_dict(),
+        refuse_sources([*written, *beside], self.source.paths)
+        source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
+        shuffled = shuffle is not False
+        secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
+        order = None
+        if shuffled:
+            assert secret is not None
+            order = random_order(secret, self._units, self.n)
+        layout = Layout.of(
+            self.source,
+            self.data,
+            path,
+            drop=dropped,
+            ids={name: self._ids(name, secret) for name in renumbered},
+            order=order,
+        )
+        _warn_of_what_shows(self, layout.columns, layout.order)
+        with replacing_all(overwrite, self.source.paths) as create:
+            parts = layout.write(create, self.settings.recodings, progress)
+            again = self._read_back(layout, parts) if verify else self
+            if not (again.safe or allow_unsafe):
+                raise UnsafeError(
+                    f"As read back: {again.verdict} Nothing is written; "
+                    "allow_unsafe=True would do so"
+                )
+            figures |= {"safe": again.safe, "verdict": again.verdict}
+            output = {
+                "file": path.name,
+                "sha256": release.digest(parts[0]),
+                "read_back": verify,
+                "dropped": list(layout.dropped),
+                "shuffled": shuffled,
+                "renumbered": list(renumbered),
+                "secret": secret,
             }
-            text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
-            for target, content in [(record, f"{text}\n"), *common.items()]:
+            plain = records.private(
+                figures,
+                self.settings,
+                verdict=again._public_verdict,
+                versions=release.versions(),
+                source=source,
+                output=output,
+            )
+            create(record, private=True).write(_json(plain))
+            if told is not None:
+                create(told).write(_json(self._public_record(again, output)))
+            for target, content in common.items():
                 create(target).write(content.encode())
             for target, content in private.items():
                 create(target, private=True).write(content.encode())
-        return figures
+        return plain
 
-    def _order(self, seed: int) -> NDArray[np.int64]:
-        """Return the records in random order, those of a household together."""
+    def _public_record(
+        self, again: Protected, output: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return records.public(
+            {**self.to_dict(), "safe": again.safe},
+            self.settings,
+            verdict=again._public_verdict,
+            shuffled=output["shuffled"],
+            renumbered=output["renumbered"],
+        )
+
+    @property
+    def _units(self) -> NDArray[np.int64] | None:
+        """The household of each record, if there are any."""
         groups = self.sets[0].protected.households
-        unit = np.arange(self.n) if groups is None else groups.inverse
-        rank = np.random.default_rng(seed).permutation(unit.max() + 1)
-        return np.argsort(rank[unit], kind="stable")
+        return None if groups is None else groups.inverse
+
+    def _ids(self, name: str, secret: str | None) -> NDArray[np.int64]:
+        """Return new ids of a column, 0 where missing."""
+        assert secret is not None
+        units = self._units
+        if name == self.settings.household and units is not None:
+            codes = units.astype(np.int64)
+        else:
+            column = code_column(Records.of(self.data), name)
+            codes = column.codes.astype(np.int64)
+            codes[codes == len(column.labels)] = -1
+        declared = self.source.variables.get(name)
+        missing = () if declared is None else declared.missing
+        taken = [int(code) for code in missing if code.isdecimal()]
+        return random_ids(secret, name, codes, taken)
+
+    def _read_back(self, layout: Layout, parts: list[Path]) -> Protected:
+        """Return what was written, read and assessed again."""
+        settings, order = self.settings, layout.order
+        roles = [*settings.variables, settings.household]
+        codes = [str(name) for name in roles if name in layout.columns]
+        weight = settings.weight if settings.weight in layout.columns else None
+        # What was not touched is as in the source itself.
+        touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
+        original = Records.of(self.source.data).columns
+        found = readback.read_back(
+            layout.path,
+            parts,
+            self.source.format,
+            readback.Expected(
+                {
+                    name: column if name in touched else original[name]
+                    for name, column in layout.columns.items()
+                },
+                order,
+                {n: m for n, m in self.masks.items() if n in layout.columns},
+            ),
+            codes,
+            None if weight is None else str(weight),
+        )
+        columns = {**found.columns}
+        for name in settings.columns:
+            if name not in columns and name in [*roles, settings.weight]:
+                columns[str(name)] = self._in_order(name, order)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PopulationBelowSample)
+            assessments = _assess(columns, settings, None)
+        pairs = zip(self.sets, assessments, strict=True)
+        sets = tuple(replace(one, protected=after) for one, after in pairs)
+        return replace(self, sets=sets)
+
+    def _in_order(self, name: Hashable, order: NDArray[np.int64] | None) -> Any:
+        """Return a column that was left out, in the order of the file written."""
+        column = Records.of(self.data).column(name)
+        if name == self.settings.weight:
+            numbers = self.source.numbers(name)
+            if numbers is not None:
+                column = Records.of({name: numbers}).column(name)
+        return column if order is None else column[order]
 
     def _repr_html_(self) -> str:
         rows = []
@@ -598,19 +785,85 @@ class Protected:
         )
 
 
-def _verdict(result: Protected, one: KeySet) -> str:
-    """Say in words whether the file is safe from one set of keys, and why not."""
+def columns_renumbered(
+    source: Source,
+    settings: Settings,
+    renumber: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """Return the columns that `Protected.write` gives new ids.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If a name is given in place of a list of names.
+    ValueError
+        If a column is left out, or has another part in the protection.
+    """
+    dropped, household = set(map(str, drop)), settings.household
+    if renumber is None:
+        return () if household is None or household in dropped else (str(household),)
+    if isinstance(renumber, str):
+        raise TypeError(f"renumber is a list of column names: write [{renumber!r}]")
+    names = tuple(dict.fromkeys(str(name) for name in renumber))
+    source.check(names)
+    parts: dict[str, set[Any]] = {
+        "left out": dropped, "a key or related to one": set(settings.suppressible),
+        "the weight": {settings.weight}, "recoded": set(settings.recodings),
+    }  # fmt: skip
+    for name in names:
+        for what, columns in parts.items():
+            if name in columns:
+                raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
+    return names
+
+
+def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
+    """Return the secret of the order: given, of a seed, or new."""
+    if secret is not None:
+        return check_secret(secret) if needed else None
+    if isinstance(shuffle, bool):
+        return new_secret() if needed else None
+    seed = operator.index(shuffle)
+    if seed < 0:
+        raise ValueError(f"shuffle={seed}: a seed is a whole number >= 0")
+    message = f"the order is that of seed {seed}: whoever tries seeds finds it"
+    warnings.warn(message, OrderCanBeFound, stacklevel=3)
+    return secret_of_seed(seed)
+
+
+def _keyed_digest(source: Source) -> dict[str, str | None]:
+    """Return what tells the input from other files to whoever has the user's key."""
+    if source.path is None:
+        return {"hmac_sha256": None, "key": None, "why": "the input is no file"}
+    key = user_key()
+    if key is None:
+        why = "no place was found to write the key of records"
+        return {"hmac_sha256": None, "key": None, "why": why}
+    return {"hmac_sha256": key.digest(source.path), "key": key.id}
+
+
+def _json(plain: Mapping[str, Any]) -> bytes:
+    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
+    """Say in words whether the file is safe from one set of keys, and why not.
+
+    ``public``: without figures that the original or the recoded file gave.
+    """
     keys = " x ".join(map(str, one.keys))
-    goals = []
-    if one.aim.threshold < np.inf:
-        goals.append(f"the risk of no record reaches {one.aim.threshold:.8g}")
-    if one.aim.of_households:
-        limit = f"{one.aim.household_threshold:.8g}"
-        goals.append(f"that of no household reaches {limit}")
     rule = _RULES[result.settings.missing]
     if one.safe:
-        goal = ", ".join(goals) or "no threshold was needed"
-        return f"Safe: by {keys}, {goal} ({rule})."
+        goal = ", ".join(_goals(result, one, public=public))
+        price = ", ".join(_price(result, one, public=public))
+        but = f"; but {price}" if price else ""
+        return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
+    if public:
+        return f"NOT SAFE: by {keys}, records still reach their threshold ({rule})."
     unsafe = one.unsafe
     count = int(np.count_nonzero(unsafe))
     cells = one.protected.cells
@@ -634,6 +887,43 @@ def _verdict(result: Protected, one: KeySet) -> str:
     )
 
 
+def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
+    """Say what no record and no household does."""
+    settings, aim = result.settings, one.aim
+    for what, threshold, asked in (
+        ("the risk of no record reaches", aim.threshold, settings.threshold),
+        (
+            "that of no household reaches",
+            aim.household_threshold,
+            settings.household_threshold,
+        ),
+    ):
+        if threshold < np.inf:
+            about = "about " if public and asked is None else ""
+            limit = records.rounded(threshold, asked) if public else threshold
+            yield f"{what} {about}{limit:.8g}"
+
+
+def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
+    """Say what safety has cost, if that is much."""
+    for key in one.keys:
+        share = result.blanked_share[key]
+        if share > _MUCH:
+            amount = "more than half" if public else f"{100 * share:.3g} %"
+            yield f"{key} is blanked in {amount} of the records"
+    if lost := one.without_keys:
+        few = public and lost < records.FEW
+        count = f"fewer than {records.FEW}" if few else f"{lost:,}"
+        units = "record has" if lost == 1 and not few else "records have"
+        yield f"{count} {units} lost all keys"
+
+
+def _some_key(cells: Cells) -> Mask:
+    """Return the mask of the cells in which a key is not missing."""
+    either: Mask = np.logical_or.reduce([*map(cells.present, range(len(cells.keys)))])
+    return either
+
+
 _RULES = {
     "wildcard": "missing keys match any value",
     "argus": "missing keys match any value, as in mu-Argus",
@@ -645,6 +935,14 @@ def _present(data: Any, name: Hashable) -> Mask:
     """Return the mask of the records that have a value of the column."""
     column = code_column(Records.of(data), name)
     return np.not_equal(column.codes, len(column.labels))
+
+
+def _warn_of_what_shows(
+    result: Protected, columns: Mapping[str, Any], order: NDArray[np.int64] | None
+) -> None:
+    """Warn if suppressed values can be told from the file as it will be written."""
+    if order is None and result.source.path is not None:
+        _warn_if_order_shows(result)
 
 
 def _warn_of_households(result: Protected) -> None:

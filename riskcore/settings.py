@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Mapping
+import reprlib
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
 from pathlib import Path
@@ -29,11 +30,6 @@ Declared: TypeAlias = Mapping[Hashable, argus.Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
-# What JSON holds of a record's settings.
-_KINDS: dict[str, Any] = {
-    "keys": list, "recodings": dict, "household_keys": list, "related": dict,
-    "cost": (str, dict),
-}  # fmt: skip
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
 
@@ -259,29 +255,54 @@ class Settings:
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
-        for name, kind in _KINDS.items():
-            if not isinstance(plain[name], kind):
-                raise ValueError(f"not the settings of a protection: {name}")
+        for name, (fits, what) in _KINDS.items():
+            if not fits(plain[name]):
+                given = reprlib.repr(plain[name])
+                raise ValueError(f"settings.{name}: need {what}, not {given}")
         cost = plain["cost"]
         try:
-            recodings = {
-                name: Recoding.from_dict(rules)
-                for name, rules in plain["recodings"].items()
-            }
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ValueError(f"not the settings of a protection: {error}") from None
-        return cls(
-            **{
-                **plain,
-                "keys": _key_sets(plain["keys"]),
-                "recodings": recodings,
-                "household_keys": tuple(plain["household_keys"]),
-                "related": {k: tuple(v) for k, v in plain["related"].items()},
-                "cost": cost
-                if isinstance(cost, str)
-                else {k: math.inf if c == _NEVER else c for k, c in cost.items()},
-            }
-        )
+            return cls(
+                **{
+                    **plain,
+                    "keys": _key_sets(plain["keys"]),
+                    "recodings": {
+                        name: _recoding(f"settings.recodings.{name}", rules)
+                        for name, rules in plain["recodings"].items()
+                    },
+                    "household_keys": tuple(plain["household_keys"]),
+                    "related": {k: tuple(v) for k, v in plain["related"].items()},
+                    "cost": cost
+                    if isinstance(cost, str)
+                    else {
+                        k: math.inf if c == _NEVER else float(c)
+                        for k, c in cost.items()
+                    },
+                }
+            )
+        except OverflowError as error:
+            raise ValueError(f"settings: {error}") from None
+
+
+def _recoding(member: str, plain: Any) -> Recoding:
+    """Return a recoding from plain data that may be anything."""
+    if not isinstance(plain, dict):
+        raise ValueError(f"{member}: need an object, not {reprlib.repr(plain)}")
+    rules = plain.get("rules", [])
+    if not (isinstance(rules, list) and all(isinstance(r, dict) for r in rules)):
+        raise ValueError(f"{member}.rules: need a list of objects")
+    each = [(member, _OF_RECODING, plain)]
+    each += [(f"{member}.rules[{i}]", _OF_RULE, one) for i, one in enumerate(rules)]
+    for place, kinds, given in each:
+        for name, value in given.items():
+            fits, what = kinds.get(name, (_is_nothing, "nothing of this name"))
+            if not fits(value):
+                raise ValueError(
+                    f"{place}.{name}: need {what}, not {reprlib.repr(value)}"
+                )
+    try:
+        return Recoding.from_dict(plain)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{member}: {error}") from None
 
 
 def _is_number(value: Any) -> bool:
@@ -291,6 +312,76 @@ def _is_number(value: Any) -> bool:
 def _is_whole(value: Any) -> bool:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return whole and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_nothing(_: Any) -> bool:
+    return False
+
+
+def _is_code(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _dict_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_cost(value: Any) -> bool:
+    return _is_number(value) or value == _NEVER
+
+
+# What JSON holds of settings, of a recoding and of a rule: whether a value fits, and
+# what is needed in words.
+_NAME = (_or_none(_is_text), "a name or null")
+_NUMBER = (_or_none(_is_number), "a number or null")
+_WORD = (_is_text, "text")
+_NAMES = (_list_of(_is_text), "a list of names")
+_YES = (_is_bool, "true or false")
+_CODE = (_is_code, "a code or null")
+_Kinds: TypeAlias = dict[str, tuple[Callable[[Any], bool], str]]
+_KINDS: _Kinds = {
+    "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
+    "weight": _NAME, "household": _NAME,
+    "threshold": _NUMBER, "rate": _NUMBER,
+    "household_threshold": _NUMBER, "household_rate": _NUMBER,
+    "within_households": _YES,
+    "recodings": (_dict_of(lambda _: True), "an object of recodings"),
+    "household_keys": _NAMES,
+    "related": (_dict_of(_list_of(_is_text)), "an object of lists of names"),
+    "cost": (
+        lambda value: _is_text(value) or _dict_of(_is_cost)(value),
+        "a word or an object of numbers",
+    ),
+    "suppression": _WORD, "method": _WORD, "missing": _WORD,
+    "alpha": (_is_number, "a number"),
+    "rounds": (_or_none(_is_whole), "a whole number or null"),
+}  # fmt: skip
+_OF_RECODING: _Kinds = {
+    "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),
+    "others": _WORD, "missing": _CODE,
+    "drop": (_is_whole, "a whole number"), "padded": _YES, "missing_codes": _NAMES,
+    "codelist": _NAME, "source": _NAME,
+}  # fmt: skip
+_OF_RULE: _Kinds = {
+    "to": _CODE, "low": _CODE, "high": _CODE, "bounds": _WORD,
+    "line": (_or_none(_is_whole), "a whole number or null"),
+}  # fmt: skip
 
 
 def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:

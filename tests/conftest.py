@@ -18,6 +18,15 @@ settings.register_profile("numerical", deadline=None)
 settings.load_profile("numerical")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def folder_of_the_key(tmp_path_factory):
+    """Keep the key of the records of tests apart from the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("config")
+        patch.setenv("RISKCORE_CONFIG_DIR", str(folder / "riskcore"))
+        yield
+
+
 def mixed_p(rng, smallest, top, n):
     """Draw p below ``top``: most near it, some down to 2**smallest."""
     kind = rng.random(n)

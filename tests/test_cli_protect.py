@@ -1,5 +1,6 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
+import collections
 import itertools
 import json
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_the_whole_path(run):
     data = files.read("safe.csv", numeric=["WEIGHT"])
     again = assess(data, KEYS, "WEIGHT", missing="wildcard")
     assert again.max_risk < 0.01
-    record = json.loads(Path("safe.csv.json").read_text())
+    record = json.loads(Path("safe.csv.private.json").read_text())
     assert record["safe"]
     assert record["sets"][0]["risk"]["protected"]["max_risk"] == again.max_risk
     blanks = {key: after[key].count(None) for key in KEYS}
@@ -72,7 +73,7 @@ def test_the_same_file_again(run):
     run("survey.csv", *ROLES, *RECODE, "--rate", "0.2%", "--output", "safe.csv",
         "--cost", "entropy", "--drop", "INCOME", "PERSON")  # fmt: skip
     status, out, _ = run(
-        "survey.csv", "--replay", "safe.csv.json", "--output", "again.csv"
+        "survey.csv", "--replay", "safe.csv.private.json", "--output", "again.csv"
     )
     assert status == 0
     assert "It is, byte for byte, that of the record." in out
@@ -81,11 +82,11 @@ def test_the_same_file_again(run):
     with Path("survey.csv").open("a") as file:
         file.write("99999,1,101,1,1,50,1,1,1,0,100\n")
     status, out, _ = run(
-        "survey.csv", "--replay", "safe.csv.json", "--output", "other.csv"
+        "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
     )
     assert status == 1
     assert "It is made of another file than that of the record." in out
-    record = json.loads(Path("safe.csv.json").read_text())
+    record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"]["rate"] = 0.004
     Path("changed.json").write_text(json.dumps(record))
     Path("survey.csv").write_bytes(
@@ -98,24 +99,50 @@ def test_the_same_file_again(run):
     assert "It is NOT that of the record" in out
 
 
+def sizes_of_households(data):
+    return sorted(collections.Counter(data["HOUSEHOLD"]).values())
+
+
+@pytest.mark.parametrize("ids", [(), ("--keep-ids",)])
 @pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
-def test_shuffled(run, target):
+def test_shuffled(run, target, ids):
     arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
     run("survey.csv", *arguments, "--output", "plain.csv")
     status, _, err = run(
         "survey.csv", *arguments, "--household", "HOUSEHOLD", "--household-keys",
-        "REGION", "--output", target, "--shuffle", "7",
+        "REGION", "--output", target, "--shuffle", *ids,
     )  # fmt: skip
     assert (status, err) == (0, "")
-    first = files.read("survey.csv").to_pydict()["HOUSEHOLD"]
+    first = files.read("survey.csv").to_pydict()
     then = files.read(target).to_pydict()
-    assert then["HOUSEHOLD"] != first
-    assert sorted(then["HOUSEHOLD"]) == sorted(first)
+    assert then["HOUSEHOLD"] != first["HOUSEHOLD"]
+    count = len(set(first["HOUSEHOLD"]))
+    new = {str(i) for i in range(1, count + 1)}
+    old = set(first["HOUSEHOLD"])
+    assert set(then["HOUSEHOLD"]) == (old if ids else new)
     changes = sum(a != b for a, b in itertools.pairwise(then["HOUSEHOLD"]))
-    assert changes == len(set(first)) - 1
+    assert changes == count - 1
     people = dict.fromkeys(zip(then["HOUSEHOLD"], then["PERSON"], strict=True))
-    assert len(people) == len(first)
-    run("survey.csv", "--replay", f"{target}.json", "--output", f"again-{target}")
+    assert len(people) == len(first["PERSON"])
+    assert sizes_of_households(then) == sizes_of_households(first)
+    # Members, too, are in random order: their numbers do not rise.
+    pairs = itertools.pairwise(zip(then["HOUSEHOLD"], then["PERSON"], strict=True))
+    falls = sum(a[0] == b[0] and int(a[1]) > int(b[1]) for a, b in pairs)
+    assert falls > 300
+    # New ids do not follow the old ones.
+    if not ids:
+        regions = then["REGION"]
+        pairs = zip(then["HOUSEHOLD"], regions, strict=True)
+        numbers = [int(id) for id, region in pairs if region]
+        known = [int(region) for region in regions if region]
+        assert abs(np.corrcoef(numbers, known)[0, 1]) < 0.3
+    run(
+        "survey.csv",
+        "--replay",
+        f"{target}.private.json",
+        "--output",
+        f"again-{target}",
+    )
     assert Path(f"again-{target}").read_bytes() == Path(target).read_bytes()
 
 
@@ -125,7 +152,7 @@ def test_mu_argus_shuffled(run):
     )
     rows = [f"{i % 7},{i % 3},{i}.5" for i in range(1, 60)]
     Path("s.asc").write_text("\n".join(["A,B,W", *rows]) + "\n")
-    for target, more in (("t.saf", []), ("u.saf", ["--shuffle", "3"])):
+    for target, more in (("t.saf", []), ("u.saf", ["--shuffle"])):
         run(
             "s.asc",
             "--keys",
@@ -178,7 +205,7 @@ def test_what_is_not_safe_is_not_written(run):
     assert not list(Path.cwd().glob("safe*"))
     status, out, _ = run("survey.csv", *arguments, *unsafe, "--allow-unsafe")
     assert status == 1
-    assert json.loads(Path("safe.csv.json").read_text())["safe"] is False
+    assert json.loads(Path("safe.csv.private.json").read_text())["safe"] is False
 
 
 def test_nothing_is_replaced_unasked(run):
@@ -188,10 +215,10 @@ def test_nothing_is_replaced_unasked(run):
     assert (status, out) == (2, "")
     assert "safe.csv: exists; overwriting was not asked for" in err
     Path("safe.csv").unlink()
-    Path("safe.csv.json").write_text("mine")
+    Path("safe.csv.private.json").write_text("mine")
     status, _, err = run(*arguments, "--output", "safe.csv")
     assert status == 2
-    assert "safe.csv.json: exists" in err
+    assert "safe.csv.private.json: exists" in err
     assert not Path("safe.csv").exists()
     status, _, err = run(*arguments, "--output", "survey.csv", "--overwrite")
     assert status == 2
@@ -264,7 +291,17 @@ def test_refusals(run, arguments, message):
 
 
 @pytest.mark.parametrize(
-    "option", [["--drop", "INCOME"], ["--shuffle", "4"], ["--record", "r.json"]]
+    "option",
+    [
+        ["--drop", "INCOME"],
+        ["--shuffle"],
+        ["--shuffle-seed", "4"],
+        ["--renumber", "INCOME"],
+        ["--keep-ids"],
+        ["--no-read-back"],
+        ["--record", "r.json"],
+        ["--record-public", "r.json"],
+    ],
 )
 def test_options_without_effect(run, option):
     arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
@@ -272,9 +309,14 @@ def test_options_without_effect(run, option):
     assert status == 2
     assert f"{option[0]} needs --output" in err
     run("survey.csv", *arguments, "--output", "safe.csv")
-    if option[0] != "--record":
+    if not option[0].startswith(("--record", "--no-read")):
         status, _, err = run(
-            "survey.csv", "--replay", "safe.csv.json", "--output", "b.csv", *option
+            "survey.csv",
+            "--replay",
+            "safe.csv.private.json",
+            "--output",
+            "b.csv",
+            *option,
         )
         assert status == 2
         assert f"--replay takes all settings from the record: no {option[0]}" in err
@@ -324,12 +366,12 @@ def test_a_record_knows_how_the_file_was_read(run):
         "--encoding", "cp1252", "--na", "NA", "", "--output", "t.csv",
     )  # fmt: skip
     assert status == 0
-    assert json.loads(Path("t.csv.json").read_text())["input"]["reading"] == {
+    assert json.loads(Path("t.csv.private.json").read_text())["input"]["reading"] == {
         "metadata": None, "encoding": "cp1252", "delimiter": None,
         "decimal": ".",
         "missing_codes": {"": ["NA", ""]},
     }  # fmt: skip
-    status, out, _ = run("s.csv", "--replay", "t.csv.json", "--output", "u.csv")
+    status, out, _ = run("s.csv", "--replay", "t.csv.private.json", "--output", "u.csv")
     assert status == 0
     assert "byte for byte" in out
     assert Path("t.csv").read_bytes().decode("cp1252").startswith("Région;sex;w\n;")
@@ -345,7 +387,7 @@ def test_a_record_knows_how_the_file_was_read(run):
 )  # fmt: skip
 def test_records_that_were_edited_badly(run, name, value):
     run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
-    record = json.loads(Path("safe.csv.json").read_text())
+    record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"][name] = value
     Path("bad.json").write_text(json.dumps(record))
     status, _, err = run("survey.csv", "--replay", "bad.json", "--output", "again.csv")
@@ -409,3 +451,73 @@ def test_mu_argus(run):
     # The variables have no missing code: one is made and declared.
     assert "REGION 1 1 9" in Path("t.rds").read_text()
     assert Path("t.asc").read_text().count("9999") > 0
+
+
+def test_what_is_said_of_the_file_written(run):
+    arguments = ["survey.csv", *ROLES, *RECODE, "--threshold", "0.01"]
+    status, out, _ = run(
+        *arguments, "--output", "a.csv", "--renumber", "INCOME", "--shuffle",
+        "--record-public", "public.json",
+    )  # fmt: skip
+    assert status == 0
+    assert (
+        "It was read back: each cell is as it should be, and so are the risks." in out
+    )
+    assert "New ids in random order: INCOME." in out
+    assert "The private record is in a.csv.private.json; do not publish it." in out
+    assert "The record for publication is in public.json." in out
+    first, then = (files.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))
+    assert first.null_count == then.null_count
+    count = len(set(first.drop_null().to_pylist()))
+    assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
+    status, out, err = run(
+        *arguments, "--output", "b.csv", "--no-read-back", "--shuffle-seed", "3"
+    )
+    assert status == 0
+    assert "It was NOT read back" in out
+    assert "the order is that of seed 3: whoever tries seeds finds it" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--shuffle", "--shuffle-seed", "3"], "not allowed with"),
+        (["--keep-ids", "--renumber", "PERSON"], "not allowed with"),
+        (["--renumber", "AGE"], "renumber: 'AGE' is a key or related to one"),
+        (["--renumber", "PERSON", "--drop", "PERSON"], "'PERSON' is left out"),
+        (["--renumber", "NIL"], "no column 'NIL'"),
+        (["--record-public", "safe.csv.private.json"], "two files of this name"),
+    ],
+)
+def test_ids_and_orders_that_cannot_be(run, options, message):
+    arguments = ["survey.csv", *ROLES, "--threshold", "0.1", "--output", "safe.csv"]
+    status, _, err = run(*arguments, *options)
+    assert status == 2
+    assert message in err
+    assert not list(Path.cwd().glob("safe*"))
+
+
+def test_what_is_not_safe_as_read_back(run, monkeypatch):
+    from riskcore import protection
+
+    monkeypatch.setattr(
+        protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+    )
+    status, out, _ = run(
+        "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",
+        "--household-threshold", "0.03", "--output", "safe.csv", "--report", "r.html",
+    )  # fmt: skip
+    assert status == 1
+    assert "As read back: NOT SAFE: by REGION x SEX" in out
+    assert "safe.csv is not written" in out
+    assert {path.name for path in Path.cwd().iterdir()} == {"survey.csv"}
+
+
+def test_the_record_that_is_replayed_is_not_replaced(run):
+    run("survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv")
+    status, _, err = run(
+        "survey.csv", "--replay", "safe.csv.private.json", "--output", "safe.csv",
+        "--overwrite",
+    )  # fmt: skip
+    assert status == 2
+    assert "safe.csv.private.json: is read from" in err

@@ -14,7 +14,7 @@ from riskcore.cli.terminal import Progress
 _DEMO = """\
 Make a census-like sample survey with households and weights, write it to a file,
 assess it and protect it: what riskcore does, on data that are nobody's. Beside it come
-the safe file, the record of its protection and a report for the browser.
+the safe file, the private record of its protection and a report for the browser.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
@@ -22,7 +22,7 @@ _ROLES = ("--weight", "WEIGHT", "--household", "HOUSEHOLD")
 _PROTECTION = (
     "--household-keys", "REGION", "--recode", "REGION=truncate:2",
     "AGE=from:15,30,45,60,75", "--threshold", "0.5%", "--household-threshold", "1%",
-    "--shuffle", "1",
+    "--shuffle",
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     report = target.with_suffix(".html")
     for path in (target, safe):
         files.check_writable(path, overwrite=replace)
-    for path in (report, Path(f"{safe}.json")):
+    for path in (report, Path(f"{safe}.private.json")):
         refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.records} records")

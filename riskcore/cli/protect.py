@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import hmac
 import json
 import math
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +56,26 @@ examples:
       --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
-  riskcore protect survey.csv --replay survey-safe.csv.json --output again.csv
+  riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
 Without --output the outcome is only shown. The safe file has the format of FILE (or
-.csv or .parquet); beside it comes FILE.json, the record of all that was done, from
-which --replay makes the same file again. --keys given twice protects from two intruders
-who know different variables; there is a report for each, NAME.html and NAME-2.html.
-These hold exact risks, from which weights of single records follow: they are for you.
---report-public is for everybody: classes and rounded figures, of the protected file
-alone, one page for all sets of keys. The exit status is 0; 1 if records remain unsafe,
-or a replay gave another file than that of the record; 2 if the input is refused; 130 if
-interrupted.
+.csv or .parquet). Before it takes its place it is read again, compared cell by cell and
+assessed once more: a million records of ten columns take about SECONDS s for that, and
+WRITING s to write. Household numbers are replaced by new ones in random order: the old
+ones often follow the regions.
+
+Beside the safe file comes FILE.private.json, the record from which --replay makes the
+same file again. It is yours: with it the order of the original file can be found. The
+digest of FILE in it needs your key, RISKCORE_CONFIG_DIR/record.key, by default in the
+folder of your settings (~/.config/riskcore); elsewhere a replay cannot check that FILE
+is the same. --record-public writes a record that tells methods and counts only.
+
+--keys given twice protects from two intruders who know different variables; there is a
+report for each, NAME.html and NAME-2.html. These hold exact risks, from which weights
+of single records follow: they are for you. --report-public is for everybody: classes
+and rounded figures, of the protected file alone, one page for all sets of keys. The
+exit status is 0; 1 if records remain unsafe, or a replay gave another file than that of
+the record; 2 if the input is refused; 130 if interrupted.
 """
 
 
@@ -74,8 +84,13 @@ _SETTINGS = {
     "keys", "weight", "household", "method", "threshold", "rate",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
-    "shuffle",
+    "shuffle", "shuffle_seed", "renumber", "keep_ids",
 }  # fmt: skip
+# Those that need a safe file.
+_OF_OUTPUT = (
+    "record", "record_public", "drop", "shuffle", "shuffle_seed", "renumber",
+    "keep_ids", "no_read_back", "allow_unsafe",
+)  # fmt: skip
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -194,7 +209,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="JSON",
-        help="record of what was done; by default beside --output, with .json added",
+        help="private record of what was done; by default beside --output, with "
+        ".private.json added",
+    )
+    group.add_argument(
+        "--record-public",
+        type=Path,
+        metavar="JSON",
+        help="write a record for publication, too: methods and counts",
     )
     add_report(group)
     group.add_argument(
@@ -204,12 +226,33 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns to leave out of --output, such as names and addresses",
     )
-    group.add_argument(
+    order = group.add_mutually_exclusive_group()
+    order.add_argument(
         "--shuffle",
+        action="store_true",
+        help="write the records in a random order that only the private record holds, "
+        "households together: in a sorted file neighbours tell what was suppressed",
+    )
+    order.add_argument(
+        "--shuffle-seed",
         type=whole,
-        metavar="SEED",
-        help="write the records in random order, households together: in a sorted file "
-        "neighbours tell what was suppressed",
+        metavar="N",
+        help="the same with the order of a seed, for tests: seeds can be tried out",
+    )
+    ids = group.add_mutually_exclusive_group()
+    ids.add_argument(
+        "--renumber",
+        nargs="+",
+        metavar="COLUMN",
+        help="columns that get new ids in random order; by default that of --household",
+    )
+    ids.add_argument(
+        "--keep-ids", action="store_true", help="leave the household's ids as they are"
+    )
+    group.add_argument(
+        "--no-read-back",
+        action="store_true",
+        help="do not read the safe file again to compare and assess it",
     )
     group.add_argument(
         "--overwrite", action="store_true", help="let the output replace files"
@@ -231,8 +274,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore import report
-    from riskcore.protection import protect_source
-    from riskcore.release import Source, read_record
+    from riskcore.protection import UnsafeError, protect_source
+    from riskcore.record import read_record
+    from riskcore.release import Source
 
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
@@ -243,44 +287,93 @@ def run(options: argparse.Namespace) -> int:
         progress=progress.share(f"reading {options.file}"),
     )
     settings = _settings(source, options, before)
-    drop, shuffle = options.drop, options.shuffle
-    if before is not None:
-        drop, shuffle = before["output"]["dropped"], before["output"]["shuffled"]
+    means = _means(options, before)
     reports = _reports(options, len(settings.keys))
-    _check_outputs(source, options, drop, reports)
+    _check_outputs(source, settings, options, means, reports)
     result = protect_source(source, settings, progress)
-    record = result.to_dict()
+    figures = result.to_dict()
     pages = _pages(result, reports, options)
     public = _public_page(result, options)
+    record, reports_written = None, True
     if options.output is not None and (result.safe or options.allow_unsafe):
-        record = result.write(
-            options.output,
-            overwrite=options.overwrite,
-            allow_unsafe=options.allow_unsafe,
-            drop=drop,
-            shuffle=shuffle,
-            record=options.record,
-            also=pages,
-            public=public,
-            progress=progress.share(f"writing {options.output}"),
-        )
+        try:
+            record = result.write(
+                options.output,
+                overwrite=options.overwrite,
+                allow_unsafe=options.allow_unsafe,
+                verify=not options.no_read_back,
+                record=options.record,
+                public_record=options.record_public,
+                also=pages,
+                public=public,
+                progress=progress.share(f"writing {options.output}"),
+                **means,
+            )
+        except UnsafeError as error:  # as read back
+            figures |= {"safe": False, "verdict": str(error)}
+            reports, reports_written = [], False
     else:
         _write_pages(pages, public, source, options)
     progress.done()
-    lines, same = _outcome(options, before, record)
+    if record is not None:
+        if record["safe"] != result.safe:  # as read back
+            figures |= {name: record[name] for name in ("safe", "verdict")}
+        figures["output"] = _names_written(options, record)
+    lines, same = _outcome(source, options, before, record)
+    lines += [f"The report is in {path}." for path in reports]
+    if reports_written and options.report_public is not None:
+        lines.append(f"The report for publication is in {options.report_public}.")
     if options.json:
-        print(json.dumps(record, indent=2, allow_nan=False))
+        print(json.dumps(figures, indent=2, allow_nan=False))
     else:
-        print(report.protection_text(record, f"riskcore {__version__}: {options.file}"))
+        print(
+            report.protection_text(figures, f"riskcore {__version__}: {options.file}")
+        )
         for line in lines:
             print(f"  {report.printable(line)}")
-    return 0 if result.safe and same else 1
+    return 0 if figures["safe"] and same else 1
+
+
+def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
+    """Return how the file is written: as said, else as the record says."""
+    if before is not None:
+        return {
+            "drop": before.dropped,
+            "shuffle": before.shuffled,
+            "renumber": before.renumbered,
+            "secret": before.secret,
+        }
+    seed = options.shuffle_seed
+    return {
+        "drop": options.drop,
+        "shuffle": options.shuffle if seed is None else seed,
+        "renumber": () if options.keep_ids else options.renumber,
+    }
+
+
+def _private(options: argparse.Namespace) -> Path:
+    path: Path = options.record or Path(f"{options.output}.private.json")
+    return path
+
+
+def _names_written(
+    options: argparse.Namespace, record: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the files written, and what may be seen in them: logs are read."""
+    public = options.record_public
+    told = ("read_back", "dropped", "shuffled", "renumbered")
+    return {
+        "file": str(options.output),
+        "record": str(_private(options)),
+        "public_record": None if public is None else str(public),
+        **{name: record["output"][name] for name in told},
+    }
 
 
 def _refuse_idle(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     given = _given(options)
-    for name in ("record", "drop", "shuffle", "allow_unsafe"):
+    for name in _OF_OUTPUT:
         if name in given and options.output is None:
             raise ValueError(f"{_option(name)} needs --output")
     written = (options.output, options.report, options.report_public)
@@ -309,49 +402,65 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _reading(options: argparse.Namespace, before: dict[str, Any] | None) -> Any:
-    """Return how to read the file: by the options, and what else the record has."""
-    from riskcore.microdata.reading import Reading
+def _reading(options: argparse.Namespace, before: Any) -> Any:
+    """Return how to read the file: by the options, and what else the record has.
 
+    A record names no file that is opened: metadata that are not beside the data must be
+    given again.
+    """
     chosen = reading(options)
     if before is None:
         return chosen
-    given = _given(options)
-    recorded: dict[str, Any] = before["input"].get("reading") or {}
+    given, recorded = _given(options), dict(before.reading)
+    if recorded.pop("metadata", None) is not None and options.metadata is None:
+        raise ValueError(
+            f"{before.path}: input.reading.metadata: the file was read with metadata "
+            "of its own; give them with --metadata"
+        )
     options_of = {"missing_codes": "na"}
-    names = [each.name for each in fields(Reading)]
-    return replace(
-        chosen,
-        **{
-            name: recorded[name]
-            for name in names
-            if name in recorded and options_of.get(name, name) not in given
-        },
-    )
+    changes = {
+        name: recorded[name]
+        for name in ("encoding", "delimiter", "decimal", "missing_codes")
+        if name in recorded and options_of.get(name, name) not in given
+    }
+    try:
+        return dataclasses.replace(chosen, **changes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{before.path}: input.reading: {error}") from None
 
 
 def _check_outputs(
-    source: Any, options: argparse.Namespace, drop: list[str], reports: list[Path]
+    source: Any,
+    settings: Any,
+    options: argparse.Namespace,
+    means: dict[str, Any],
+    reports: list[Path],
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
     from riskcore.microdata import files, replace
+    from riskcore.protection import columns_renumbered
+    from riskcore.secret import user_key
 
     targets = [*reports]
     if options.report_public is not None:
         targets.append(options.report_public)
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
-        source.check(drop)
-        targets.append(options.record or Path(f"{options.output}.json"))
+        source.check(means["drop"])
+        columns_renumbered(source, settings, means["renumber"], means["drop"])
+        user_key()
+        public = [] if options.record_public is None else [options.record_public]
+        targets += [_private(options), *public]
     for path in targets:
         replace.refuse_existing(path, options.overwrite)
     rules = [rule for _, rule in options.recode if isinstance(rule, Path)]
+    replayed = [] if options.replay is None else [options.replay]
     written = (
         ()
         if options.output is None
         else files.files_written(options.output, source.format)
     )
-    replace.refuse_sources([*written, *targets], [*source.paths, *rules])
+    replace.refuse_sources([*written, *targets], [*source.paths, *rules, *replayed])
 
 
 def _write_pages(
@@ -413,39 +522,68 @@ def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
 
 
 def _outcome(
+    source: Any,
     options: argparse.Namespace,
-    before: dict[str, Any] | None,
-    record: dict[str, Any],
+    before: Any,
+    record: dict[str, Any] | None,
 ) -> tuple[list[str], bool]:
     """Say what was written, and whether it is what was written before."""
-    sets = len(record["sets"])
-    lines = [f"The report is in {path}." for path in _reports(options, sets)]
-    if options.report_public is not None:
-        lines.append(f"The report for publication is in {options.report_public}.")
-    if options.output is None:
+    lines = []
+    if options.output is not None and record is None:
+        lines.append(f"{options.output} is not written; --allow-unsafe would write it.")
+    elif record is not None:
+        lines += [*_said_of_output(options, record)]
+    if before is None or record is None:
         return lines, True
-    if "output" not in record:
-        missed = f"{options.output} is not written; --allow-unsafe would write it."
-        return [missed, *lines], True
-    lines.insert(0, f"The safe file is in {options.output}.")
-    if before is None:
-        return lines, True
-    if record["input"].get("sha256") != before["input"].get("sha256"):
+    checked = _is_the_input(source, before)
+    if checked is False:
         return [*lines, "It is made of another file than that of the record."], False
-    if record["output"]["sha256"] == before["output"].get("sha256"):
+    if checked is None:
+        why = "The record has no digest of the input"
+        if before.digest is not None:
+            why = "The key of this record is not here"
+        lines.append(f"{why}: that the input is the same cannot be checked.")
+    if record["output"]["sha256"] == before.sha256:
         return [*lines, "It is, byte for byte, that of the record."], True
     doubt = "the format, the versions or the settings in the record have changed"
+    if checked is None:
+        doubt = f"the input, {doubt}"
     return [*lines, f"It is NOT that of the record: {doubt}."], False
 
 
-def _settings(
-    source: Any, options: argparse.Namespace, before: dict[str, Any] | None
-) -> Any:
+def _said_of_output(
+    options: argparse.Namespace, record: dict[str, Any]
+) -> Iterator[str]:
+    """Say which files were written, and how."""
+    output = record["output"]
+    yield f"The safe file is in {options.output}."
+    if output["read_back"]:
+        yield "It was read back: each cell is as it should be, and so are the risks."
+    else:
+        yield "It was NOT read back: whether it is as it should be is not known."
+    if output["renumbered"]:
+        yield f"New ids in random order: {', '.join(output['renumbered'])}."
+    yield f"The private record is in {_private(options)}; do not publish it."
+    if options.record_public is not None:
+        yield f"The record for publication is in {options.record_public}."
+
+
+def _is_the_input(source: Any, before: Any) -> bool | None:
+    """Whether the file is that of a record; None if that cannot be checked."""
+    from riskcore.secret import user_key
+
+    key = user_key(create=False)
+    if before.digest is None or key is None or key.id != before.key:
+        return None
+    return hmac.compare_digest(key.digest(source.path), before.digest)
+
+
+def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     """Return the settings of the options, or those of a record."""
     from riskcore.settings import Settings
 
     if before is not None:
-        return Settings.from_dict(before["settings"])
+        return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
     return Settings.resolve(

@@ -7,7 +7,7 @@ not been assessed. What is unchanged comes back character by character.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any
@@ -30,6 +30,7 @@ def write_data(
     metadata: Metadata,
     recodings: Mapping[str, Recoding] | None = None,
     progress: Progress | None = None,
+    renumbered: Collection[str] = (),
 ) -> Metadata:
     r"""Write a data file in the format of its source: layout, encoding, line ends.
 
@@ -58,6 +59,9 @@ def write_data(
         The recoded variables.
     progress : callable, optional
         Called with the characters of the source done and their total.
+    renumbered : collection of str, optional
+        Variables with new ids: as wide as the longest, and written without regard to
+        the source, where an id that stays by chance might stand otherwise.
 
     Returns
     -------
@@ -99,7 +103,12 @@ def write_data(
         raise ValueError("no columns to write")
     recodings = recodings or {}
     fields = [
-        _Field(variable, columns[variable.name], recodings.get(variable.name))
+        _Field(
+            variable,
+            columns[variable.name],
+            recodings.get(variable.name),
+            renumbered=variable.name in renumbered,
+        )
         for variable in variables
     ]
     lengths = {field.variable.name: field.text.size for field in fields}
@@ -218,10 +227,16 @@ class _Field:
     """One variable as it is written: its width, its missing codes, its text."""
 
     def __init__(
-        self, variable: Variable, values: Any, recoding: Recoding | None
+        self,
+        variable: Variable,
+        values: Any,
+        recoding: Recoding | None,
+        *,
+        renumbered: bool = False,
     ) -> None:
         self.variable = variable
         self.recoding = recoding
+        self.renumbered = renumbered
         text, self.absent = _text(variable.name, values)
         given = recoding.missing_codes if recoding else ()
         if len(given) > 2:
@@ -234,7 +249,7 @@ class _Field:
         }
         lengths = np.strings.str_len(text[~self.absent])
         self.width = max(1, int(lengths.max(initial=0)), *map(len, self.missing))
-        if recoding is None:
+        if recoding is None and not renumbered:
             self.width = max(self.width, variable.width)
         # What becomes missing, and whether anything does.
         self.new_code = self.missing[0] if self.missing else ""
@@ -257,7 +272,8 @@ class _Field:
         ``raw`` is the text in the source, ``begin`` the position of the first record.
         """
         same, text = self._compared(raw, begin)
-        kept = self.recoding is None and self.width == self.variable.width
+        unlike = self.renumbered or self.recoding is not None
+        kept = not unlike and self.width == self.variable.width
         if not (kept and same.all()):
             padded = np.strings.rjust(text, self.width).astype(f"U{self.width}")
             raw = np.where(same, raw, padded) if kept else padded
@@ -268,6 +284,8 @@ class _Field:
     def free(self, raw: Array, begin: int) -> Array:
         """Return the text of the field in some records, see `fixed`."""
         same, text = self._compared(raw, begin)
+        if self.renumbered:
+            return text
         return raw if same.all() else np.where(same, raw, text)
 
     def _compared(self, raw: Array, begin: int) -> tuple[Array, Array]:
@@ -312,7 +330,7 @@ class _Field:
 
     def declared(self, start: int | None, related: bool, folder: Path) -> Variable:
         """Return the variable as the metadata of the file written declare it."""
-        codelist = self.variable.codelist
+        codelist = None if self.renumbered else self.variable.codelist
         if self.recoding is not None:
             # The labels of the old codes are wrong for the new ones.
             name = self.recoding.codelist

@@ -10,7 +10,7 @@ import codecs
 import gzip
 import os
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -441,6 +441,7 @@ def write(
     recodings: Mapping[str, Recoding] | None = None,
     create: Create | None = None,
     progress: argus.Progress | None = None,
+    renumbered: Collection[str] = (),
 ) -> Path:
     """Write columns to a CSV, Parquet or mu-Argus file.
 
@@ -473,6 +474,8 @@ def write(
         before it takes its place.
     progress : callable, optional
         Called with what is done and the total while text is written.
+    renumbered : collection of str, optional
+        Variables of a mu-Argus file that have new ids.
 
     Returns
     -------
@@ -508,7 +511,7 @@ def write(
         nullcontext(create) if create else replacing_all(overwrite, sources)
     ) as opening:
         if kind == "argus":
-            _write_argus(path, columns, like, recodings, opening, progress)
+            _write_argus(path, columns, like, recodings, opening, progress, renumbered)
             return path
         table = _table(columns, plain=kind == "csv")
         file = opening(path)
@@ -527,12 +530,13 @@ def _write_argus(
     recodings: Mapping[str, Recoding] | None,
     create: Create,
     progress: argus.Progress | None,
+    renumbered: Collection[str],
 ) -> None:
     if like is None or like.path is None or like.metadata is None:
         raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
     data, metadata = (create(target) for target in files_written(path, like))
     written = argus_writer.write_data(
-        data, columns, like.path, like.metadata, recodings, progress
+        data, columns, like.path, like.metadata, recodings, progress, renumbered
     )
     argus_writer.write_metadata(metadata, written, path.with_suffix(".rds"))
     data.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,15 +58,18 @@ class Reading:
 
     def __post_init__(self) -> None:
         try:
-            codecs.lookup(self.encoding)
-        except (LookupError, TypeError):
+            "".encode(self.encoding)
+        except (LookupError, TypeError, ValueError):
             raise ValueError(
                 f"encoding={self.encoding!r} is unknown; use utf-8, cp1252, latin-1, "
                 "utf-16, or another that Python knows"
             ) from None
         one = self.delimiter
         if one is not None and (
-            len(one) != 1 or not one.isascii() or one in _NO_DELIMITERS
+            not isinstance(one, str)
+            or len(one) != 1
+            or not one.isascii()
+            or one in _NO_DELIMITERS
         ):
             raise ValueError(
                 f"delimiter={one!r}: give one ASCII character, not a quote or line end"

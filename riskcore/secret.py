@@ -1,0 +1,299 @@
+"""What only the owner of a file knows: the key of the records, an order, new ids.
+
+An order that can be guessed, or a digest that anybody can compute, tells what was
+suppressed: whoever tries all values of a blank sees which one fits. So digests are
+keyed, with a key that is in no record, and orders come from 256 random bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int64]
+
+_FILE = "record.key"
+_BYTES = 32
+_HEX = re.compile(f"[0-9a-f]{{{2 * _BYTES}}}")
+_CHUNK = 1 << 20
+# What a stream or an id is for: none tells of another.
+_KEY_ID = b"riskcore: id of the key of records"
+_UNITS = b"riskcore: order of the units"
+_MEMBERS = b"riskcore: order of the members"
+_IDS = b"riskcore: new ids of "
+_GIVEN = b"riskcore: order of the given seed "
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Key:
+    """The key with which a user's records tell one input file from another.
+
+    Attributes
+    ----------
+    value : bytes
+        256 random bits.
+    """
+
+    value: bytes
+
+    @property
+    def id(self) -> str:
+        """What tells this key from others, and nothing of it."""
+        return hmac.new(self.value, _KEY_ID, hashlib.sha256).hexdigest()[:16]
+
+    def digest(self, path: str | Path) -> str:
+        """Return the HMAC-SHA256 of a file.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "a.csv"
+        ...     _ = path.write_bytes(b"a")
+        ...     Key(bytes(32)).digest(path)[:8]
+        '9615a95d'
+        """
+        total = hmac.new(self.value, digestmod=hashlib.sha256)
+        with Path(path).open("rb") as file:
+            for chunk in iter(lambda: file.read(_CHUNK), b""):
+                total.update(chunk)
+        return total.hexdigest()
+
+
+def key_folder() -> Path | None:
+    """Return the folder of the key; None if the user has no home.
+
+    It is ``RISKCORE_CONFIG_DIR`` of the environment, else ``riskcore`` where the system
+    keeps a user's settings.
+    """
+    chosen = os.environ.get("RISKCORE_CONFIG_DIR")
+    if chosen:
+        return Path(chosen)
+    local, xdg = os.environ.get("LOCALAPPDATA"), os.environ.get("XDG_CONFIG_HOME")
+    if sys.platform == "win32" and local:
+        return Path(local) / "riskcore"
+    # A relative path is none, says the specification of XDG.
+    if sys.platform not in ("win32", "darwin") and xdg and Path(xdg).is_absolute():
+        return Path(xdg) / "riskcore"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "riskcore"
+    return home / ".config" / "riskcore"
+
+
+def user_key(*, create: bool = True) -> Key | None:
+    """Return the user's key, made at first need.
+
+    Parameters
+    ----------
+    create : bool, optional
+        Whether to make the key if there is none.
+
+    Returns
+    -------
+    Key or None
+        None if there is none, or no place to write one.
+
+    Raises
+    ------
+    ValueError
+        If the key is that of another user, others can read it, or it is no key.
+    OSError
+        If there is a key that cannot be read.
+    """
+    folder = key_folder()
+    if folder is None:
+        return None
+    path = folder / _FILE
+    if create and not path.exists():
+        try:
+            _make(path)
+        except OSError:
+            return None
+    try:
+        return _read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _make(path: Path) -> None:
+    """Write a new key, whole at once: another process may look for it just now."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(number, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_hex(_BYTES)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            with suppress(FileExistsError):  # another process was faster
+                os.link(part, path)
+        except OSError:  # a file system without links
+            if not path.exists():
+                part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> Key:
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        if hasattr(os, "geteuid"):
+            _refuse_exposed(path, about)
+        text = file.read(4 * _BYTES).decode("ascii", "replace").strip()
+    if not _HEX.fullmatch(text):
+        raise ValueError(
+            f"{path}: no key of riskcore ({2 * _BYTES} hexadecimal digits); put the "
+            "right one back, or remove it and a new one is made"
+        )
+    return Key(bytes.fromhex(text))
+
+
+def _refuse_exposed(path: Path, about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError(f"{path}: the key of records is no file")
+    if about.st_uid != os.geteuid():
+        raise ValueError(f"{path}: the key of records belongs to another user")
+    if about.st_mode & 0o077:
+        raise ValueError(
+            f"{path}: others may read or write the key of records; if it was seen by "
+            f"nobody, chmod 600 {path}, else remove it and a new one is made"
+        )
+
+
+def new_secret() -> str:
+    """Return 256 random bits, as hexadecimal text."""
+    return secrets.token_hex(_BYTES)
+
+
+def secret_of_seed(seed: int) -> str:
+    """Return the same for a given seed: for tests, since seeds can be tried.
+
+    Examples
+    --------
+    >>> secret_of_seed(1)[:8]
+    '682a6cd3'
+    """
+    return hashlib.sha256(_GIVEN + b"%d" % seed).hexdigest()
+
+
+def check_secret(secret: str) -> str:
+    """Return the secret if it is one that `new_secret` could make.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    if not (isinstance(secret, str) and _HEX.fullmatch(secret)):
+        raise ValueError(f"secret: {2 * _BYTES} hexadecimal digits needed")
+    return secret
+
+
+def random_order(secret: str, unit: Positions | None, n: int) -> Positions:
+    """Return the records in an order that the secret makes, units together.
+
+    Parameters
+    ----------
+    secret : str
+    unit : int64 ndarray, shape (n,), or None
+        The household of each record, by any numbers; None: each record is its own.
+    n : int
+        Number of records.
+
+    Returns
+    -------
+    int64 ndarray, shape (n,)
+        Positions of the records. The members of a unit are in random order, too, for
+        their order often tells ages.
+
+    Examples
+    --------
+    >>> random_order("0" * 64, np.array([7, 7, 5, 5, 5]), 5).tolist()
+    [4, 3, 2, 0, 1]
+    """
+    members = _numbers(secret, _MEMBERS, n)
+    if unit is None:
+        return np.argsort(members, kind="stable")
+    place = _by_appearance(unit)
+    rank = _ranks(_numbers(secret, _UNITS, int(place.max(initial=-1)) + 1))
+    return np.lexsort((members, rank[place]))
+
+
+def random_ids(
+    secret: str, column: str, codes: Positions, taken: Collection[int] = ()
+) -> Positions:
+    """Return new ids of a column: 1, 2, ... in an order that the secret makes.
+
+    Parameters
+    ----------
+    secret : str
+    column : str
+        Its name: columns have independent ids.
+    codes : int64 ndarray, shape (n,)
+        Equal where ids are equal; negative where one is missing.
+    taken : collection of int, optional
+        Numbers that may not be used.
+
+    Returns
+    -------
+    int64 ndarray, shape (n,)
+        0 where the id is missing.
+
+    Examples
+    --------
+    >>> random_ids("0" * 64, "household", np.array([4, 4, 9, -1, 0])).tolist()
+    [1, 1, 2, 0, 3]
+    """
+    ids = np.zeros(codes.size, np.int64)
+    present = codes >= 0
+    place = _by_appearance(codes[present])
+    size = int(place.max(initial=-1)) + 1
+    refused = set(taken)
+    free = islice((number for number in count(1) if number not in refused), size)
+    numbers = np.fromiter(free, np.int64, size)
+    rank = _ranks(_numbers(secret, _IDS + column.encode(), size))
+    ids[present] = numbers[rank[place]]
+    return ids
+
+
+def _numbers(secret: str, label: bytes, size: int) -> NDArray[np.uint64]:
+    """Return 64-bit numbers of the stream of a secret and a purpose."""
+    stream = hashlib.shake_256(label + b"\0" + bytes.fromhex(secret))
+    return np.frombuffer(stream.digest(8 * size), "<u8").astype(np.uint64)
+
+
+def _ranks(numbers: NDArray[np.uint64]) -> Positions:
+    ranks = np.empty(numbers.size, np.int64)
+    ranks[np.argsort(numbers, kind="stable")] = np.arange(numbers.size)
+    return ranks
+
+
+def _by_appearance(codes: Positions) -> Positions:
+    """Return codes counted from 0 in the order in which they first stand."""
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    place = np.empty(first.size, np.int64)
+    place[np.argsort(first, kind="stable")] = np.arange(first.size)
+    return place[inverse]
