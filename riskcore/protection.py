@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from riskcore.assessment import (
     Progress,
     assess,
 )
+from riskcore.disclosure import Shown, Suppressed, what_shows
 from riskcore.microdata import files
 from riskcore.microdata.blank import blank
 from riskcore.microdata.columns import Records, code_column
@@ -37,10 +38,6 @@ from riskcore.release import Source
 from riskcore.risk.household import Households
 from riskcore.rounds import Aim, Mask, Masks, costs_of_keys, suppress
 from riskcore.settings import Costs, Settings
-
-# The share of households, or of neighbours, in which values of a key must be equal
-# for one to be told from the other.
-_MOSTLY = 0.9
 
 
 class SuppressedValueShows(UserWarning):
@@ -132,9 +129,9 @@ def protect(
     PopulationBelowSample
         As `assess`, for the file as it is.
     SuppressedValueShows
-        If suppressed values can be told from neighbours in data in memory (a file may
-        still be shuffled when it is written), or from other members of the household
-        since the key is not among ``household_keys``. They are counted.
+        If suppressed values can be told from a column or the order of data in memory,
+        see `Protected.shown`; one warning for each key and column. Of a file it is
+        said when it is written, for it may be shuffled then and lose columns.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -235,7 +232,7 @@ def protect_source(
     result = Protected(source, settings, data, sets, masks, tuple(rounds))
     _warn_of_households(result)
     if source.path is None:
-        _warn_if_order_shows(result)  # of a file, when it is written
+        _warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
 
 
@@ -401,6 +398,14 @@ class Protected:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
 
+    @cached_property
+    def shown(self) -> tuple[Shown, ...]:
+        """What the columns and the order of the data tell of suppressed values.
+
+        By key and column, the most values first: see `riskcore.disclosure`.
+        """
+        return _what_shows(self, Records.of(self.data).columns)
+
     @property
     def original(self) -> Assessment:
         """The assessment before protection, if there is one set of keys."""
@@ -434,6 +439,9 @@ class Protected:
         TypeError
             If a column's name is no text.
         """
+        return self._to_dict(self.shown)
+
+    def _to_dict(self, shown: Iterable[Shown]) -> dict[str, Any]:
         return {
             "settings": self.settings.to_dict(),
             "records": self.n,
@@ -449,6 +457,10 @@ class Protected:
                 for one in self.sets
             ],
             "suppressed": self.suppressed,
+            "shown": [
+                {**one.to_dict(), "text": str(one), "advice": _advice(self, one)}
+                for one in shown
+            ],
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
@@ -505,8 +517,8 @@ class Protected:
         Warns
         -----
         SuppressedValueShows
-            If the records are not shuffled, and suppressed values can be told from
-            their neighbours.
+            If suppressed values can be told from a column of the file or from the
+            order of its records, as they are written: one warning for each.
 
         Raises
         ------
@@ -525,13 +537,17 @@ class Protected:
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
         path = self.source.check_writable(path, overwrite=overwrite)
-        if shuffle is None and self.source.path is not None:
-            _warn_if_order_shows(self)
+        order = None if shuffle is None else self._order(shuffle)
         record = Path(f"{path}.json") if record is None else Path(record)
         texts = list((also or {}).items())
         beside = [record, *(target for target, _ in texts)]
         written = files.files_written(path, self.source.format)
         files.refuse_sources([*written, *beside], self.source.paths)
+        self.source.check(drop := list(drop))
+        left = Records.of(self.data).columns
+        left = {name: left[name] for name in left if str(name) not in drop}
+        shown = _what_shows(self, left, order)
+        _warn_of_what_shows(self, shown)
         with files.replacing_all(overwrite) as create:
             output = release.write(
                 self.source,
@@ -540,14 +556,14 @@ class Protected:
                 create=create,
                 recodings=self.settings.recodings,
                 drop=drop,
-                order=None if shuffle is None else self._order(shuffle),
+                order=order,
                 progress=progress,
             )
             figures = {
                 "versions": release.versions(),
                 "input": self.source.to_dict(),
                 "output": {**output, "shuffled": shuffle},
-                **self.to_dict(),
+                **self._to_dict(shown),
             }
             text = json.dumps(figures, indent=2, allow_nan=False, ensure_ascii=False)
             for target, content in [(record, f"{text}\n"), *texts]:
@@ -633,87 +649,86 @@ def _present(data: Any, name: Hashable) -> Mask:
 
 
 def _warn_of_households(result: Protected) -> None:
-    """Warn if a suppressed key of a household shows, or is none of the household."""
+    """Warn if a key that is said to be one of the household is none."""
+    warned: set[Hashable] = set()
     for one in result.sets:
         groups = one.recoded.households
         if groups is None:
             continue
-        for key, codes, shown in _suppressed_keys(result, one):
-            known, differing = _within_households(codes, shown, groups)
-            if key in result.settings.household_keys:
-                if differing:
-                    message = f"key {key!r} differs within {differing} households"
-                    warnings.warn(message, HouseholdKeyDiffers, stacklevel=4)
-            elif known:
-                why = "in other members of the household: name it in household_keys"
-                _warn_shows(result, key, known, why)
+        for key in one.keys:
+            if key not in result.settings.household_keys or not result.suppressed[key]:
+                continue
+            differing = _differing(_codes_before(result, key), groups)
+            if differing and key not in warned:
+                warned.add(key)
+                message = f"key {key!r} differs within {differing} households"
+                warnings.warn(message, HouseholdKeyDiffers, stacklevel=4)
 
 
-def _warn_if_order_shows(result: Protected) -> None:
-    """Warn if suppressed keys can be told from the neighbours in the file."""
-    for one in result.sets:
-        for key, codes, shown in _suppressed_keys(result, one):
-            known = _between_equals(codes, shown, result.masks[key])
-            if known:
-                why = "in the neighbours, the file being in its order: shuffle it"
-                _warn_shows(result, key, known, why)
-
-
-def _suppressed_keys(
-    result: Protected, one: KeySet
-) -> Iterator[tuple[Hashable, NDArray[np.int64], Mask]]:
-    """Yield keys with suppressed values, their codes before, and who has one still."""
-    before, after = one.recoded.cells, one.protected.cells
-    for i, key in enumerate(one.keys):
-        if result.suppressed[key]:
-            codes = before.codes[i][before.inverse].astype(np.int64)
-            codes[~before.present(i)[before.inverse]] = -1
-            yield key, codes, after.present(i)[after.inverse]
-
-
-def _within_households(
-    codes: NDArray[np.int64], shown: Mask, groups: Households
-) -> tuple[int, int]:
-    """Return how many suppressed values other members tell, and where codes differ.
-
-    The key is taken to be one of the household if it is equal in most households in
-    which two members have it.
-    """
+def _differing(codes: NDArray[np.int64], groups: Households) -> int:
+    """Return in how many households a key differs; -1 stands for none."""
     have = np.flatnonzero(codes >= 0)
     last = np.full(len(groups), -1, np.int64)
     last[groups.inverse[have]] = codes[have]
     unequal = have[last[groups.inverse[have]] != codes[have]]
-    differing = len(np.unique(groups.inverse[unequal]))
-    several = np.count_nonzero(np.bincount(groups.inverse[have]) > 1)
-    if differing > (1 - _MOSTLY) * several:
-        return 0, differing
-    told = np.zeros(len(groups), bool)
-    told[groups.inverse[shown]] = True
-    return int(np.count_nonzero(told[groups.inverse[have]] & ~shown[have])), differing
+    return len(np.unique(groups.inverse[unequal]))
 
 
-def _between_equals(codes: NDArray[np.int64], shown: Mask, blanked: Mask) -> int:
-    """Return how many suppressed values stand between others that are equal to them.
+def _codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
+    """Return the codes of a column before suppression, -1 for missing."""
+    for one in result.sets:
+        if name in one.keys:
+            i, cells = one.keys.index(name), one.recoded.cells
+            codes = cells.codes[i].astype(np.int64)
+            codes[~cells.present(i)] = -1
+            return codes[cells.inverse]
+    # A related column that is no key.
+    data = {name: Records.of(result.source.data).column(name)}
+    if name in result.settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            data = recode(data, {name: result.settings.recodings[name]})
+    column = code_column(Records.of(data), name)
+    codes = column.codes.astype(np.int64)
+    codes[codes == len(column.labels)] = -1
+    return codes
 
-    The file is taken to be in the order of a key if nearly all records are equal to
-    the one before them, and would not be in random order.
-    """
-    equal = np.mean(codes[1:] == codes[:-1]) if len(codes) > 1 else 0.0
-    by_chance = np.sum((np.bincount(codes + 1) / len(codes)) ** 2)
-    if equal < _MOSTLY or by_chance > _MOSTLY * equal:
-        return 0
-    n = len(codes)
-    position = np.arange(n)
-    before = np.maximum.accumulate(np.where(shown, position, -1))
-    after = np.minimum.accumulate(np.where(shown, position, n)[::-1])[::-1]
-    inside = blanked & (before >= 0) & (after < n)
-    told = codes[before[inside]] == codes[after[inside]]
-    return int(np.count_nonzero(told & (codes[before[inside]] == codes[inside])))
+
+def _what_shows(
+    result: Protected,
+    columns: Mapping[Hashable, Any],
+    order: NDArray[np.int64] | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns, in the order they are written, tell of what is blanked."""
+    suppressed = {
+        name: Suppressed(_codes_before(result, name), mask)
+        for name, mask in result.masks.items()
+        if mask.any() and name in columns
+    }
+    return what_shows(columns, suppressed, order)
 
 
-def _warn_shows(result: Protected, key: Hashable, known: int, why: str) -> None:
-    message = f"{known} of {result.suppressed[key]} suppressed values of {key!r} show"
-    warnings.warn(f"{message} {why}", SuppressedValueShows, stacklevel=5)
+def _warn_of_what_shows(result: Protected, shown: Iterable[Shown]) -> None:
+    for one in shown:
+        message = f"{one}; {_advice(result, one)}"
+        warnings.warn(message, SuppressedValueShows, stacklevel=4)
+
+
+def _advice(result: Protected, shown: Shown) -> str:
+    """Return what can be done, so that suppressed values do not show."""
+    settings, column, key = result.settings, shown.column, shown.key
+    if column is None:
+        return "shuffle the records"
+    if column == settings.weight:
+        return "make the weights coarser or equal where they tell it"
+    others = f"name it as related to {key!r}, recode or drop it"
+    if column == settings.household:
+        others = "or drop the column"
+        if shown.rule == "equal" and key not in settings.household_keys:
+            return f"name {key!r} in household_keys, {others}"
+    if shown.rule == "between":
+        return f"give new numbers if it holds numbers of units, {others}"
+    return others.removeprefix("or ")
 
 
 def _finite(threshold: float) -> float | None:

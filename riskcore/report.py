@@ -306,6 +306,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     lines += ["", "  Suppressed values", *_aligned(_suppressed_rows(record))]
     if len(record["rounds"]) > 1:
         lines += ["", *_aligned(_round_rows(record["rounds"]))]
+    if record["shown"]:
+        lines += ["", "  Suppressed values that show", *_shown_lines(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 
@@ -385,6 +387,13 @@ def _round_rows(rounds: list[dict[str, Any]]) -> list[list[str]]:
         values = sum(each["suppressed"].values())
         rows.append([str(number), f"{each['unsafe_records']:,}", f"{values:,}"])
     return rows
+
+
+def _shown_lines(shown: list[dict[str, Any]]) -> list[str]:
+    """Say which suppressed values can be told from what, and what to do."""
+    return [
+        f"    {printable(one['text'])}; {printable(one['advice'])}" for one in shown
+    ]
 
 
 def _figure(value: Any) -> str:

@@ -14,7 +14,7 @@ LAYERS = [
     {"_ufunc", "_check", "_contract", "_html", "reference"},
     {"special"},
     {"microdata", "risk", "models", "intruder", "simulate", "forms"},
-    {"assessment", "embed", "release"},
+    {"assessment", "disclosure", "embed", "release"},
     {"settings"},
     {"rounds", "uniques"},
     {"protection"},

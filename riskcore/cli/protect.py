@@ -244,7 +244,6 @@ def run(options: argparse.Namespace) -> int:
     reports = _reports(options, len(settings.keys))
     _check_outputs(source, options, drop, reports)
     result = protect_source(source, settings, progress)
-    record = result.to_dict()
     pages = _pages(result, reports, options)
     if options.output is not None and (result.safe or options.allow_unsafe):
         record = result.write(
@@ -258,6 +257,7 @@ def run(options: argparse.Namespace) -> int:
             progress=progress.share(f"writing {options.output}"),
         )
     else:
+        record = result.to_dict()
         _write_pages(pages, options)
     progress.done()
     lines, same = _outcome(options, before, record)
