@@ -38,7 +38,7 @@ are for; what gives single values back nine times in ten is not. Therefore:
 
 The count is that of suppressed values that are right by a rule that holds. It is told
 only if they are more than the commonest value's share of those the rule speaks of, and
-half of these, or clearly more than that share. Rules see one column at a time: not what
+rather nine in ten of them, or clearly more than that share. Rules see one column at a time: not what
 two columns tell together, nor what can be known from outside the file.
 """
 
@@ -512,10 +512,15 @@ def _right(guess: Integers, key: _Key) -> Mask:
     values by strangers alone: it must do for these, too.
     """
     right: Mask = guess == key.truth
-    count, spoken = np.count_nonzero(right), np.count_nonzero(guess >= 0)
+    count, spoken = int(np.count_nonzero(right)), int(np.count_nonzero(guess >= 0))
     chance = key.first * spoken
-    clearly = 2 * count >= spoken or count > chance + 3 * math.sqrt(chance)
-    return right if count > chance and clearly else np.zeros_like(right)
+    if not count > chance:
+        return np.zeros_like(right)
+    # The likelihood of so many right at nine in ten, over that by chance.
+    by_rule = count * math.log(_MOSTLY / key.first)
+    by_rule += (spoken - count) * math.log((1 - _MOSTLY) / (1 - key.first))
+    clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
+    return right if clearly else np.zeros_like(right)
 
 
 def _step(agreeing: Integers) -> Integers:

@@ -323,7 +323,11 @@ def _recoded(recodings: dict[str, Any]) -> str:
 def cost_text(cost: Any) -> str:
     """Say what blanking each key costs."""
     if isinstance(cost, str):
-        return {"equal": "equal for all keys", "entropy": "entropy"}[cost]
+        return {
+            "fewest": "equal for all keys, ties by entropy and name",
+            "equal": "equal for all keys, ties by their order",
+            "entropy": "entropy",
+        }[cost]
     numbers = {
         key: float("inf" if one == "never" else one) for key, one in cost.items()
     }

@@ -41,8 +41,9 @@ def run(capsys):
 
 def test_the_whole_path(run):
     status, out, err = run(
-        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv"
-    )
+        "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "safe.csv",
+        "--cost", "equal",
+    )  # fmt: skip
     assert status == 0
     # The file is in the order of the regions, and so are its households.
     for what in ("'HOUSEHOLD': records next to", "the order of the records"):
@@ -103,7 +104,7 @@ def test_the_same_file_again(run):
 
 @pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
 def test_shuffled(run, target):
-    arguments = [*ROLES, *RECODE, "--threshold", "0.01"]
+    arguments = [*ROLES, *RECODE, "--threshold", "0.01", "--cost", "equal"]
     run("survey.csv", *arguments, "--output", "plain.csv")
     status, _, err = run(
         "survey.csv", *arguments, "--household", "HOUSEHOLD", "--household-keys",
@@ -245,7 +246,7 @@ def test_rules(rule, code, expected):
         ([*ROLES, "--threshold", "0.1", "--cost", "SEX=high"], "'high' is no number"),
         ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is no key"),
         ([*ROLES, "--household-rate", "1%"], "needs the household column"),
-        ([*ROLES, "--threshold", "0.1", "--cost", "foo"], "--cost foo: give equal"),
+        ([*ROLES, "--threshold", "0.1", "--cost", "foo"], "--cost foo: give fewest"),
         ([*ROLES, "--threshold", "0.1", "--cost", "equal", "AGE=3"], "--cost equal:"),
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE=foo:1"], "rules are upto:"),
         ([*ROLES, "--threshold", "0.1", "--report-top", "3"], "needs --report"),

@@ -399,6 +399,7 @@ PROTECTION = {
     "household": "HOUSEHOLD",
     "household_keys": ["REGION"],
     "threshold": 0.005,
+    "cost": "equal",  # of equal keys the first is blanked: the region
     "recodings": {
         "REGION": Recoding.truncation(2),
         "AGE": Recoding.intervals([15, 30, 45, 60]),

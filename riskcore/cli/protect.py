@@ -153,8 +153,10 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs: equal, entropy, or KEY=NUMBER ... (50 for "
-        "others; KEY=never); by default mu-Argus metadata, else equal",
+        help="what blanking a key costs: the same (fewest; ties go to the keys of the "
+        "least entropy, then by name), the same (equal; ties by the order of --keys, "
+        "as in mu-Argus), entropy, or KEY=NUMBER ... (50 for others; KEY=never; ties "
+        "by that order); by default mu-Argus metadata, else fewest",
     )
     group.add_argument(
         "--household-keys",
@@ -451,14 +453,17 @@ def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None
 
 
 def _cost(words: list[str] | None) -> Any:
-    """Read equal, entropy or KEY=NUMBER ...."""
-    if words is None or words in (["equal"], ["entropy"]):
+    """Read fewest, equal, entropy or KEY=NUMBER ...."""
+    from riskcore.settings import COSTS
+
+    if words is None or (len(words) == 1 and words[0] in COSTS):
         return words and words[0]
     costs = []
     for word in words:
         key, equals, number = word.partition("=")
         if not equals:
-            raise ValueError(f"--cost {word}: give equal, entropy, or KEY=NUMBER ...")
+            named = ", ".join(COSTS)
+            raise ValueError(f"--cost {word}: give {named}, or KEY=NUMBER ...")
         try:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:
