@@ -37,9 +37,9 @@ are for; what gives single values back nine times in ten is not. Therefore:
   each other.
 
 The count is that of suppressed values that are right by a rule that holds. It is told
-only if they are more than the commonest value's share of those the rule speaks of, and
-rather nine in ten of them, or clearly more than that share. Rules see one column at a time: not what
-two columns tell together, nor what can be known from outside the file.
+only if it suits such a rule better than chance: one that holds for the members of
+households may speak of suppressed values by strangers alone. Rules see one column at a
+time: not what two columns tell together, nor what can be known from outside the file.
 """
 
 from __future__ import annotations
@@ -194,6 +194,8 @@ class _Key:
         Positions of the suppressed values.
     common : int
         The commonest value that shows.
+    shares : float64 ndarray
+        The share of each value among those that show.
     first, second : float
         The shares of the two commonest values.
     """
@@ -202,6 +204,7 @@ class _Key:
     shown: Mask
     blanked: Integers
     common: int
+    shares: NDArray[np.float64]
     first: float
     second: float
 
@@ -210,10 +213,10 @@ class _Key:
         codes = given.codes.astype(np.int32)
         shown = (codes >= 0) & ~given.blanked
         counts = np.bincount(codes[shown], minlength=2)
-        total = max(int(counts.sum()), 1)
-        second, first = np.sort(counts)[-2:] / total
+        shares = counts / max(int(counts.sum()), 1)
+        second, first = np.sort(shares)[-2:].tolist()
         blanked = np.flatnonzero(given.blanked)
-        return cls(codes, shown, blanked, int(counts.argmax()), first, second)
+        return cls(codes, shown, blanked, int(counts.argmax()), shares, first, second)
 
     @cached_property
     def at(self) -> Integers:
@@ -512,13 +515,16 @@ def _right(guess: Integers, key: _Key) -> Mask:
     values by strangers alone: it must do for these, too.
     """
     right: Mask = guess == key.truth
-    count, spoken = int(np.count_nonzero(right)), int(np.count_nonzero(guess >= 0))
-    chance = key.first * spoken
+    spoken = guess >= 0
+    count, tries = int(np.count_nonzero(right)), int(np.count_nonzero(spoken))
+    chance = float(np.sum(key.shares[guess[spoken]]))
     if not count > chance:
         return np.zeros_like(right)
-    # The likelihood of so many right at nine in ten, over that by chance.
-    by_rule = count * math.log(_MOSTLY / key.first)
-    by_rule += (spoken - count) * math.log((1 - _MOSTLY) / (1 - key.first))
+    # The likelihood of so many right by the rule, over that by chance.
+    lucky = chance / tries
+    share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
+    by_rule = count * math.log(share / lucky)
+    by_rule += (tries - count) * math.log((1 - share) / (1 - lucky))
     clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
     return right if clearly else np.zeros_like(right)
 
