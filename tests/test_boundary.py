@@ -285,3 +285,13 @@ def test_the_page(where):
         "Unsafe records": str(unsafe),
         "Unsafe households": str(2 + 2 * UNSAFE[where]),
     }
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_the_rate_of_the_file_itself(where):
+    # (4 * 0.5 + 4 * 0.25 + 8 * 0.125) / 16: a file that has this rate needs nothing.
+    result = protect(small(), ["a"], rate=around(0.25, where), rounds=0)
+    t = result.sets[0].aim.threshold
+    assert [t < 0.5, t == np.inf, t == np.inf][where]
+    assert result.unsafe.tolist() == [where == BELOW] * 4 + [False] * 12
+    assert result.safe == (where != BELOW)
