@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from riskcore import _html, readback, release
 from riskcore import record as records
+from riskcore._warn import warn
 from riskcore.assessment import (
     Assessment,
     Method,
@@ -30,6 +31,7 @@ from riskcore.assessment import (
     Progress,
     assess,
 )
+from riskcore.disclosure import Shown, Suppressed, what_shows
 from riskcore.microdata import files
 from riskcore.microdata.blank import blank
 from riskcore.microdata.cells import Cells
@@ -52,9 +54,6 @@ from riskcore.secret import (
 )
 from riskcore.settings import Costs, Settings
 
-# The share of households, or of neighbours, in which values of a key must be equal
-# for one to be told from the other.
-_MOSTLY = 0.9
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
 
@@ -128,13 +127,17 @@ def protect(
     related : mapping of column names to column names, optional
         Columns that would give a key away (nationality a country of birth) and are
         blanked with it. By default those that mu-Argus metadata declare, both ways.
-    cost : {"equal", "entropy"} or mapping of column names to float, optional
-        What it costs to blank a value: the same for all keys; the entropy of the key
-        in the recoded file; or given by key, 50 for keys not named, infinite for keys
-        that may not be blanked. By default the weights in mu-Argus metadata, else
-        "equal".
+    cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
+        What it costs to blank a value: the same for all keys, so that the fewest are
+        blanked; the same, with ties as in mu-Argus; the entropy of the key in the
+        recoded file; or given by key, 50 for keys not named, infinite for keys that
+        may not be blanked. By default the weights in mu-Argus metadata, else
+        "fewest". With "fewest", of sets of keys of one size that would do, the one of
+        the least entropy is blanked, of these the first by name: the order of the keys
+        changes nothing. Otherwise sets of equal cost and size go by that order.
     suppression : {"exact", "argus"}
-        The cheapest set of keys for each record, or what mu-Argus's rules choose.
+        The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
+        are decided as under ``cost``.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
@@ -159,9 +162,9 @@ def protect(
     PopulationBelowSample
         As `assess`, for the file as it is.
     SuppressedValueShows
-        If suppressed values can be told from neighbours in data in memory (a file may
-        still be shuffled when it is written), or from other members of the household
-        since the key is not among ``household_keys``. They are counted.
+        If suppressed values can be told from a column or the order of data in memory,
+        see `Protected.shown`; one warning for each key and column. Of a file it is
+        said when it is written, for it may be shuffled then and lose columns.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -263,7 +266,7 @@ def protect_source(
     result = Protected(source, settings, data, sets, masks, tuple(rounds))
     _warn_of_households(result)
     if source.path is None:
-        _warn_if_order_shows(result)  # of a file, when it is written
+        _warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
 
 
@@ -438,6 +441,14 @@ class Protected:
         """Whether no risk reaches its threshold, from any set of keys."""
         return all(one.safe for one in self.sets)
 
+    @cached_property
+    def shown(self) -> tuple[Shown, ...]:
+        """What the columns and the order of the data tell of suppressed values.
+
+        By key and column, the most values first: see `riskcore.disclosure`.
+        """
+        return _what_shows(self, Records.of(self.data).columns)
+
     @property
     def original(self) -> Assessment:
         """The assessment before protection, if there is one set of keys."""
@@ -492,8 +503,13 @@ class Protected:
                 return int(cells.records[cells.present(one.keys.index(name))].sum())
         return int(np.count_nonzero(_present(self.data, name)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.
+
+        Parameters
+        ----------
+        shown : iterable of Shown, optional
+            What the file tells of suppressed values; by default ``self.shown``.
 
         Raises
         ------
@@ -519,6 +535,7 @@ class Protected:
             ],
             "suppressed": self.suppressed,
             "blanked_share": self.blanked_share,
+            "shown": _shown_plain(self, self.shown if shown is None else shown),
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
@@ -595,13 +612,14 @@ class Protected:
         dict
             The private record: the settings, what was done, a keyed digest of the
             input (see `riskcore.secret`) and the versions of all that computed. From
-            it `riskcore protect --replay` makes the same file again.
+            it `riskcore protect --replay` makes the same file again. Under "shown",
+            which is not in the record, what the file tells of suppressed values.
 
         Warns
         -----
         SuppressedValueShows
-            If the records are not shuffled, and suppressed values can be told from
-            their neighbours.
+            If suppressed values can be told from a column of the file or from the
+            order of its records, as they are written: one warning for each.
         OrderCanBeFound
             If the order is that of a seed.
 
@@ -625,7 +643,7 @@ class Protected:
             raise UnsafeError(
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
-        figures = self.to_dict()
+        figures = self.to_dict(())
         path = self.source.check_writable(path, overwrite=overwrite)
         dropped = tuple(drop)
         self.source.check(dropped)
@@ -651,7 +669,8 @@ class Protected:
             ids={name: self._ids(name, secret) for name in renumbered},
             order=order,
         )
-        _warn_of_what_shows(self, layout.columns, layout.order)
+        shown = _what_shows(self, layout.columns, layout.order)
+        _warn_of_what_shows(self, shown)
         with replacing_all(overwrite, self.source.paths) as create:
             parts = layout.write(create, self.settings.recodings, progress)
             again = self._read_back(layout, parts) if verify else self
@@ -685,13 +704,13 @@ class Protected:
                 create(target).write(content.encode())
             for target, content in private.items():
                 create(target, private=True).write(content.encode())
-        return plain
+        return {**plain, "shown": _shown_plain(self, shown)}
 
     def _public_record(
         self, again: Protected, output: Mapping[str, Any]
     ) -> dict[str, Any]:
         return records.public(
-            {**self.to_dict(), "safe": again.safe},
+            {**self.to_dict(()), "safe": again.safe},
             self.settings,
             verdict=again._public_verdict,
             shuffled=output["shuffled"],
@@ -749,6 +768,7 @@ class Protected:
                 columns[str(name)] = self._in_order(name, order)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PopulationBelowSample)
+            warnings.simplefilter("ignore", DoubtfulCodes)
             assessments = _assess(columns, settings, None)
         pairs = zip(self.sets, assessments, strict=True)
         sets = tuple(replace(one, protected=after) for one, after in pairs)
@@ -830,7 +850,7 @@ def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | N
     if seed < 0:
         raise ValueError(f"shuffle={seed}: a seed is a whole number >= 0")
     message = f"the order is that of seed {seed}: whoever tries seeds finds it"
-    warnings.warn(message, OrderCanBeFound, stacklevel=3)
+    warn(message, OrderCanBeFound)
     return secret_of_seed(seed)
 
 
@@ -937,96 +957,94 @@ def _present(data: Any, name: Hashable) -> Mask:
     return np.not_equal(column.codes, len(column.labels))
 
 
-def _warn_of_what_shows(
-    result: Protected, columns: Mapping[str, Any], order: NDArray[np.int64] | None
-) -> None:
-    """Warn if suppressed values can be told from the file as it will be written."""
-    if order is None and result.source.path is not None:
-        _warn_if_order_shows(result)
-
-
 def _warn_of_households(result: Protected) -> None:
-    """Warn if a suppressed key of a household shows, or is none of the household."""
+    """Warn if a key that is said to be one of the household is none."""
+    warned: set[Hashable] = set()
     for one in result.sets:
         groups = one.recoded.households
         if groups is None:
             continue
-        for key, codes, shown in _suppressed_keys(result, one):
-            known, differing = _within_households(codes, shown, groups)
-            if key in result.settings.household_keys:
-                if differing:
-                    message = f"key {key!r} differs within {differing} households"
-                    warnings.warn(message, HouseholdKeyDiffers, stacklevel=4)
-            elif known:
-                why = "in other members of the household: name it in household_keys"
-                _warn_shows(result, key, known, why)
+        for key in one.keys:
+            if key not in result.settings.household_keys or not result.suppressed[key]:
+                continue
+            differing = _differing(_codes_before(result, key), groups)
+            if differing and key not in warned:
+                warned.add(key)
+                message = f"key {key!r} differs within {differing} households"
+                warn(message, HouseholdKeyDiffers)
 
 
-def _warn_if_order_shows(result: Protected) -> None:
-    """Warn if suppressed keys can be told from the neighbours in the file."""
-    for one in result.sets:
-        for key, codes, shown in _suppressed_keys(result, one):
-            known = _between_equals(codes, shown, result.masks[key])
-            if known:
-                why = "in the neighbours, the file being in its order: shuffle it"
-                _warn_shows(result, key, known, why)
-
-
-def _suppressed_keys(
-    result: Protected, one: KeySet
-) -> Iterator[tuple[Hashable, NDArray[np.int64], Mask]]:
-    """Yield keys with suppressed values, their codes before, and who has one still."""
-    before, after = one.recoded.cells, one.protected.cells
-    for i, key in enumerate(one.keys):
-        if result.suppressed[key]:
-            codes = before.codes[i][before.inverse].astype(np.int64)
-            codes[~before.present(i)[before.inverse]] = -1
-            yield key, codes, after.present(i)[after.inverse]
-
-
-def _within_households(
-    codes: NDArray[np.int64], shown: Mask, groups: Households
-) -> tuple[int, int]:
-    """Return how many suppressed values other members tell, and where codes differ.
-
-    The key is taken to be one of the household if it is equal in most households in
-    which two members have it.
-    """
+def _differing(codes: NDArray[np.int64], groups: Households) -> int:
+    """Return in how many households a key differs; -1 stands for none."""
     have = np.flatnonzero(codes >= 0)
     last = np.full(len(groups), -1, np.int64)
     last[groups.inverse[have]] = codes[have]
     unequal = have[last[groups.inverse[have]] != codes[have]]
-    differing = len(np.unique(groups.inverse[unequal]))
-    several = np.count_nonzero(np.bincount(groups.inverse[have]) > 1)
-    if differing > (1 - _MOSTLY) * several:
-        return 0, differing
-    told = np.zeros(len(groups), bool)
-    told[groups.inverse[shown]] = True
-    return int(np.count_nonzero(told[groups.inverse[have]] & ~shown[have])), differing
+    return len(np.unique(groups.inverse[unequal]))
 
 
-def _between_equals(codes: NDArray[np.int64], shown: Mask, blanked: Mask) -> int:
-    """Return how many suppressed values stand between others that are equal to them.
+def _codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
+    """Return the codes of a column before suppression, -1 for missing."""
+    for one in result.sets:
+        if name in one.keys:
+            i, cells = one.keys.index(name), one.recoded.cells
+            codes = cells.codes[i].astype(np.int64)
+            codes[~cells.present(i)] = -1
+            return codes[cells.inverse]
+    # A related column that is no key.
+    data = {name: Records.of(result.source.data).column(name)}
+    if name in result.settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            data = recode(data, {name: result.settings.recodings[name]})
+    column = code_column(Records.of(data), name)
+    codes = column.codes.astype(np.int64)
+    codes[codes == len(column.labels)] = -1
+    return codes
 
-    The file is taken to be in the order of a key if nearly all records are equal to
-    the one before them, and would not be in random order.
-    """
-    equal = np.mean(codes[1:] == codes[:-1]) if len(codes) > 1 else 0.0
-    by_chance = np.sum((np.bincount(codes + 1) / len(codes)) ** 2)
-    if equal < _MOSTLY or by_chance > _MOSTLY * equal:
-        return 0
-    n = len(codes)
-    position = np.arange(n)
-    before = np.maximum.accumulate(np.where(shown, position, -1))
-    after = np.minimum.accumulate(np.where(shown, position, n)[::-1])[::-1]
-    inside = blanked & (before >= 0) & (after < n)
-    told = codes[before[inside]] == codes[after[inside]]
-    return int(np.count_nonzero(told & (codes[before[inside]] == codes[inside])))
+
+def _shown_plain(result: Protected, shown: Iterable[Shown]) -> list[dict[str, Any]]:
+    return [
+        {**one.to_dict(), "text": str(one), "advice": _advice(result, one)}
+        for one in shown
+    ]
 
 
-def _warn_shows(result: Protected, key: Hashable, known: int, why: str) -> None:
-    message = f"{known} of {result.suppressed[key]} suppressed values of {key!r} show"
-    warnings.warn(f"{message} {why}", SuppressedValueShows, stacklevel=5)
+def _what_shows(
+    result: Protected,
+    columns: Mapping[Any, Any],
+    order: NDArray[np.int64] | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns, in the order they are written, tell of what is blanked."""
+    suppressed = {
+        name: Suppressed(_codes_before(result, name), mask)
+        for name, mask in result.masks.items()
+        if mask.any() and name in columns
+    }
+    return what_shows(columns, suppressed, order)
+
+
+def _warn_of_what_shows(result: Protected, shown: Iterable[Shown]) -> None:
+    for one in shown:
+        message = f"{one}; {_advice(result, one)}"
+        warn(message, SuppressedValueShows)
+
+
+def _advice(result: Protected, shown: Shown) -> str:
+    """Return what can be done, so that suppressed values do not show."""
+    settings, column, key = result.settings, shown.column, shown.key
+    if column is None:
+        return "shuffle the records"
+    if column == settings.weight:
+        return "make the weights coarser or equal where they tell it"
+    others = f"name it as related to {key!r}, recode or drop it"
+    if column == settings.household:
+        others = "or drop the column"
+        if shown.rule == "equal" and key not in settings.household_keys:
+            return f"name {key!r} in household_keys, {others}"
+    if shown.rule == "between":
+        return f"give new numbers if it holds numbers of units, {others}"
+    return others.removeprefix("or ")
 
 
 def _finite(threshold: float) -> float | None:

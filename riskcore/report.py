@@ -322,6 +322,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     lines += ["", "  Suppressed values", *_aligned(_suppressed_rows(record))]
     if len(record["rounds"]) > 1:
         lines += ["", *_aligned(_round_rows(record["rounds"]))]
+    if record["shown"]:
+        lines += ["", "  Suppressed values that show", *_shown_lines(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 
@@ -337,7 +339,11 @@ def _recoded(recodings: dict[str, Any]) -> str:
 def cost_text(cost: Any) -> str:
     """Say what blanking each key costs."""
     if isinstance(cost, str):
-        return {"equal": "equal for all keys", "entropy": "entropy"}[cost]
+        return {
+            "fewest": "equal for all keys, ties by entropy and name",
+            "equal": "equal for all keys, ties by their order",
+            "entropy": "entropy",
+        }[cost]
     numbers = {
         key: float("inf" if one == "never" else one) for key, one in cost.items()
     }
@@ -401,6 +407,13 @@ def _round_rows(rounds: list[dict[str, Any]]) -> list[list[str]]:
         values = sum(each["suppressed"].values())
         rows.append([str(number), f"{each['unsafe_records']:,}", f"{values:,}"])
     return rows
+
+
+def _shown_lines(shown: list[dict[str, Any]]) -> list[str]:
+    """Say which suppressed values can be told from what, and what to do."""
+    return [
+        f"    {printable(one['text'])}; {printable(one['advice'])}" for one in shown
+    ]
 
 
 def _figure(value: Any) -> str:

@@ -2,7 +2,8 @@
 
 A record is unsafe if its risk reaches the threshold of the records, or its share of the
 threshold of its household. Sets of keys are planned one after the other; what is
-blanked already is free for the next.
+blanked already is free for the next. Where no costs are given, the order of the keys
+and of their sets decides nothing.
 """
 
 from __future__ import annotations
@@ -110,7 +111,10 @@ def suppress(
     """
     n = assessments[0].cells.n
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
-    for assessment, aim, cost in zip(assessments, aims, costs, strict=True):
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:
+        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+    for assessment, aim, cost in sets:
         limit = aim.limit(assessment)
         _suppress_set(assessment, limit, cost, masks, settings, progress)
     return masks
@@ -134,6 +138,7 @@ def _suppress_set(
     if not len(unsafe):
         return
     margins = Margins(cells, partial(risk_of, assessment.method))
+    loss = entropies(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
         found = plan(
@@ -143,6 +148,7 @@ def _suppress_set(
             prices,
             settings.suppression,
             progress,
+            loss=loss,
         )
         new = {key: np.zeros(cells.n, bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):

@@ -24,12 +24,13 @@ from riskcore.microdata.suppression import Method as Suppression
 from riskcore.release import Source
 from riskcore.risk.file_risk import as_threshold
 
-Costs: TypeAlias = Literal["equal", "entropy"] | Mapping[Any, float]
+Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, argus.Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
+COSTS = ("fewest", "equal", "entropy")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
 
@@ -48,7 +49,7 @@ class Settings:
     recodings : dict of column name to Recoding
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
-    cost : "equal", "entropy" or dict of column name to float
+    cost : "fewest", "equal", "entropy" or dict of column name to float
     suppression, method, missing : str
     alpha : float
     rounds : int or None
@@ -70,7 +71,7 @@ class Settings:
     recodings: dict[Any, Recoding]
     household_keys: Names
     related: dict[Any, Names]
-    cost: Literal["equal", "entropy"] | dict[Any, float]
+    cost: Literal["fewest", "equal", "entropy"] | dict[Any, float]
     suppression: Suppression
     method: Method
     missing: str
@@ -100,6 +101,11 @@ class Settings:
         """All columns that have a part in the protection."""
         roles = [role for role in (self.weight, self.household) if role is not None]
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
+
+    @property
+    def by_content(self) -> bool:
+        """Whether what is blanked depends on the data alone, on no order of keys."""
+        return self.cost == "fewest"
 
     def cost_of(self, key: Hashable) -> float:
         """Return what a key costs if costs are not those of entropy."""
@@ -158,8 +164,9 @@ class Settings:
                 _refuse_unless_key(name, known, "cost")
                 if not cost >= 0:
                     raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
-        elif self.cost not in ("equal", "entropy"):
-            raise ValueError(f"cost={self.cost!r}: use 'equal', 'entropy' or a mapping")
+        elif self.cost not in COSTS:
+            names = ", ".join(map(repr, COSTS))
+            raise ValueError(f"cost={self.cost!r}: use {names} or a mapping")
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
@@ -414,7 +421,7 @@ def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
 def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
     """Return the suppression weights in metadata; without metadata equal costs."""
     if not declared:
-        return "equal"
+        return "fewest"
     return {
         name: float(declared[name].suppress_weight)
         for name in names

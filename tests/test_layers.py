@@ -14,7 +14,7 @@ LAYERS = [
     {"_ufunc", "_check", "_contract", "_html", "_warn", "reference"},
     {"special"},
     {"microdata", "risk", "models", "intruder", "simulate", "forms", "secret"},
-    {"assessment", "embed", "release", "readback"},
+    {"assessment", "disclosure", "embed", "release", "readback"},
     {"settings"},
     {"rounds", "uniques", "record"},
     {"protection"},

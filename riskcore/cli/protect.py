@@ -173,8 +173,10 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs: equal, entropy, or KEY=NUMBER ... (50 for "
-        "others; KEY=never); by default mu-Argus metadata, else equal",
+        help="what blanking a key costs: the same (fewest; ties go to the keys of the "
+        "least entropy, then by name), the same (equal; ties by the order of --keys, "
+        "as in mu-Argus), entropy, or KEY=NUMBER ... (50 for others; KEY=never; ties "
+        "by that order); by default mu-Argus metadata, else fewest",
     )
     group.add_argument(
         "--household-keys",
@@ -291,11 +293,13 @@ def run(options: argparse.Namespace) -> int:
     reports = _reports(options, len(settings.keys))
     _check_outputs(source, settings, options, means, reports)
     result = protect_source(source, settings, progress)
-    figures = result.to_dict()
+    writes = options.output is not None and (result.safe or options.allow_unsafe)
+    # What shows in a file that is written, its writer says.
+    figures = result.to_dict(() if writes else None)
     pages = _pages(result, reports, options)
     public = _public_page(result, options)
     record, reports_written = None, True
-    if options.output is not None and (result.safe or options.allow_unsafe):
+    if writes:
         try:
             record = result.write(
                 options.output,
@@ -318,6 +322,7 @@ def run(options: argparse.Namespace) -> int:
     if record is not None:
         if record["safe"] != result.safe:  # as read back
             figures |= {name: record[name] for name in ("safe", "verdict")}
+        figures["shown"] = record["shown"]
         figures["output"] = _names_written(options, record)
     lines, same = _outcome(source, options, before, record)
     lines += [f"The report is in {path}." for path in reports]
@@ -625,14 +630,17 @@ def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None
 
 
 def _cost(words: list[str] | None) -> Any:
-    """Read equal, entropy or KEY=NUMBER ...."""
-    if words is None or words in (["equal"], ["entropy"]):
+    """Read fewest, equal, entropy or KEY=NUMBER ...."""
+    from riskcore.settings import COSTS
+
+    if words is None or (len(words) == 1 and words[0] in COSTS):
         return words and words[0]
     costs = []
     for word in words:
         key, equals, number = word.partition("=")
         if not equals:
-            raise ValueError(f"--cost {word}: give equal, entropy, or KEY=NUMBER ...")
+            named = ", ".join(COSTS)
+            raise ValueError(f"--cost {word}: give {named}, or KEY=NUMBER ...")
         try:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:

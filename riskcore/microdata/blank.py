@@ -31,7 +31,8 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
         The data with these columns replaced, the rest untouched: for a frame the same
         type of frame, for a mapping a dict with columns of the same holders. NumPy
         columns but those of floats, times and objects come masked; integers and
-        booleans of pandas get its nullable type.
+        booleans of pandas get its nullable type. Notes of pandas (``attrs``) and
+        pyarrow (metadata of the schema) are left out, for they may list values.
 
     Raises
     ------
@@ -58,7 +59,19 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
             columns[name] = _of_array(column, mask)
         else:
             columns[name] = _of_series(column, mask, name)
-    return with_columns(data, columns)
+    return _without_notes(with_columns(data, columns))
+
+
+def _without_notes(data: Any) -> Any:
+    """Return the data without notes of their holder, which may list values."""
+    if getattr(data, "attrs", None):
+        data.attrs = {}
+    if hasattr(data, "replace_schema_metadata"):
+        plain = data.schema.remove_metadata()
+        for i, field in enumerate(plain):
+            plain = plain.set(i, field.remove_metadata())
+        return data.from_arrays(data.columns, schema=plain)
+    return data
 
 
 def _of_array(values: Array, mask: Mask) -> Array:
@@ -74,19 +87,30 @@ def _of_array(values: Array, mask: Mask) -> Array:
 
 
 def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
-    """Return the native series with values blanked."""
+    """Return the native series with values blanked.
+
+    Holders with a mask of their own keep what stands under it. So another value of the
+    column is put there first.
+    """
     import narwhals.stable.v2 as nw
 
-    if series.implementation.is_pandas_like():
-        native = series.to_native()
-        if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
-            kind = native.dtype.name
-            native = native.astype("boolean" if kind == "bool" else _nullable(kind))
-        blanked = native.mask(mask)
-        # The list of categories must not tell what was blanked.
-        listed = series.dtype in (nw.Categorical, nw.Enum)
-        return blanked.cat.remove_unused_categories() if listed else blanked
-    kept = nw.new_series("kept", ~mask, backend=series.implementation)
+    holder = series.implementation
+    native = series.to_native()
+    others = np.flatnonzero(~mask)
+    rows = np.where(mask, others[0] if len(others) else 0, np.arange(len(mask)))
+    if holder.is_pandas_like():
+        return _of_pandas(native, mask, rows)
+    if holder.is_polars() and not len(others):
+        return native.clear(len(mask))
+    apart = series.dtype in (nw.String, nw.Binary, nw.Object)
+    if holder.is_polars() and (apart or series.dtype.is_nested()):
+        # Copies share the buffers in which texts stand.
+        pairs = zip(series.to_list(), mask, strict=True)
+        values = [None if blanked else value for value, blanked in pairs]
+        return type(native)(str(name), values, native.dtype)
+    if holder.is_polars():
+        series = nw.from_native(native.gather(rows), series_only=True)
+    kept = nw.new_series("kept", ~mask, backend=holder)
     frame = series.alias("value").to_frame().with_columns(kept)
     values = frame.select(nw.when(nw.col("kept")).then(nw.col("value")))
     blanked = values.get_column("value").alias(str(name))
@@ -95,6 +119,25 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
         kept_categories = [one for one in series.dtype.categories if one in left]
         blanked = blanked.cast(nw.Enum(kept_categories))
     return blanked.to_native()
+
+
+def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
+    """Return a pandas series with values blanked; ``rows`` gives each one another."""
+    if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
+        kind = native.dtype.name
+        native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+    if mask.all():
+        blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
+    else:
+        blanked = native.iloc[rows].set_axis(native.index).mask(mask)
+    blanked.attrs = {}
+    # The list of categories must not tell what was blanked.
+    if native.dtype.name == "category":
+        return blanked.cat.remove_unused_categories()
+    if native.dtype.name.startswith("dictionary"):
+        values = native.dtype.pyarrow_dtype.value_type
+        return blanked.astype(type(native.dtype)(values)).astype(native.dtype)
+    return blanked
 
 
 def _nullable(kind: str) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
@@ -25,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore._warn import warn
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -599,7 +599,7 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"
         message = f"variable {name!r}{source}: {'; '.join(doubts)}"
-        warnings.warn(message, DoubtfulRules, stacklevel=4)
+        warn(message, DoubtfulRules)
 
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:

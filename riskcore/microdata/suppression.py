@@ -14,7 +14,7 @@ series ended after seven terms, since each term is below the one before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -190,6 +190,8 @@ def plan(
     cost: ArrayLike,
     method: Method = "exact",
     progress: Callable[[str], None] | None = None,
+    *,
+    loss: ArrayLike | None = None,
 ) -> Plan:
     """Choose the keys to blank in unsafe units, each by itself.
 
@@ -207,6 +209,9 @@ def plan(
         The cheapest set, or that of mu-Argus, see Notes.
     progress : callable, optional
         Called with a line of text at each step.
+    loss : array_like, shape (m,), optional
+        What blanking each key loses, finite and >= 0, such as its entropy. With it
+        equal costs are decided by content, else by the order of the keys: see Notes.
 
     Returns
     -------
@@ -221,22 +226,26 @@ def plan(
     ValueError
         If the method is unknown or has too many keys, the shapes do not fit, a
         threshold is nan or negative, a cost is nan or negative or the costs of a unit
-        overflow, or a risk is nan.
+        overflow, a loss is nan, negative or infinite, or a risk is nan.
 
     Notes
     -----
     "exact" blanks, of all sets of keys without which the unit's risk is below the
-    threshold, the one of the smallest cost; of equal costs one of the fewest keys, of
-    these the first in the order of key positions. Keys that are missing already are
-    not in it. A unit without any key has the risk of f = n and must be safe too.
+    threshold, the one of the smallest cost; of equal costs one of the fewest keys. Of
+    these it is the one of the smallest ``loss``, and of equal losses the first by the
+    names of the keys, so that the order in which keys are given does not matter.
+    Without ``loss`` it is the first in the order of key positions. Keys that are
+    missing already are not in it. A unit without any key has the risk of f = n and must
+    be safe too.
 
     "argus" is the heuristic of mu-Argus (``MakeRecordSafe``). A set of keys that the
     unit has is unsafe if its risk is not below the threshold. Unsafe single keys are
     blanked; every set with a blanked key counts as safe. For the rest there are two
     plans: (a) blank the key in most unsafe sets, of these the cheapest, of these the
     first, until none is left; (b) blank in each unsafe set, from the smallest to the
-    largest, its cheapest key. Plan (b) is taken if it is cheaper by more than 0.1. A
-    unit without any key is safe.
+    largest, its cheapest key, of these the first. First is the one of the smallest
+    ``loss``, then by name; without ``loss`` by position, as in mu-Argus. Plan (b) is
+    taken if it is cheaper by more than 0.1. A unit without any key is safe.
 
     Examples
     --------
@@ -258,13 +267,16 @@ def plan(
     units = len(cell)
     _refuse_no_cell(cell, len(margins.cells))
     thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
+    preference = _preference(margins.cells.keys, loss)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     risk = margins.risk(margins.all_keys, cell)
     unsafe = np.flatnonzero(risk >= thresholds)
     if len(unsafe):
         say = progress or _silent
         rows = costs if costs.ndim == 1 else costs[unsafe]
-        tasks, task = _tasks(margins, cell[unsafe], thresholds[unsafe], rows)
+        tasks, task = _tasks(
+            margins, cell[unsafe], thresholds[unsafe], rows, preference
+        )
         say(
             f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
         )
@@ -288,7 +300,8 @@ def entropies(cells: Cells) -> Floats:
     -------
     float64 ndarray, shape (m,)
         H = (1/N) sum n_c log2(N / n_c) over the categories c of the key, for the N
-        records that have it; 0 if none has.
+        records that have it; 0 if none has. The same bits whatever the order of the
+        records, of the keys and of their categories.
 
     Notes
     -----
@@ -306,10 +319,11 @@ def entropies(cells: Cells) -> Floats:
     for i, labels in enumerate(cells.categories):
         sizes = np.bincount(cells.codes[i], cells.records, len(labels))
         valid = sizes[:-1] if labels[-1] is None else sizes
-        valid = valid[valid > 0]
-        N = valid.sum()
+        valid = valid[valid > 0].tolist()
+        N = sum(valid)
         if len(valid) > 1:
-            bits[i] = math.fsum(valid * np.log2(N / valid)) / N
+            # One by one, and an exact sum: the order of the values changes no bit.
+            bits[i] = math.fsum(size * math.log2(N / size) for size in valid) / N
     return bits
 
 
@@ -379,6 +393,45 @@ def _as_costs(cost: ArrayLike, units: int, keys: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Preference:
+    """Which of several sets of keys is taken if all else is equal.
+
+    Attributes
+    ----------
+    loss : list of float
+        What blanking each key loses: zeros if only positions count.
+    rank : list of int
+        The rank of each key among those of equal loss.
+    """
+
+    loss: list[float]
+    rank: list[int]
+
+    def of(self, keys: tuple[int, ...]) -> tuple[float, list[int]]:
+        """Return what is smaller for the set of keys to be taken."""
+        loss = math.fsum(self.loss[i] for i in keys)
+        return loss, sorted(self.rank[i] for i in keys)
+
+    def sorted(self, keys: Iterable[int]) -> list[int]:
+        """Return keys in the order in which they are taken."""
+        return sorted(keys, key=lambda i: self.of((i,)))
+
+
+def _preference(names: Sequence[Hashable], loss: ArrayLike | None) -> _Preference:
+    m = len(names)
+    if loss is None:
+        return _Preference([0.0] * m, list(range(m)))
+    losses = np.asarray(loss, np.float64)
+    if losses.shape != (m,):
+        raise ValueError(f"loss: need one for each of {m} keys, got {losses.shape}")
+    bad = np.count_nonzero(~((losses >= 0) & (losses < np.inf)))
+    if bad:
+        raise ValueError(f"loss: {bad} of {m} are negative, infinite or nan")
+    by_name = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
+    return _Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Tasks:
     """The distinct cells, thresholds and costs of unsafe units, planned once each.
 
@@ -392,6 +445,7 @@ class _Tasks:
         The distinct costs.
     present, affordable : uint64 ndarray, shape (J,)
         The keys that are not missing; of these the ones that may be blanked.
+    preference : _Preference
     """
 
     cell: Positions
@@ -400,6 +454,7 @@ class _Tasks:
     costs: Floats
     present: KeyMasks
     affordable: KeyMasks
+    preference: _Preference
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -410,6 +465,7 @@ def _tasks(
     cell: Positions,
     threshold: Floats,
     costs: Floats,
+    preference: _Preference,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
     rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
@@ -422,7 +478,8 @@ def _tasks(
     cells, level, row = (part.astype(np.intp) for part in distinct.codes)
     finite = _masks(np.isfinite(rows))
     present = margins.present(cells)
-    tasks = _Tasks(cells, levels[level], row, rows, present, present & finite[row])
+    affordable = present & finite[row]
+    tasks = _Tasks(cells, levels[level], row, rows, present, affordable, preference)
     return tasks, distinct.inverse
 
 
@@ -433,12 +490,19 @@ def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
     return masks
 
 
-def _subsets(m: int) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
-    """Return the non-empty sets of keys by size, then by positions.
+def _subsets(
+    preference: _Preference,
+) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
+    """Return the non-empty sets of keys by size, then by preference.
 
     They come as tuples and as masks, with the place of each mask in that order.
     """
-    subsets = [s for size in range(1, m + 1) for s in combinations(range(m), size)]
+    m = len(preference.loss)
+    subsets = [
+        s
+        for size in range(1, m + 1)
+        for s in sorted(combinations(range(m), size), key=preference.of)
+    ]
     masks = np.array([sum(1 << i for i in s) for s in subsets], np.uint64)
     place = np.zeros(1 << m, np.intp)
     place[masks] = np.arange(len(masks))
@@ -465,7 +529,7 @@ def _cheapest(
     A margin is counted once for all tasks, and only for those in whose order it comes
     before the best set so far.
     """
-    subsets, masks, place = _subsets(tasks.costs.shape[1])
+    subsets, masks, place = _subsets(tasks.preference)
     sums = [[math.fsum(row[i] for i in s) for s in subsets] for row in tasks.costs]
     order = np.argsort(sums, axis=1, kind="stable")
     rank = np.argsort(order, axis=1)
@@ -502,15 +566,17 @@ def _as_argus(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None]
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
     """Return for each task what mu-Argus blanks, and whether no unsafe set is left."""
-    m = tasks.costs.shape[1]
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
     _, first, alike = np.unique(
         np.hstack([rows, packed]), axis=0, return_index=True, return_inverse=True
     )
-    _, masks, _ = _subsets(m)
-    found = [_cover(masks[unsafe[:, j]], tasks.costs[tasks.row[j]]) for j in first]
+    _, masks, _ = _subsets(tasks.preference)
+    found = [
+        _cover(masks[unsafe[:, j]], tasks.costs[tasks.row[j]], tasks.preference)
+        for j in first
+    ]
     blank = np.array([mask for mask, _ in found], np.uint64)
     safe = np.array([covered for _, covered in found])
     return blank[alike.reshape(-1)], safe[alike.reshape(-1)]
@@ -524,7 +590,7 @@ def _unsafe_sets(
     From the largest down: a set is safe if one with a key more is.
     """
     m = tasks.costs.shape[1]
-    subsets, masks, place = _subsets(m)
+    subsets, masks, place = _subsets(tasks.preference)
     lacks = [tasks.present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]
     unsafe = np.zeros((len(masks), len(tasks)), bool)
     size = m + 1
@@ -543,9 +609,10 @@ def _unsafe_sets(
     return unsafe
 
 
-def _cover(unsafe: KeyMasks, cost: Floats) -> tuple[int, bool]:
+def _cover(unsafe: KeyMasks, cost: Floats, preference: _Preference) -> tuple[int, bool]:
     """Return the keys that mu-Argus blanks for unsafe sets, and if none is left."""
-    keys = [i for i in range(len(cost)) if cost[i] < np.inf]
+    # In the order in which of equal keys the first is taken.
+    keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)
     singles = sum(1 << i for i in keys if np.uint64(1 << i) in unsafe)
     rest = _without(unsafe, singles)
     plans = (_by_frequency(rest, keys, cost), _by_size(rest, keys, cost))

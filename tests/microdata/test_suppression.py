@@ -278,6 +278,90 @@ def test_argus_is_never_cheaper(task):
         assert np.all(ours.cost <= theirs.cost)
 
 
+# Ties by content
+
+
+def by_content(file, record, threshold, cost, loss, names, risk):
+    """Return the cheapest keys to blank, ties by number, loss and names."""
+    every = range(len(cost))
+    if risk_of(file, record, every, risk) < threshold:
+        return ()
+    possible = [
+        i for i in every if file[0][record][i] is not None and cost[i] < math.inf
+    ]
+    order = sorted(
+        subsets(possible),
+        key=lambda s: (
+            total(cost, s), len(s), total(loss, s), sorted(names[i] for i in s)
+        ),
+    )  # fmt: skip
+    for keys in order:
+        kept = [i for i in every if i not in keys]
+        if risk_of(file, record, kept, risk) < threshold:
+            return keys
+    return tuple(possible)
+
+
+@given(tasks(), st.data())
+def test_equal_costs_go_by_loss_then_by_name(task, data):
+    (rows, weights, rule, alpha), thresholds, _, risk = task
+    n, m = len(rows), len(rows[0])
+    names = data.draw(st.permutations("abcd"[:m]))
+    cost = data.draw(st.lists(st.sampled_from([1.0, 1.0, 2.0]), min_size=m, max_size=m))
+    loss = data.draw(st.lists(st.sampled_from([0.5, 1.0, 1.5]), min_size=m, max_size=m))
+    table = {key: [row[i] for row in rows] for i, key in enumerate(names)}
+    cells = tabulate({**table, "w": weights}, names, "w", rule, alpha)
+    found = plan(Margins(cells, risk), cells.inverse, thresholds, cost, loss=loss)
+    limits = np.broadcast_to(thresholds, n)
+    file = (rows, weights, rule, alpha)
+    expected = [
+        by_content(file, i, limits[i], cost, loss, names, risk) for i in range(n)
+    ]
+    assert [tuple(keys_of(mask)) for mask in found.blank] == expected
+
+
+@given(tasks(), st.sampled_from(METHODS), st.data())
+def test_with_a_loss_the_order_of_the_keys_does_not_matter(task, method, data):
+    (rows, weights, rule, alpha), thresholds, _, risk = task
+    names = list("abcd"[: len(rows[0])])
+    loss = dict(
+        zip(names, data.draw(st.permutations([1.0, 1.0, 2.0, 2.0])), strict=False)
+    )
+    table = {key: [row[i] for row in rows] for i, key in enumerate(names)}
+    blanked = []
+    for keys in (names, data.draw(st.permutations(names))):
+        cells = tabulate({**table, "w": weights}, keys, "w", rule, alpha)
+        found = plan(
+            Margins(cells, risk), cells.inverse, thresholds, np.ones(len(keys)), method,
+            loss=[loss[key] for key in keys],
+        )  # fmt: skip
+        blanked.append([{keys[i] for i in keys_of(mask)} for mask in found.blank])
+    assert blanked[0] == blanked[1]
+
+
+def test_losses_that_cannot_be():
+    cells = tabulated([(1, 1), (2, 2)])
+    margins = Margins(cells, population)
+    for loss in ([1.0, -1.0], [math.nan, 0.0], [INF, 1.0]):
+        with pytest.raises(ValueError, match="loss: 1 of 2 are negative, infinite"):
+            plan(margins, cells.inverse, 0.5, [1, 1], loss=loss)
+    with pytest.raises(ValueError, match=r"loss: need one for each of 2 keys.*\(3,\)"):
+        plan(margins, cells.inverse, 0.5, [1, 1], loss=[1, 1, 1])
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=80), st.randoms())
+def test_entropies_are_the_same_bits_in_any_order(values, random):
+    n = len(values)
+    other = [random.choice("xyz") for _ in values]
+    new = dict(zip("abcdefgh", random.sample(range(8), 8), strict=True))
+    order = random.sample(range(n), n)
+    data = {"k": values, "o": other}
+    renamed = {"k": [new[values[i]] for i in order], "o": [other[i] for i in order]}
+    first = entropies(tabulate(data, ["k", "o"]))
+    then = entropies(tabulate(renamed, ["o", "k"]))
+    assert first.tolist() == then[::-1].tolist()
+
+
 # Margins
 
 

@@ -1,0 +1,297 @@
+"""Unsafe is a risk at or above the threshold: tested there and one ulp to either side.
+
+Without weights the risk of a record is 1/f: 0.5, 0.25 and 0.125 are exact.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from riskcore import assess, protect
+from riskcore.chart import risk_curve
+from riskcore.microdata.cells import tabulate
+from riskcore.microdata.suppression import Margins, plan
+from riskcore.page import page
+from riskcore.protection import SuppressedValueShows
+from riskcore.risk.household import households
+from riskcore.risk.threshold import RiskDistribution
+from riskcore.rounds import Aim
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.SuppressedValueShows"
+)
+assert issubclass(SuppressedValueShows, UserWarning)
+
+BELOW, AT, ABOVE = range(3)
+# Whether a record of this risk is unsafe, by where the threshold stands.
+UNSAFE = {BELOW: True, AT: True, ABOVE: False}
+
+
+def around(risk, where):
+    """Return the threshold at a risk, or one ulp to a side of it."""
+    return float([np.nextafter(risk, 0), risk, np.nextafter(risk, 1)][where])
+
+
+# Cells of 2, 2, 4 and 8 records, and the same households of two for each.
+SIZES = {"p": 2, "q": 2, "r": 4, "s": 8}
+
+
+def small():
+    a = [name for name, size in SIZES.items() for _ in range(size)]
+    return {"a": a, "b": ["x"] * 16, "hh": np.arange(16) // 2}
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    rng = np.random.default_rng(3)
+    n = 400
+    data = {
+        "a": rng.integers(0, 9, n),
+        "b": rng.integers(0, 4, n),
+        "w": np.round(rng.uniform(2, 30, n), 1),
+        "hh": rng.integers(0, 150, n),
+    }
+    return assess(data, ["a", "b"], "w", "hh")
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_records(weighted, where):
+    risks = weighted.individual_risk.tolist()
+    for risk in sorted(set(risks))[::3]:
+        t = around(risk, where)
+        expected = [one >= t for one in risks]
+        count = sum(expected)
+        assert count == sum(r > risk for r in risks) + UNSAFE[where] * risks.count(risk)
+        assert weighted.unsafe(t).tolist() == expected
+        assert weighted.unsafe_count(t) == count
+        for alone in (RiskDistribution(risks), weighted.distribution):
+            assert alone.unsafe_count(t) == count
+            curve = risk_curve(alone, 4, include=[t])
+            if min(risks) <= t <= max(risks):
+                (place,) = np.flatnonzero(curve.threshold == t)
+                assert curve.unsafe[place] == count
+            safe = sum(r for r in risks if r < t)
+            assert alone.safe_rate(t) == pytest.approx(safe / len(risks), rel=1e-12)
+        # Of the other thresholds of as many unsafe records it is one.
+        again = weighted.risk_threshold(unsafe=count)
+        assert weighted.unsafe_count(again) == count
+        if where == AT:
+            assert again == t
+            assert weighted.distribution.actual_threshold(around(t, ABOVE)) == t
+            assert weighted.distribution.actual_threshold(t) < t
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_households(weighted, where):
+    groups = weighted.households
+    for risk in np.unique(groups.risk)[::7]:
+        t = around(risk, where)
+        expected = [one >= t for one in groups.risk.tolist()]
+        assert groups.unsafe(t).tolist() == expected
+        assert weighted.unsafe_household_count(t) == sum(expected)
+        members = [expected[g] for g in groups.inverse]
+        assert weighted.unsafe_households(t).tolist() == members
+        assert groups.distribution.unsafe_count(t) == sum(members)
+        aim = Aim(np.inf, t, True)
+        assert aim.unsafe_households(weighted) == sum(expected)
+    assert households([0.25], [1]).unsafe(around(0.25, where)).tolist() == [
+        UNSAFE[where]
+    ]
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+@pytest.mark.parametrize("within", [True, False])
+def test_aims(where, within):
+    risks = assess(small(), ["a"], household="hh")
+    aim = Aim(around(0.25, where), np.inf, within)
+    assert aim.limit(risks).tolist() == [around(0.25, where)] * 16
+    unsafe = [True] * 4 + [UNSAFE[where]] * 4 + [False] * 8
+    assert aim.unsafe(risks).tolist() == unsafe
+    # Households of 0.5 and 0.5, 0.25 and 0.25, 0.125 and 0.125.
+    assert risks.households.risk.tolist() == [0.75] * 2 + [0.4375] * 2 + [0.234375] * 4
+    # By the share of a member: h/2 is 0.25, though the household is below h.
+    h = around(0.5, where)
+    aim = Aim(np.inf, h, within)
+    shares = [h / 2] * 4 + [np.inf if within else h / 2] * 12
+    assert aim.limit(risks).tolist() == shares
+    members = [True] * 4 + [UNSAFE[where] and not within] * 4 + [False] * 8
+    assert aim.unsafe(risks).tolist() == members
+    # By the risk of the household: then its members are above their share.
+    h = around(0.4375, where)
+    aim = Aim(np.inf, h, within)
+    members = [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
+    assert aim.unsafe(risks).tolist() == members
+    assert aim.unsafe_households(risks) == 2 + 2 * UNSAFE[where]
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_members_at_their_share_within_unsafe_households(where):
+    # A household of 0.5 and 0.25: 0.625 is above h = 0.5, of which 0.25 is half.
+    data = {**small(), "hh": [0, 1, 2, 3, 0, 4, 5, 6, *range(7, 15)]}
+    risks = assess(data, ["a"], household="hh")
+    assert risks.households.risk[0] == 0.625
+    unsafe = Aim(np.inf, around(0.5, where), True).unsafe(risks)
+    assert unsafe[0]
+    assert unsafe[4] == UNSAFE[where]
+
+
+# Planning
+
+# Cells of 2 and of 2 more with another b, one of 8 with another a as well.
+ROWS = [("1", "1")] * 2 + [("1", "2")] * 2 + [("2", "1")] * 6 + [("2", "2")] * 6
+
+
+@pytest.mark.parametrize("method", ["exact", "argus"])
+@pytest.mark.parametrize("where", UNSAFE)
+def test_plans(method, where):
+    data = dict(zip("ab", zip(*ROWS, strict=True), strict=True))
+    cells = tabulate(data, ["a", "b"])
+    margins = Margins(cells, lambda f, F: 1 / f)
+
+    def planned(threshold, cost):
+        found = plan(margins, cells.inverse[:1], threshold, cost, method)
+        return int(found.blank[0]), bool(found.safe[0])
+
+    # The record's own risk is 0.5: at the threshold it must lose a key.
+    blank, safe = planned(around(0.5, where), [2, 1])
+    assert ((blank != 0), safe) == (UNSAFE[where], True)
+    # By a alone 0.25, by b alone 0.125: b is cheaper, and not enough at the threshold.
+    expected = {BELOW: 0b01, AT: 0b01, ABOVE: 0b10}[where]
+    assert planned(around(0.25, where), [2, 1]) == (expected, True)
+    # All of b's share at 0.125 is at the threshold, and of the whole file 0.0625.
+    expected = {BELOW: 0b11, AT: 0b11, ABOVE: 0b01}[where]
+    assert planned(around(0.125, where), [2, 1]) == (expected, True)
+    # What may not be blanked leaves it unsafe at the threshold.
+    stuck = planned(around(0.25, where), [np.inf, 1])
+    assert stuck == (0b10, not UNSAFE[where])
+    if method == "exact":  # by mu-Argus's rules no key is always safe
+        assert planned(around(1 / 16, where), [2, 1]) == (0b11, not UNSAFE[where])
+
+
+# The whole path
+
+
+@pytest.mark.parametrize("suppression", ["exact", "argus"])
+@pytest.mark.parametrize("where", UNSAFE)
+def test_protected(suppression, where):
+    data = dict(zip("ab", zip(*ROWS, strict=True), strict=True))
+    options = {"suppression": suppression, "cost": {"a": 2, "b": 1}}
+    t = around(0.5, where)
+    result = protect(data, ["a", "b"], threshold=t, **options)
+    blanked = np.logical_or(*result.masks.values())
+    assert blanked.tolist() == [UNSAFE[where]] * 4 + [False] * 12
+    assert result.safe
+    assert len(result.rounds) == UNSAFE[where]
+    # Blanked enough: verified by the risk itself.
+    assert result.protected.individual_risk.max() < t
+    nothing = protect(data, ["a", "b"], threshold=t, rounds=0, **options)
+    assert nothing.unsafe.tolist() == blanked.tolist()
+    assert nothing.safe == (not UNSAFE[where])
+    stages = nothing.sets[0].comparison()
+    assert stages["original"]["unsafe_records"] == 4 * UNSAFE[where]
+    assert nothing.verdict.startswith("NOT SAFE: by a x b, 4 of 16") == UNSAFE[where]
+    # A record that what is left of it would leave at the threshold loses more.
+    t = around(0.25, where)
+    result = protect(data, ["a", "b"], threshold=t, **options)
+    assert result.suppressed == (
+        {"a": 4, "b": 0} if UNSAFE[where] else {"a": 0, "b": 4}
+    )
+    assert result.safe
+    # Where the key that would do may not be blanked, the verdict says so.
+    result = protect(
+        data, ["a", "b"], threshold=t, suppression=suppression,
+        cost={"a": np.inf, "b": 1},
+    )  # fmt: skip
+    assert result.safe == (not UNSAFE[where])
+    assert result.unsafe.sum() == 4 * UNSAFE[where]
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_rates(where):
+    # g(0.25) = (2 * 4 * 0.25 + 8 * 0.125) / 16: the rate gives the risk itself.
+    result = protect(small(), ["a"], rate=around(3 / 16, where), rounds=0)
+    t = result.sets[0].aim.threshold
+    assert [t < 0.25, t == 0.25, t > 0.25][where]
+    assert result.unsafe.tolist() == ([True] * 4 + [UNSAFE[where]] * 4 + [False] * 8)
+    # Of households: two at 0.75, two at 0.4375, four at 0.234375.
+    rate = (8 * 0.4375 + 8 * 0.234375) / 16
+    for within in (True, False):
+        result = protect(
+            small(), ["a"], None, "hh", household_rate=around(rate, where), rounds=0,
+            within_households=within,
+        )  # fmt: skip
+        t = result.sets[0].aim.household_threshold
+        assert [t < 0.4375, t == 0.4375, t > 0.4375][where]
+        assert result.unsafe.tolist() == (
+            [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
+        )
+        stages = result.sets[0].comparison()["original"]
+        assert stages["unsafe_households"] == 2 + 2 * UNSAFE[where]
+        assert not result.safe
+
+
+@pytest.mark.parametrize("count", range(17))
+def test_counts(count):
+    t = assess(small(), ["a"]).risk_threshold(unsafe=count)
+    result = protect(small(), ["a"], threshold=min(t, 1.0), rounds=0)
+    unsafe = max(n for n in (0, 4, 8, 16) if n <= count)
+    assert result.unsafe.sum() == unsafe
+    assert result.safe == (unsafe == 0)
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+@pytest.mark.parametrize("within", [True, False])
+def test_protected_households(where, within):
+    # One key more, without which all are alike.
+    data = {**small(), "c": ["y"] * 16}
+    h = around(0.4375, where)
+    result = protect(
+        data, ["a", "c"], None, "hh", household_threshold=h, within_households=within,
+    )  # fmt: skip
+    # Without key a the risk is 1/16, and half of h is above 0.125.
+    lost = [True] * 4 + [UNSAFE[where] or not within] * 4 + [False] * 8
+    assert result.masks["a"].tolist() == lost
+    assert result.safe
+    assert result.protected.household_risk.max() < h
+    # A household whose risk is at the threshold is not safe.
+    only = protect(
+        data, ["a", "c"], None, "hh", household_threshold=around(0.75, where), rounds=0
+    )
+    assert only.safe == (not UNSAFE[where])
+
+
+# The page
+
+
+def slot(text, name):
+    return re.search(rf'data-slot="{name}">([^<]*)<', text).group(1)
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_the_page(where):
+    result = assess(small(), ["a"], household="hh")
+    t = around(0.25, where)
+    text = page({"original": result}, title="", threshold=t)
+    unsafe = 4 + 4 * UNSAFE[where]
+    assert slot(text, "count") == str(unsafe)
+    assert re.search(r'id="count"[^>]*value="(\d+)"', text).group(1) == str(unsafe)
+    h = around(0.4375, where)
+    text = page({"original": result}, title="", threshold=t, household_threshold=h)
+    rows = dict(
+        re.findall(r"<tr><th[^>]*>(Unsafe [a-z]+),[^<]*</th><td[^>]*>(\d+)", text)
+    )
+    assert rows == {
+        "Unsafe records": str(unsafe),
+        "Unsafe households": str(2 + 2 * UNSAFE[where]),
+    }
+
+
+@pytest.mark.parametrize("where", UNSAFE)
+def test_the_rate_of_the_file_itself(where):
+    # (4 * 0.5 + 4 * 0.25 + 8 * 0.125) / 16: a file that has this rate needs nothing.
+    result = protect(small(), ["a"], rate=around(0.25, where), rounds=0)
+    t = result.sets[0].aim.threshold
+    assert [t < 0.5, t == np.inf, t == np.inf][where]
+    assert result.unsafe.tolist() == [where == BELOW] * 4 + [False] * 12
+    assert result.safe == (where != BELOW)
