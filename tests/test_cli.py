@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import accuracy, assess, cli, simulate
+from riskcore import accuracy, assess, cli, page, reproduce, simulate
 from riskcore.assessment import RECORD_COLUMNS
 from riskcore.microdata import files
 
@@ -354,6 +355,108 @@ def test_nothing_is_written_if_refused(run):
 def test_output_refused_before_work(run, folder, output, part):
     (folder / "folder.csv").mkdir()
     assert_refused(run("assess", "absent.csv", "--keys", "k", "--output", output), part)
+
+
+ASSESS = ["assess", "survey.csv", *ROLES]
+PROTECT = ["protect", "survey.csv", *ROLES, "--threshold", "0.9"]
+OUTPUTS = {
+    "assess": [*ASSESS, "--output", "{}.csv"],
+    "assess, report": [*ASSESS, "--report", "{}.csv"],
+    "protect": [*PROTECT, "--output", "{}.csv"],
+    "protect, record": [*PROTECT, "--output", "safe.csv", "--record", "{}.csv"],
+    "protect, report": [*PROTECT, "--report", "{}.csv"],
+    "uniques": ["uniques", "survey.csv", "--keys", "age", "--plot", "{}.png"],
+    "simulate": ["simulate", "microdata", "--records", "9", "--output", "{}.csv"],
+    "error-table": [
+        "error-table", "--forms", "series7", "--f", "1", "--p", "0.5", "--output",
+        "{}.csv",
+    ],
+    "error-table, text": [
+        "error-table", "--forms", "series7", "--f", "1", "--p", "0.5", "--output",
+        "{}.md",
+    ],
+    "demo": ["demo", "--file", "{}.csv"],
+    "reproduce": ["reproduce", "mokken", "--output", "{}.csv"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", OUTPUTS)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("loop", "a loop of symbolic links"),
+        ("loop.csv/x", "a loop of symbolic links"),
+        ("dangling", "a link to nowhere"),
+        ("folder", "a directory, not a file"),
+        ("pipe", "a device, not a file"),
+        ("survey.csv/x", "survey.csv: not a directory"),
+        ("no/x", "no: no such directory"),
+        ("x" * 253, "File name too long"),
+        ("x\0y", "cannot have a NUL"),
+    ],
+)
+def test_odd_outputs_are_refused(run, folder, monkeypatch, command, name, said):
+    """In one line, and before any work."""
+    words = [word.format(name) for word in OUTPUTS[command]]
+    end = Path(next(word for word in words if name in word)).suffix
+    (folder / "loop.csv").symlink_to("loop.csv")
+    (folder / f"loop{end}").unlink(missing_ok=True)
+    (folder / f"loop{end}").symlink_to(f"loop{end}")
+    if end != ".csv":
+        name = name.replace("loop.csv/", f"loop{end}/")
+        words = [word.replace("loop.csv/", f"loop{end}/") for word in words]
+    (folder / f"dangling{end}").symlink_to("nowhere")
+    (folder / f"folder{end}").mkdir()
+    os.mkfifo(folder / f"pipe{end}")
+    if command == "reproduce" and name == "folder":
+        (folder / "folder.csv" / "reproductions.md").mkdir()
+    if command == "reproduce" and name == "pipe":
+        said = "not a directory"
+    before = sorted(os.listdir())
+
+    def work(*_, **__):
+        pytest.fail("work is done")
+
+    for module, function in [
+        (files, "read"), (simulate, "microdata"), (reproduce, "compare"),
+        (accuracy, "error_table"),
+    ]:  # fmt: skip
+        monkeypatch.setattr(module, function, work)
+    status, out, err = run(*words, "--quiet")
+    assert (status, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert said in err
+    assert sorted(os.listdir()) == before
+
+
+def test_table_and_report_appear_together(run, folder, monkeypatch):
+    for name in ("out.csv", "out.html"):
+        (folder / name).write_text("old")
+    both = ["--output", "out.csv", "--report", "out.html", "--overwrite"]
+    with monkeypatch.context() as patch:
+
+        def broken(*_, **__):
+            raise OSError("disk full")
+
+        patch.setattr(page, "page", broken)
+        assert_refused(run("assess", "survey.csv", *ROLES, *both), "disk full")
+    assert {(folder / name).read_text() for name in ("out.csv", "out.html")} == {"old"}
+    assert run("assess", "survey.csv", *ROLES, *both)[0] == 0
+    assert "old" not in {Path(name).read_text() for name in ("out.csv", "out.html")}
+    assert sorted(os.listdir()) == ["out.csv", "out.html", "survey.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes")
+def test_outputs_are_not_more_open_than_the_survey(run, folder):
+    (folder / "survey.csv").chmod(0o600)
+    assert run(*ASSESS, "--output", "o.csv", "--report", "o.html")[0] == 0
+    assert run(*PROTECT, "--report", "p.html")[0] in (0, 1)
+    assert run(*PROTECT, "--output", "p.csv", "--allow-unsafe")[0] in (0, 1)
+    assert run("uniques", "survey.csv", "--keys", "age", "--weight", "weight",
+               "--plot", "u.svg")[0] == 0  # fmt: skip
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert len(modes) == 7
+    assert set(modes.values()) == {0o600}
 
 
 @pytest.mark.parametrize("name", ["individual_risk", "Individual_Risk"])
