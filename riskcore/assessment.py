@@ -497,7 +497,7 @@ class Assessment:
                 ("household re-identification rate", f"{rate:.6%}"),
             ]
         return _html.figures(
-            "Assessment",
+            "Assessment, for internal use",
             " &times; ".join(map(_html.label, self.cells.keys)),
             rows,
             class_counts(self.distribution, edges).tolist(),

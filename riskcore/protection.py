@@ -761,6 +761,7 @@ class Protected:
             ),
             codes,
             None if weight is None else str(weight),
+            self.source.reading.decimal,
         )
         columns = {**found.columns}
         for name in settings.columns:
@@ -795,7 +796,8 @@ class Protected:
             (f"suppressed values of {name}", f"{count:,}")
             for name, count in self.suppressed.items()
         ]
-        return _html.figures("Protected", _html.escape(self.verdict), rows)
+        title = "Protected, for internal use"
+        return _html.figures(title, _html.escape(self.verdict), rows)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)

@@ -100,6 +100,7 @@ def read_back(
     expected: Expected,
     codes: Iterable[str] = (),
     weight: str | None = None,
+    decimal: str = ".",
 ) -> ReadBack:
     """Read a file again and compare it with what it should hold.
 
@@ -116,6 +117,8 @@ def read_back(
         Columns of the file to return as codes.
     weight : str, optional
         A column to return as numbers.
+    decimal : {".", ","}
+        The decimal mark of these, where they are text.
 
     Returns
     -------
@@ -131,11 +134,14 @@ def read_back(
     """
     like = like or files.Format("csv")
     gather = {name: _Codes() for name in codes}
-    found: dict[str, Any] = {**gather, **({weight: _Numbers()} if weight else {})}
+    found: dict[str, Any] = {
+        **gather,
+        **({weight: _Numbers(decimal)} if weight else {}),
+    }
     suffix = path.name.lower().removesuffix(".gz")
     try:
         if suffix.endswith((".parquet", ".pq")):
-            return _parquet(path, parts[0], expected, list(gather), weight)
+            return _parquet(path, parts[0], expected, list(gather), weight, decimal)
         if len(parts) > 1:
             names, blocks = _argus_blocks(parts[0], parts[1])
         else:
@@ -249,10 +255,13 @@ class _Codes:
 class _Numbers:
     """Gathers a column of text as numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, decimal: str) -> None:
+        self.decimal = decimal
         self.parts: list[Array] = []
 
     def add(self, column: Sequence[Any]) -> None:
+        if self.decimal != ".":
+            column = [str(text).replace(self.decimal, ".") for text in column]
         try:
             numbers = np.fromiter(map(float, column), np.float64, len(column))
         except (TypeError, ValueError):
@@ -546,7 +555,12 @@ def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
 
 
 def _parquet(
-    path: Path, part: Path, expected: Expected, codes: list[str], weight: str | None
+    path: Path,
+    part: Path,
+    expected: Expected,
+    codes: list[str],
+    weight: str | None,
+    decimal: str,
 ) -> ReadBack:
     """Compare a Parquet file row group by row group."""
     pyarrow = _pyarrow()
@@ -583,7 +597,7 @@ def _parquet(
     return ReadBack(
         expected.n,
         {
-            name: _as_numbers(column) if name == weight else _as_codes(column)
+            name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
             for name, column in columns.items()
         },
     )
@@ -607,9 +621,16 @@ def _unequal(read: Any, should: Any) -> Mask:
     return differ
 
 
-def _as_numbers(column: Any) -> Array:
+def _as_numbers(column: Any, decimal: str) -> Array:
     pyarrow = _pyarrow()
-    return np.asarray(column.cast(pyarrow.float64()).to_numpy(), np.float64)
+    if pyarrow.types.is_integer(column.type):
+        # Not by a cast, which refuses integers from 2**53 on.
+        return np.asarray(column.to_numpy()).astype(np.float64)
+    if pyarrow.types.is_floating(column.type):
+        return np.asarray(column.to_numpy(), np.float64)
+    numbers = _Numbers(decimal)
+    numbers.add(column.to_pylist())
+    return numbers.finish()
 
 
 def _as_codes(column: Any) -> Array:

@@ -314,6 +314,63 @@ def test_every_public_page_of_a_protection_keeps_the_rules(rows, threshold):
         assert bounds[-1][1] >= min(2 * threshold, 1.0)
 
 
+def of_uniques(risks, **columns):
+    """Return a file of sample uniques of given risks."""
+    weights = inverse_risk(np.array(risks)).tolist()
+    return {"k": list(range(len(risks))), "w": weights, **columns}
+
+
+def test_a_threshold_that_is_kept_cuts_no_narrow_class():
+    risks = [0.051, 0.052, 0.053, 0.054, *np.linspace(0.011, 0.048, 20)]
+    data = of_uniques(risks)
+    without = public_classes(views_of(assess(data, ["k"], "w")))
+    assert 0.05 in without.edges
+    result = protect(data, ["k"], "w", threshold=0.055)
+    assert result.safe
+    bounds, _ = classes_of(public_protection_page(result))
+    assert bounds[-1] == (0.02, 0.1)
+
+
+def test_a_threshold_that_is_not_kept_is_no_bound_of_the_largest_risk():
+    data = of_uniques([0.195, *np.linspace(0.01, 0.18, 20)])
+    result = protect(data, ["k"], "w", threshold=0.19, cost={"k": math.inf})
+    assert not result.safe
+    bounds, _ = classes_of(public_protection_page(result))
+    assert bounds[-1][1] == 0.5
+    assert "Not safe" in public_protection_page(result)
+
+
+def test_a_rate_close_to_what_a_kept_threshold_allows_is_not_shown():
+    result = assess(of_uniques([0.40] * 5 + [0.39]), ["k"], "w")
+    (open_rate,) = public_classes(views_of(result)).rates()
+    assert open_rate == result.reidentification_rate
+    found = public_classes(views_of(result, limit=0.41))
+    assert found.edges.tolist() == [0.2, 0.5]
+    assert found.rates() == [None]
+
+
+def test_a_rate_that_tells_the_risk_of_a_household_is_not_shown():
+    # Of six members with one weight; all others are at the lower bound.
+    risks = [0.35] * 6 + [0.2001] * 8
+    result = assess(of_uniques(risks), ["k"], "w")
+    assert public_classes(views_of(result)).rates() == [result.reidentification_rate]
+    data = of_uniques(risks, hh=[0] * 6 + list(range(1, 9)))
+    result = assess(data, ["k"], "w", "hh")
+    classes = public_classes(views_of(result))
+    assert classes.edges.tolist() == [0.2, 1.0]
+    assert classes.rates()[0] is None
+
+
+def test_records_that_are_certain_reach_a_threshold_of_one():
+    result = assess({"k": list(range(5))}, ["k"])
+    classes = public_classes(views_of(result))
+    assert classes.edges.tolist() == [0.5, 1.0]
+    assert classes.reaching(0, 1.0) == (0, 5)
+    assert classes.reaching(0, 0.5) == (5, 5)
+    assert classes.reaching(0, 0.1) == (5, 5)
+    assert classes.reaching(0, 1.5) == (0, 0)
+
+
 # Differences
 
 

@@ -20,6 +20,12 @@ KEYS = ["sex", "age", "job"]
 FORMATS = ["safe.csv", "safe.csv.gz", "safe.parquet", "fixed.asc", "free.asc"]
 
 
+# The address of the survey has them.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.microdata.files.LineBreaksInFields"
+)
+
+
 def survey(n=400):
     """Make records of which some are rare, with text that needs quotes."""
     random = np.random.default_rng(8)

@@ -515,7 +515,7 @@ def test_members_that_lack(record):
     # What is not needed: of recodings what has a default, of files their names.
     assert {path[-1] for path in read} <= {
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
-        "delimiter", "na_values", "rules", "others", "missing", "drop", "padded",
+        "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line",
     }  # fmt: skip
 

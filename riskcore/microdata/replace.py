@@ -536,7 +536,7 @@ def _place(moves: Sequence[_Move]) -> None:
             if len(placed) < len(moves):
                 if placed and journal is not None:
                     journal = _turn_back(journal)
-                for move in reversed(placed):
+                for move in placed:
                     move.take_back()
                 for move in moves:
                     _remove(move.part)
@@ -719,7 +719,7 @@ def _redo(moves: Sequence[_Move]) -> None:
 
 def _undo(moves: Sequence[_Move]) -> None:
     """Make all targets old."""
-    for move in reversed(moves):
+    for move in moves:
         if move.is_placed:
             move.take_back()
     _remove_parts(moves)

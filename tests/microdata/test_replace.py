@@ -172,6 +172,32 @@ def test_all_is_on_the_disk_before_the_first_renaming(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_an_interrupt_after_the_last_renaming_undoes_nothing(
+    tmp_path, monkeypatch, names
+):
+    for name in names:
+        made(tmp_path / name)
+    really = os.replace
+
+    def interrupted(source, target):
+        really(source, target)
+        if Path(target).name == names[-1]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+
+    def write():
+        with replace.replacing_all(overwrite=True) as create:
+            for name in names:
+                create(tmp_path / name).write(b"new")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert [(tmp_path / name).read_text() for name in names] == ["new"] * len(names)
+    assert sorted(os.listdir(tmp_path)) == list(names)
+
+
 # Modes
 
 
@@ -272,6 +298,30 @@ def test_owner_and_group_are_kept(tmp_path, others):
     assert (found.st_uid, found.st_gid, mode(path)) == (OTHER, OTHER + 1, 0o640)
     assert path.read_text() == "new"
     assert sorted(os.listdir(tmp_path)) == ["a", *others]
+
+
+@as_root
+@locks
+def test_killed_while_a_file_changes_its_owner(tmp_path, python):
+    path = made(tmp_path / "a", mode=0o640)
+    os.chown(path, OTHER, OTHER + 1)
+    process = python(
+        "import os; from pathlib import Path; from riskcore.microdata import replace\n"
+        "really = os.replace\n"
+        "def killed(source, target):\n"
+        "    if Path(target).name == 'a': os._exit(9)\n"
+        "    really(source, target)\n"
+        "os.replace = killed\n"
+        "with replace.replacing(Path('a'), True) as file: file.write(b'new')",
+        wait=False,
+    )
+    process.communicate()
+    assert process.returncode == 9
+    replace.refuse_existing(tmp_path / "b", overwrite=False)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, mode(path)) == (OTHER, OTHER + 1, 0o640)
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a"]
 
 
 @as_root
@@ -418,6 +468,21 @@ def test_leftovers_go_whatever_is_written_next(tmp_path, bits):
     made(tmp_path / PART, mode=bits)
     files.write(tmp_path / "other.csv", {"x": [1]})
     assert os.listdir(tmp_path) == ["other.csv"]
+
+
+@locks
+def test_leftovers_that_cannot_be_written_to_go(tmp_path, monkeypatch):
+    made(tmp_path / PART, mode=0o400)
+    really = os.open
+
+    def refused(path, flags, *rest, **named):
+        if flags & os.O_RDWR:
+            raise PermissionError  # as for everybody but root
+        return really(path, flags, *rest, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    replace.refuse_existing(tmp_path / "a", overwrite=False)
+    assert os.listdir(tmp_path) == []
 
 
 @locks
