@@ -594,7 +594,8 @@ class Protected:
             The secret of an earlier record, for the same order and ids again.
         verify : bool, optional
             Whether the file is read back. For a CSV of a million records and ten
-            columns that takes SECONDS s beside WRITING s for writing it.
+            columns that takes about 7 s beside 3 s for writing it, for Parquet 2 s
+            beside 3 s (``bench/bench_readback.py``).
         record : str or pathlib.Path, optional
             The private record, readable by its owner only; by default ``path`` with
             ``.private.json`` added.
