@@ -172,8 +172,6 @@ class Native:
         Its name in the cache; the function's own full name by default.
     returns : str
         The type of its result.
-    module : str, optional
-        A further module of which the code is made: that of the kernel it calls.
     """
 
     def __init__(
@@ -182,7 +180,6 @@ class Native:
         signature: str,
         identity: str | None = None,
         returns: str = "void",
-        module: str | None = None,
     ) -> None:
         self.function = function
         self.signature = signature
@@ -190,7 +187,7 @@ class Native:
         self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._modules = frozenset({function.__module__, module or function.__module__})
+        self._modules = frozenset(_modules(function))
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
         self._call: Callable[..., Any] | None = None
@@ -217,6 +214,14 @@ class Native:
             self._call = ctypes.CFUNCTYPE(result, *kinds)(self.address())
         pairs = zip(self._types, args, strict=True)
         return self._call(*[_argument(kind, value) for kind, value in pairs])
+
+
+def _modules(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the modules of a function and of the functions it encloses."""
+    yield function.__module__
+    for cell in function.__closure__ or ():
+        if inspect.isfunction(cell.cell_contents):
+            yield from _modules(cell.cell_contents)
 
 
 _C_TYPES: dict[str, Any] = {
@@ -384,9 +389,13 @@ def _build(modules: frozenset[str]) -> str:
     return digest.hexdigest()[:24]
 
 
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(riskcore[\w.]*)", re.MULTILINE)
-_FROM = re.compile(
-    rb"^[ \t]*from[ \t]+(riskcore[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.MULTILINE
+# An import statement, also after ";" or ":"; what is taken for one in a text does no
+# harm. A parser would take longer than the first call may.
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:import[ \t]+([^\n]*)|"
+    rb"from[ \t]+(riskcore[\w.]*)[ \t]+import\b[ \t]*"
+    rb"(\((?:[^)#]|#[^\n]*)*\)|[^\n]*))",
+    re.MULTILINE,
 )
 
 
@@ -402,15 +411,25 @@ def _sources(modules: frozenset[str]) -> dict[str, bytes]:
             continue
         found[name] = b""
         path = _source_file(name, package)
-        if path is None:
-            continue
-        source = found[name] = path.read_bytes()
-        left += [each.decode() for each in _IMPORT.findall(source)]
-        for parent, names in _FROM.findall(source):
-            # What is imported from a package may be a module of it.
-            words = re.findall(rb"\w+", names)
-            left += [f"{parent.decode()}.{word.decode()}" for word in words]
+        if path is not None:
+            found[name] = path.read_bytes()
+            left += _imported(found[name])
+        if name.startswith(f"{package.name}."):
+            left.append(name.rpartition(".")[0])  # to import it loads its package
     return {name: source for name, source in found.items() if source}
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Yield the names of the package that the import statements of a source have."""
+    joined = re.sub(rb"\\\r?\n", b" ", source)
+    for names, parent, members in _IMPORT.findall(joined):
+        for name in re.findall(rb"\briskcore[\w.]*", names):
+            yield name.decode()
+        if parent:
+            yield parent.decode()
+            for member in re.findall(rb"\w+", members):
+                # What is imported from a package may be a module of it.
+                yield f"{parent.decode()}.{member.decode()}"
 
 
 def _source_file(name: str, package: Path) -> Path | None:

@@ -1,3 +1,5 @@
+import ast
+import inspect
 import os
 import shutil
 import threading
@@ -9,8 +11,10 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 import riskcore
-from riskcore import _jit, forms
+from riskcore import _jit, embed, forms
 from riskcore._jit import Native, native, register_with_numba
+from riskcore.models import functions
+from riskcore.risk import bounds, individual, posterior
 
 PACKAGE = Path(riskcore.__file__).parent
 
@@ -247,6 +251,150 @@ def test_of_eight_cold_processes_one_compiles(python, tmp_path):
     assert sorted(out.strip() for out, _ in results) == [LOADED] * 7 + [COMPILED]
     names = sorted(path.name for path in cache.rglob("*") if path.is_file())
     assert names == ["__main__.third.o", "__main__.third.o.lock"]  # and no part
+
+
+# --- the sources that a build depends on ----------------------------------------------
+
+
+def entry_modules():
+    """Return the modules that make entry points."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        wanted = {"riskcore._jit": {"native", "Native"}}
+        wanted["riskcore._ufunc"] = {"build", "elementwise"}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = {alias.name for alias in node.names}
+                if names & wanted.get(node.module, set()):
+                    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+                    found.append(".".join(parts).removesuffix(".__init__"))
+                    break
+    return found
+
+
+def test_entry_modules_are_found():
+    assert {"riskcore._ufunc", "riskcore.embed", "riskcore.forms"} < {*entry_modules()}
+    assert {"riskcore.risk.individual", "riskcore.simulate"} < {*entry_modules()}
+
+
+@pytest.mark.parametrize("module", entry_modules())
+def test_every_module_that_is_loaded_is_a_source(python, module):
+    # Importing the package itself loads names only: what it defines is no kernel.
+    code = f"""
+import sys, importlib
+importlib.import_module({module!r})
+loaded = {{name for name in sys.modules if name.startswith("riskcore.")}}
+from riskcore._jit import _sources
+print(*sorted(loaded - _sources(frozenset({{{module!r}}})).keys()), sep=", ")
+"""
+    # A module of which nothing but a comment is left would be missing too.
+    assert python(code) == ""
+
+
+def functions_used(function, seen):
+    """Add to ``seen`` every function of the package that compiled code may call."""
+    if function in seen:
+        return
+    seen.add(function)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    codes = [function.__code__]
+    names = set()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [each for each in code.co_consts if inspect.iscode(each)]
+    values = [function.__globals__.get(name) for name in names]
+    inside = [
+        getattr(value, name, None)
+        for value in values
+        if inspect.ismodule(value)
+        for name in names
+    ]
+    for value in (*cells, *values, *inside):
+        if inspect.isfunction(value) and value.__module__.startswith("riskcore"):
+            functions_used(value, seen)
+
+
+LOOPS = {
+    **{name: source.loop for name, source in individual._SOURCES.items()},
+    **{name: source.loop for name, source in bounds._SOURCES.items()},
+    **posterior._KERNELS,
+    **forms._SCALARS,
+    **functions._KERNELS,
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_function_that_a_ufunc_uses_is_in_its_sources(name):
+    used = set()
+    functions_used(LOOPS[name], used)
+    modules = {function.__module__ for function in used}
+    sources = _jit._sources(frozenset(_jit._modules(LOOPS[name])))
+    assert modules <= sources.keys()
+
+
+def test_functions_used_are_found():
+    used = set()
+    functions_used(LOOPS["individual_risk"], used)
+    modules = {function.__module__ for function in used}
+    assert {"riskcore.special.hyp2f1", "riskcore.special.elementary"} < modules
+
+
+def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
+    # The function that is compiled may only enclose the kernel.
+    made = []
+    monkeypatch.setattr(Native, "address", lambda self: made.append(self) or 1)
+    ufunc = riskcore.individual_risk
+    for make in (embed._make_scalar, embed._make_integrand):
+        make(ufunc)
+    for entry in made:
+        sources = _jit._sources(entry._modules)
+        assert {"riskcore.risk.individual", "riskcore.special.hyp2f1"} <= sources.keys()
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import riskcore.a", "riskcore.a"),
+        ("import riskcore.a as b", "riskcore.a"),
+        ("import os, riskcore.a as b, riskcore.c.d", "riskcore.a riskcore.c.d"),
+        ("import os; import riskcore.a", "riskcore.a"),
+        ("def f():\n    import riskcore.a", "riskcore.a"),
+        ("if True: import riskcore.a", "riskcore.a"),
+        ("try:\n\tfrom riskcore.a import b", "riskcore.a riskcore.a.b"),
+        ("from riskcore import a as b, c", "riskcore.a riskcore.c"),
+        ("from riskcore.a import (\n    b,\n    c,\n)", "riskcore.a.b riskcore.a.c"),
+        ("from riskcore.a import (b,  # (x)\n c)", "riskcore.a.b riskcore.a.c"),
+        ("from riskcore.a import(b)", "riskcore.a.b"),
+        ("from riskcore.a import \\\n    b, \\\r\n    c", "riskcore.a.b riskcore.a.c"),
+        ("import \\\n  riskcore.a", "riskcore.a"),
+        ("from riskcore.a import b\r\nx = 1", "riskcore.a.b"),
+    ],
+)
+def test_every_form_of_import_is_seen(text, names):
+    assert {*names.split()} <= {*_jit._imported(text.encode())}
+
+
+def test_what_is_no_import_is_not_taken_for_one():
+    text = "# import riskcore.a\nimported = 1\nx.riskcore.b\nimport myriskcore.c"
+    assert [*_jit._imported(text.encode())] == []
+
+
+def test_kernels_read_no_files():
+    # Numbers from a file would change without a change of a source.
+    for module in entry_modules():
+        for name, source in _jit._sources(frozenset({module})).items():
+            calls = {
+                getattr(node.func, "attr", getattr(node.func, "id", ""))
+                for node in ast.walk(ast.parse(source))
+                if isinstance(node, ast.Call)
+            }
+            reads = calls & {"open", "read_text", "read_bytes", "loadtxt", "fromfile"}
+            assert not reads or name in {"riskcore._jit", "riskcore._cache"}, name
+
+
+# --- signals --------------------------------------------------------------------------
 
 
 def test_interrupting_the_compiler_is_not_lost(python):
