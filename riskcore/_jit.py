@@ -386,6 +386,8 @@ def _build(modules: frozenset[str]) -> str:
     for tool in ("numba", "llvmlite", "numpy"):
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
+    for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        digest.update(f"{setting} {os.environ.get(setting)}".encode())
     return digest.hexdigest()[:24]
 
 

@@ -111,14 +111,14 @@ def test_registering_while_another_thread_compiles(monkeypatch):
 # --- numbers in compiled code -----------------------------------------------------
 
 risk, truncated = riskcore.individual_risk, forms.truncated
-from_frequencies = riskcore.individual_risk_from_frequencies
+franconi = forms.franconi  # of two numbers, and soon compiled
 
 
 @numba.njit
-def risks(f, F):
+def risks(f, p):
     out = np.empty(len(f))
     for i in range(len(f)):
-        out[i] = from_frequencies(f[i], F[i])
+        out[i] = franconi(f[i], p[i])
     return out
 
 
@@ -132,19 +132,20 @@ def truncations(f, p, order):
 
 @pytest.mark.parametrize("kind", ["f4", "i4", "u8", "?"])
 def test_every_number_becomes_a_double(kind):
-    # In single precision f/F, and so the risk, would be wrong from the eighth digit on.
+    # In single precision the risk would be wrong from the eighth digit on.
     f = np.tile(np.arange(1, 51), 4).astype(kind)
-    F = np.linspace(50, 1000, 200, dtype=np.float32)
-    expected = from_frequencies(f.astype(float), F.astype(float))
-    for got in (risks(f, F), from_frequencies(f, F)):
+    p = np.linspace(0.01, 0.99, 200, dtype=np.float32)
+    expected = franconi(f.astype(float), p.astype(float))
+    for got in (risks(f, p), franconi(f, p)):
         assert got.dtype == np.float64
         assert got.tobytes() == expected.tobytes()
 
 
 def test_integers_past_2_53_round_as_in_numpy():
     f = np.array([2**53 + 1, 2**53 + 3, 2**63 - 1, 2**62 + 2**9 + 1])
-    F = np.full(4, 1e20)
-    assert risks(f, F).tobytes() == from_frequencies(f, F).tobytes()
+    p = np.full(4, 0.1)
+    assert risks(f, p).tobytes() == franconi(f, p).tobytes()
+    assert (franconi(f, p) != franconi(np.nextafter(f.astype(float), 0), p)).all()
 
 
 def test_half_precision():
