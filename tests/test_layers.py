@@ -1,6 +1,9 @@
 """Which module may import which: data flows one way, and importing is light."""
 
 import ast
+import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -117,3 +120,18 @@ def imports_when_loaded(tree):
     ]
     outer = ast.Module(body, [])
     return ((name, inside) for name, inside in imports(outer) if not inside)
+
+
+def test_every_library_is_declared():
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["files"], *extras["plot"]]
+    names = {re.match(r"[\w-]+", each)[0] for each in declared}
+    found = {name.split(".")[0] for m in modules for name, _ in imports(modules[m])}
+    # Of these the caller has what is asked for: a frame of polars, a form of SciPy.
+    theirs = {"polars", "scipy"}
+    assert found - sys.stdlib_module_names - {"riskcore"} - theirs <= names
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "py.typed").exists()
