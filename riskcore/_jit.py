@@ -23,14 +23,14 @@ import os
 import re
 import signal
 import sys
-import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+
+from riskcore import _cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,9 +41,6 @@ _OPTIONS: Any = {
     "fastmath": False,
     "forceinline": True,
 }
-
-_DAY = 86400.0  # seconds
-_KEPT = 30.0  # days that a build stays in the cache after its last use
 
 _kernels: list[Callable[..., Any]] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
@@ -175,8 +172,6 @@ class Native:
         Its name in the cache; the function's own full name by default.
     returns : str
         The type of its result.
-    module : str, optional
-        A further module of which the code is made: that of the kernel it calls.
     """
 
     def __init__(
@@ -185,7 +180,6 @@ class Native:
         signature: str,
         identity: str | None = None,
         returns: str = "void",
-        module: str | None = None,
     ) -> None:
         self.function = function
         self.signature = signature
@@ -193,7 +187,7 @@ class Native:
         self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._modules = frozenset({function.__module__, module or function.__module__})
+        self._modules = frozenset(_modules(function))
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
         self._call: Callable[..., Any] | None = None
@@ -220,6 +214,14 @@ class Native:
             self._call = ctypes.CFUNCTYPE(result, *kinds)(self.address())
         pairs = zip(self._types, args, strict=True)
         return self._call(*[_argument(kind, value) for kind, value in pairs])
+
+
+def _modules(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the modules of a function and of the functions it encloses."""
+    yield function.__module__
+    for cell in function.__closure__ or ():
+        if inspect.isfunction(cell.cell_contents):
+            yield from _modules(cell.cell_contents)
 
 
 _C_TYPES: dict[str, Any] = {
@@ -338,19 +340,22 @@ def _load(
     import llvmlite.binding as llvm
 
     target, engine, _ = _machine()
-    path = _cache_directory(modules) / f"{identity}.o"
-    content = _read_whole(path)
+    build, name = _build(modules), f"{identity}.o"
+    content = _cache.read(build, name)
     if content is None:
-        _log.info("compiling %s, once for this installation", identity)
-        with _uninterrupted():
-            name, assembly = compiled()
-            code = target.emit_object(llvm.parse_assembly(assembly))
-        content = name.encode() + b"\n" + code
-        _write_whole(path, content)
-    symbol, _, code = content.partition(b"\n")
+        with _cache.alone(build, name):
+            content = _cache.read(build, name)  # by the process that was waited for
+            if content is None:
+                _log.info("compiling %s, once for this installation", identity)
+                with _uninterrupted():
+                    symbol, assembly = compiled()
+                    code = target.emit_object(llvm.parse_assembly(assembly))
+                content = symbol.encode() + b"\n" + code
+                _cache.write(build, name, content)
+    head, _, code = content.partition(b"\n")
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    address: int = engine.get_function_address(symbol.decode())
+    address: int = engine.get_function_address(head.decode())
     return address
 
 
@@ -370,33 +375,9 @@ def _uninterrupted() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _read_whole(path: Path) -> bytes | None:
-    """Return what ``_write_whole`` wrote; None if it is absent or damaged."""
-    try:
-        file = path.read_bytes()
-    except OSError:
-        return None
-    digest, content = file[:32], file[32:]
-    return content if hashlib.sha256(content).digest() == digest else None
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a cache file, its digest first; no process ever reads half of one."""
-    try:
-        if not path.parent.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _remove_old_builds(path.parent.parent)
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            part = Path(folder) / path.name
-            part.write_bytes(hashlib.sha256(content).digest() + content)
-            os.replace(part, path)
-    except OSError:
-        return  # a read-only home or a full disk: compile again next time
-
-
 @cache
-def _cache_directory(modules: frozenset[str]) -> Path:
-    """Directory of what is compiled from modules: sources, compilers, processor."""
+def _build(modules: frozenset[str]) -> str:
+    """Name what is compiled from modules: a hash of all that it depends on."""
     from importlib.metadata import version
 
     digest = hashlib.sha256()
@@ -405,16 +386,18 @@ def _cache_directory(modules: frozenset[str]) -> Path:
     for tool in ("numba", "llvmlite", "numpy"):
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
-    directory = _cache_root() / digest.hexdigest()[:24]
-    with suppress(OSError):
-        if time.time() - directory.stat().st_mtime > _DAY:
-            os.utime(directory)  # in use: see below
-    return directory
+    for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        digest.update(f"{setting} {os.environ.get(setting)}".encode())
+    return digest.hexdigest()[:24]
 
 
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(riskcore[\w.]*)", re.MULTILINE)
-_FROM = re.compile(
-    rb"^[ \t]*from[ \t]+(riskcore[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)", re.MULTILINE
+# An import statement, also after ";" or ":"; what is taken for one in a text does no
+# harm. A parser would take longer than the first call may.
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:import[ \t]+([^\n]*)|"
+    rb"from[ \t]+(riskcore[\w.]*)[ \t]+import\b[ \t]*"
+    rb"(\((?:[^)#]|#[^\n]*)*\)|[^\n]*))",
+    re.MULTILINE,
 )
 
 
@@ -430,15 +413,25 @@ def _sources(modules: frozenset[str]) -> dict[str, bytes]:
             continue
         found[name] = b""
         path = _source_file(name, package)
-        if path is None:
-            continue
-        source = found[name] = path.read_bytes()
-        left += [each.decode() for each in _IMPORT.findall(source)]
-        for parent, names in _FROM.findall(source):
-            # What is imported from a package may be a module of it.
-            words = re.findall(rb"\w+", names)
-            left += [f"{parent.decode()}.{word.decode()}" for word in words]
+        if path is not None:
+            found[name] = path.read_bytes()
+            left += _imported(found[name])
+        if name.startswith(f"{package.name}."):
+            left.append(name.rpartition(".")[0])  # to import it loads its package
     return {name: source for name, source in found.items() if source}
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Yield the names of the package that the import statements of a source have."""
+    joined = re.sub(rb"\\\r?\n", b" ", source)
+    for names, parent, members in _IMPORT.findall(joined):
+        for name in re.findall(rb"\briskcore[\w.]*", names):
+            yield name.decode()
+        if parent:
+            yield parent.decode()
+            for member in re.findall(rb"\w+", members):
+                # What is imported from a package may be a module of it.
+                yield f"{parent.decode()}.{member.decode()}"
 
 
 def _source_file(name: str, package: Path) -> Path | None:
@@ -451,37 +444,3 @@ def _source_file(name: str, package: Path) -> Path | None:
     file = getattr(sys.modules.get(name), "__file__", None)
     path = Path(file) if file else None
     return path if path and path.is_file() else None
-
-
-def _remove_old_builds(root: Path) -> None:
-    """Remove the builds that no process has used for ``_KEPT`` days."""
-    import shutil
-
-    unused = time.time() - _KEPT * _DAY
-    with suppress(OSError):
-        for entry in list(os.scandir(root)):
-            ours = re.fullmatch(r"[0-9a-f]{24}(\.old)?", entry.name)
-            if not ours or not entry.is_dir(follow_symlinks=False):
-                continue
-            if entry.stat().st_mtime < unused:
-                # Renamed first: another process finds a whole build or none.
-                gone = Path(entry).with_suffix(".old")
-                with suppress(OSError):
-                    os.replace(entry, gone)
-                shutil.rmtree(gone, ignore_errors=True)
-
-
-def _cache_root() -> Path:
-    chosen = os.environ.get("RISKCORE_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    try:
-        return Path(base).expanduser() / "riskcore"
-    except RuntimeError:  # a user without a home: nothing can be kept
-        return Path(os.devnull) / "riskcore"

@@ -76,7 +76,7 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
     with _lock:
         if identity not in _built:
             arguments = "float64**, int64*, int64*, int64*"
-            entry = Native(source.loop, arguments, identity, module=module)
+            entry = Native(source.loop, arguments, identity)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
             made = _from_loop(entry.address(), name, source.doc.strip(), numbers)

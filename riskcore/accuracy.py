@@ -411,7 +411,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     Raises
     ------
     ImportError
-        If matplotlib is not installed (``pip install "riskcore[plot]"``).
+        If matplotlib is not installed (``pip install matplotlib``).
     ValueError
         If a heat map has fewer than 2 x 2 points or holes, or lines are too many.
 
@@ -457,7 +457,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
 
 def _matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise ImportError('plots need matplotlib: pip install "riskcore[plot]"')
+        raise ImportError("plots need matplotlib: pip install matplotlib")
 
 
 def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:

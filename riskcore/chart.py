@@ -213,7 +213,7 @@ def figure(
     Raises
     ------
     ImportError
-        If matplotlib is not installed (``pip install "riskcore[plot]"``).
+        If matplotlib is not installed (``pip install matplotlib``).
     ValueError
         If household risks are asked for and there are none, the threshold is nan or
         negative, or a risk is 0; with ``public`` also if there are stages, or the file
@@ -302,7 +302,7 @@ def _root(ax: Axes) -> Figure:
 
 def _need_matplotlib() -> None:
     if find_spec("matplotlib") is None:
-        raise ImportError('charts need matplotlib: pip install "riskcore[plot]"')
+        raise ImportError("charts need matplotlib: pip install matplotlib")
 
 
 def _distribution(assessment: Assessment, household: bool) -> RiskDistribution:
@@ -379,7 +379,7 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     Raises
     ------
     ImportError
-        If matplotlib is not installed (``pip install "riskcore[plot]"``).
+        If matplotlib is not installed (``pip install matplotlib``).
     """
     _need_matplotlib()
     from matplotlib.figure import Figure

@@ -143,7 +143,7 @@ def read_back(
         if suffix.endswith((".parquet", ".pq")):
             return _parquet(path, parts[0], expected, list(gather), weight, decimal)
         if len(parts) > 1:
-            names, blocks = _argus_blocks(parts[0], parts[1])
+            names, blocks = _argus_blocks(path, parts[0], parts[1])
         else:
             delimiter = "\t" if suffix.endswith(".tsv") else like.delimiter
             names, blocks = _csv_blocks(path, parts[0], delimiter, like.encoding)
@@ -499,7 +499,9 @@ class _Variable:
     missing: frozenset[str]
 
 
-def _argus_blocks(data: Path, metadata: Path) -> tuple[list[str], Iterator[Block]]:
+def _argus_blocks(
+    path: Path, data: Path, metadata: Path
+) -> tuple[list[str], Iterator[Block]]:
     """Return the names of mu-Argus data, and their blocks, by the metadata beside."""
     separator, in_front, variables = _declared(metadata)
     names = [variable.name for variable in variables]
@@ -522,7 +524,7 @@ def _argus_blocks(data: Path, metadata: Path) -> tuple[list[str], Iterator[Block
             if in_front and next(each, None) != names:
                 raise csv.Error("other names in front")
             while rows := list(islice(each, _ROWS)):
-                columns = _columns(data, rows, len(names))
+                columns = _columns(path, rows, len(names))
                 yield [
                     [_code(text, one.missing) for text in column]
                     for column, one in zip(columns, variables, strict=True)

@@ -259,7 +259,7 @@ def python(tmp_path):
         )
         if not wait:
             return process
-        output, error = process.communicate(timeout=120)
+        output, error = process.communicate(timeout=600)
         assert process.returncode == 0, error
         return output.strip()
 

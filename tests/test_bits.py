@@ -95,12 +95,12 @@ print(same_bits.digest(riskcore.individual_risk(*points)))
 """
 
 
-def test_code_for_the_oldest_processor(python, tmp_path, expected):
+def test_code_for_the_oldest_processor(python, expected):
     # Vectors of two, and no fused multiply-add of its own.
     processor = same_bits.runnable()[0]
     code = ON_TARGET.format(n=PER_GROUP)
     variables = same_bits.target(processor)
-    assert python(code, cache=tmp_path, **variables) == expected["individual_risk"]
+    assert python(code, **variables) == expected["individual_risk"]
 
 
 @pytest.mark.slow

@@ -1,6 +1,9 @@
 """Which module may import which: data flows one way, and importing is light."""
 
 import ast
+import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1] / "riskcore"
 # From the bottom. A unit, a module or folder of riskcore, may import units of the
 # rows above its own, none of its own row.
 LAYERS = [
+    {"_cache"},
     {"_jit"},
     {"_ufunc", "_check", "_contract", "_html", "_warn", "reference"},
     {"special"},
@@ -106,7 +110,7 @@ def test_heavy_libraries_are_imported_late(module):
         name.split(".")[0] for name, inside in imports_when_loaded(modules[module])
     }
     assert at_import & late == set()
-    if module in {"__init__", "_jit"}:
+    if module in {"__init__", "_cache", "_jit"}:
         assert at_import & {"numpy", "narwhals"} == set()
 
 
@@ -119,3 +123,18 @@ def imports_when_loaded(tree):
     ]
     outer = ast.Module(body, [])
     return ((name, inside) for name, inside in imports(outer) if not inside)
+
+
+def test_every_library_is_declared():
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["files"], *extras["plot"]]
+    names = {re.match(r"[\w-]+", each)[0] for each in declared}
+    found = {name.split(".")[0] for m in modules for name, _ in imports(modules[m])}
+    # Of these the caller has what is asked for: a frame of polars, a form of SciPy.
+    theirs = {"polars", "scipy"}
+    assert found - sys.stdlib_module_names - {"riskcore"} - theirs <= names
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "py.typed").exists()

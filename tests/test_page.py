@@ -100,7 +100,7 @@ def browse(tmp_path):
         done = subprocess.run(
             [CHROMIUM, *FLAGS, profile, path.as_uri()],
             capture_output=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         found = re.search(r'<pre id="shown">(.*?)</pre>', done.stdout.decode(), re.S)

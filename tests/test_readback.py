@@ -355,11 +355,12 @@ def test_encodings(tmp_path, monkeypatch):
 
 
 def protect_in(encoding):
+    from riskcore.microdata.reading import Reading
     from riskcore.protection import protect_source
     from riskcore.release import Source
     from riskcore.settings import Settings
 
-    source = Source.of("s.csv", encoding=encoding.removesuffix("-sig"))
+    source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
     settings = Settings.from_dict(
         {**protect({"Région": ["é"]}, ["Région"], threshold=1.0).settings.to_dict()}
     )

@@ -396,6 +396,6 @@ def test_figures_need_matplotlib(run, monkeypatch):
     monkeypatch.setattr("riskcore.reproduce.folder.find_spec", lambda _: None)
     status, _, err = run("mokken", "--output", "new")
     assert status == 2
-    assert 'pip install "riskcore[plot]"' in err
+    assert "pip install matplotlib" in err
     assert run("mokken", "--output", "new", "--figures", "none")[0] == 0
     assert len(list(Path("new").iterdir())) == 2

@@ -295,5 +295,5 @@ def import_pyarrow(module: str = "") -> Any:
         return importlib.import_module(f"pyarrow.{module}".rstrip("."))
     except ImportError:
         raise ImportError(
-            'CSV and Parquet files need pyarrow: pip install "riskcore[files]"'
+            "CSV and Parquet files need pyarrow: pip install pyarrow"
         ) from None

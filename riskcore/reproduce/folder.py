@@ -113,7 +113,7 @@ def check_writable(
     if pictures is not None and pictures not in PICTURES:
         raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
     if pictures is not None and find_spec("matplotlib") is None:
-        raise ImportError('figures need matplotlib: pip install "riskcore[plot]"')
+        raise ImportError("figures need matplotlib: pip install matplotlib")
     if not folder.is_dir():
         if folder.exists():
             raise NotADirectoryError(f"{folder}: not a directory")

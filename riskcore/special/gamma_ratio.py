@@ -31,6 +31,7 @@ from riskcore.special.pairs import (
     multiply_pairs,
 )
 from riskcore.special.products import ONE, log_of, log_of_quotient, times
+from riskcore.special.quadrature import GAUSS_NODES, gauss_node, gauss_weight
 from riskcore.special.stirling import (
     LARGE,
     second_difference,
@@ -38,16 +39,6 @@ from riskcore.special.stirling import (
 )
 
 LARGEST = 2.0**150  # nothing of the order s^2 t/x^2 underflows
-
-# Gauss-Legendre nodes and weights on (-1, 1); the others are their mirror images.
-_NODES = (
-    (0.1252334085114689, 0.24914704581340277),
-    (0.3678314989981802, 0.2334925365383548),
-    (0.5873179542866175, 0.20316742672306592),
-    (0.7699026741943047, 0.16007832854334622),
-    (0.9041172563704749, 0.10693932599531843),
-    (0.9815606342467192, 0.04717533638651183),
-)
 
 
 @kernel
@@ -149,7 +140,8 @@ def _integral(x: float, b: float, t: float) -> float:
     total, low, start, left = 0.0, 0.0, x, t
     while left > 0.0:
         half = 0.5 * min(start, left)
-        for node, weight in _NODES:
+        for j in range(GAUSS_NODES):
+            node, weight = gauss_node(j), gauss_weight(j)
             below = _bend(start + half * (1.0 - node), b)
             above = _bend(start + half * (1.0 + node), b)
             total, rest = two_sum(total, half * weight * (below + above))

@@ -1,8 +1,9 @@
-"""Nodes and weights of two double-exponential rules of integration.
+"""Nodes and weights of three rules of integration.
 
-The trapezoidal rule after a change of variable that makes the integrand fall doubly
-exponentially at both ends (Takahasi and Mori 1974); constants, correctly rounded, from
-decimal arithmetic, so that they are the same on every machine.
+Two are double-exponential: the trapezoidal rule after a change of variable that makes
+the integrand fall doubly exponentially at both ends (Takahasi and Mori 1974);
+constants, correctly rounded, from decimal arithmetic, so that they are the same on
+every machine. The third is Gauss's, for smooth integrands on short intervals.
 """
 
 from __future__ import annotations
@@ -78,3 +79,16 @@ _INTERVAL = _interval(24, 80)
 INTERVAL_NODES = len(_INTERVAL)
 interval_node = _look_up("interval_node", tuple(x for x, _ in _INTERVAL))
 interval_weight = _look_up("interval_weight", tuple(w for _, w in _INTERVAL))
+
+# Gauss-Legendre on (-1, 1), 12 nodes: the other six are the mirror images.
+_GAUSS: Rule = (
+    (0.1252334085114689, 0.24914704581340277),
+    (0.3678314989981802, 0.2334925365383548),
+    (0.5873179542866175, 0.20316742672306592),
+    (0.7699026741943047, 0.16007832854334622),
+    (0.9041172563704749, 0.10693932599531843),
+    (0.9815606342467192, 0.04717533638651183),
+)
+GAUSS_NODES = len(_GAUSS)
+gauss_node = _look_up("gauss_node", tuple(x for x, _ in _GAUSS))
+gauss_weight = _look_up("gauss_weight", tuple(w for _, w in _GAUSS))

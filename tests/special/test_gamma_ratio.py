@@ -1,4 +1,4 @@
-"""What the tests of models/functions.py do not see: words, nodes, borders."""
+"""What the tests of models/functions.py do not see: words and borders."""
 
 import mpmath
 import numpy as np
@@ -6,7 +6,6 @@ import pytest
 
 from riskcore import reference
 from riskcore.special.gamma_ratio import (
-    _NODES,
     LARGEST,
     log_gamma_ratio,
     log_gamma_ratio_curvature,
@@ -47,14 +46,3 @@ def test_the_ends_of_the_domain():
         assert relative(log_gamma_ratio(*at), exact) < 2.3e-16
     exact = reference.log_gamma_ratio_curvature(low, high, high)
     assert relative(log_gamma_ratio_curvature(low, high, high), exact) < 6e-16
-
-
-def test_nodes():
-    count = 2 * len(_NODES)
-    assert len({node for node, _ in _NODES}) == len(_NODES)
-    with mpmath.workprec(200):
-        for node, weight in _NODES:
-            x = mpmath.findroot(lambda x: mpmath.legendre(count, x), node)
-            slope = mpmath.diff(lambda x: mpmath.legendre(count, x), x)
-            assert float(x) == node
-            assert float(2 / ((1 - x * x) * slope**2)) == weight

@@ -1,4 +1,5 @@
 import math
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -26,6 +27,7 @@ def down(x):
     return math.nextafter(x, -math.inf)
 
 
+@cache
 def exact_resolvent(f, p):
     """Return (D, C) = (f/G, (f - D)/q) from the definition."""
     with mpmath.workprec(400):

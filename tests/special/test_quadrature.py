@@ -5,8 +5,11 @@ import pytest
 
 from riskcore.special import quadrature
 from riskcore.special.quadrature import (
+    GAUSS_NODES,
     HALF_LINE_NODES,
     INTERVAL_NODES,
+    gauss_node,
+    gauss_weight,
     half_line_node,
     half_line_weight,
     interval_node,
@@ -82,3 +85,14 @@ def test_interval():
 def test_the_rules_are_numbers_only():
     assert all(type(x) is float for x in [*sum(HALF_LINE, ()), *sum(INTERVAL, ())])
     assert quadrature.HALF_LINE_NODES == len(HALF_LINE) == 75
+
+
+def test_gauss_nodes_and_weights_are_correctly_rounded():
+    rule = [(gauss_node(i), gauss_weight(i)) for i in range(GAUSS_NODES)]
+    assert len({node for node, _ in rule}) == GAUSS_NODES
+    with mpmath.workprec(200):
+        for node, weight in rule:
+            x = mpmath.findroot(lambda x: mpmath.legendre(2 * GAUSS_NODES, x), node)
+            slope = mpmath.diff(lambda x: mpmath.legendre(2 * GAUSS_NODES, x), x)
+            assert float(x) == node
+            assert float(2 / ((1 - x * x) * slope**2)) == weight

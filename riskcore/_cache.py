@@ -1,0 +1,340 @@
+"""The directory of compiled code, of which only what can be trusted is loaded.
+
+What is loaded is run. So the directory, each build in it and each file must belong to
+the user or to root, and nobody else may write there; nobody may be able to replace the
+directory in a parent that is open to all. Each is opened first, links refused, and
+checked on its descriptor, from which the next one is opened: what was checked is what
+is read. Where that fails nothing is loaded and nothing written, and a warning says why.
+
+Windows has neither owners nor modes of this kind: there paths are used as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+_DAY = 86400.0  # seconds
+_KEPT = 30.0  # days that a build stays after its last use
+_PATIENCE = 600.0  # seconds to wait for another process that compiles the same
+_PAUSE = 0.05  # seconds between two looks whether it is done
+
+_POSIX = os.name == "posix"
+# No link is followed, and nobody waits for the other end of a named pipe.
+_FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+_FILE = sum(getattr(os, name, 0) for name in _FLAGS)
+
+_log = logging.getLogger("riskcore")
+
+
+class UntrustedError(Exception):
+    """Somebody else could have put code there; the message says where and why."""
+
+
+def read(build: str, name: str) -> bytes | None:
+    """Return what ``write`` kept; None if it is absent, damaged or not trusted.
+
+    Parameters
+    ----------
+    build : str
+        Name of the build: all that its files depend on, hashed.
+    name : str
+        Name of the file.
+    """
+    with _opened(build) as folder:
+        try:
+            return None if folder is None else folder.read(name)
+        except OSError:
+            return None
+        except UntrustedError as reason:
+            _refuse(reason)
+            return None
+
+
+def write(build: str, name: str, content: bytes) -> None:
+    """Keep a file, whole or not at all; where that cannot be, do nothing."""
+    with _opened(build, create=True) as folder:
+        if folder is not None:
+            with suppress(OSError):  # a full disk: compile again next time
+                folder.write(name, content)
+
+
+@contextmanager
+def alone(build: str, name: str) -> Iterator[None]:
+    """Keep out the other processes that would make the same file.
+
+    A process that waits goes on when the other is done or dead, or after ten minutes.
+    Where nothing can be kept, or the system has no such locks, nobody waits.
+    """
+    with _opened(build, create=True) as folder:
+        file = None if folder is None else folder.lock(name)
+        try:
+            yield
+        finally:
+            if file is not None:
+                _unlock(file)
+
+
+@contextmanager
+def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
+    """Open the directory of a build; None if there is none, or it is not trusted."""
+    root = folder = None
+    try:
+        try:
+            path = _root()
+            if path is not None:
+                root = _Folder.open(path, create)
+                folder = root.inside(build, create)
+        except UntrustedError as reason:
+            _refuse(reason)
+        except OSError as error:  # there is none yet, or none can be made
+            _log.debug("no compiled code is kept: %s", error)
+        yield folder
+    finally:
+        for each in (folder, root):
+            if each is not None:
+                each.close()
+
+
+def _refuse(reason: UntrustedError) -> None:
+    _warn(f"compiled code is neither loaded nor kept: {reason}")
+
+
+@cache
+def _warn(message: str) -> None:
+    """Warn, once in a process."""
+    _log.warning("%s", message)
+
+
+class _Folder:
+    """A directory that was checked; its entries are opened relative to it."""
+
+    def __init__(self, path: str, file: int | None) -> None:
+        self.path = path
+        self.file = file  # its descriptor; None on Windows
+        self.target = path if file is None else file
+
+    @classmethod
+    def open(cls, path: str, create: bool) -> _Folder:
+        """Open the root directory; check it and what lies above."""
+        if create and not os.path.isdir(path):
+            parent = os.path.dirname(path)
+            os.makedirs(parent, exist_ok=True)
+            if _POSIX:
+                _check_parents(path, parent, None)
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+        folder = cls(path, _open_directory(path, path, None))
+        if folder.file is not None:
+            with folder._closed_on_error():
+                _check_owner(os.fstat(folder.file), path)
+                _check_parents(path, "..", folder.file)
+        return folder
+
+    def inside(self, name: str, create: bool) -> _Folder:
+        """Open a directory in this one and check it; a new one removes old ones."""
+        path = os.path.join(self.path, name)
+        if create:
+            with suppress(FileExistsError):
+                os.mkdir(self._at(name), 0o700, dir_fd=self.file)
+                self._remove_old_builds()
+        folder = _Folder(path, _open_directory(path, name, self.file))
+        if folder.file is not None:
+            with folder._closed_on_error():
+                _check_owner(os.fstat(folder.file), path)
+        folder._mark_used()
+        return folder
+
+    def close(self) -> None:
+        """Close the directory."""
+        if self.file is not None:
+            os.close(self.file)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file if it is whole, and nobody else's."""
+        flags = os.O_RDONLY | _FILE
+        try:
+            file = os.open(self._at(name), flags, dir_fd=self.file)
+        except OSError:
+            self._refuse_link(name)
+            return None
+        with os.fdopen(file, "rb") as opened:
+            if self.file is not None:
+                path, status = os.path.join(self.path, name), os.fstat(file)
+                if not stat.S_ISREG(status.st_mode):
+                    raise UntrustedError(f"{path} is not a regular file")
+                _check_owner(status, path)
+            whole = opened.read()
+        digest, content = whole[:32], whole[32:]
+        return content if hashlib.sha256(content).digest() == digest else None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, its digest first; no process ever reads half of it."""
+        part = f"{name}.{os.urandom(8).hex()}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+        file = os.open(self._at(part), flags, 0o600, dir_fd=self.file)
+        try:
+            with os.fdopen(file, "wb") as opened:
+                opened.write(hashlib.sha256(content).digest() + content)
+            self._replace(part, name)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(self._at(part), dir_fd=self.file)
+            raise
+
+    def lock(self, name: str) -> int | None:
+        """Return the descriptor that holds the lock of a file; None if none can be."""
+        try:
+            import fcntl
+        except ImportError:  # Windows: two processes may make the same
+            return None
+        try:
+            flags = os.O_RDWR | os.O_CREAT | _FILE
+            file = os.open(self._at(f"{name}.lock"), flags, 0o600, dir_fd=self.file)
+        except OSError:
+            return None
+        try:
+            last = time.monotonic() + _PATIENCE
+            while True:
+                with suppress(BlockingIOError):
+                    # The system frees it when its holder ends, however that happens.
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return file
+                _wait_for(name)
+                if time.monotonic() > last:
+                    return file
+        except OSError:  # a file system without locks
+            return file
+        except BaseException:
+            os.close(file)
+            raise
+
+    def _at(self, name: str) -> str:
+        """Name of an entry for system calls with ``dir_fd``."""
+        return os.path.join(self.path, name) if self.file is None else name
+
+    def _replace(self, old: str, new: str) -> None:
+        here = {"src_dir_fd": self.file, "dst_dir_fd": self.file}
+        os.replace(self._at(old), self._at(new), **here)
+
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def _refuse_link(self, name: str) -> None:
+        if self.file is not None:
+            _refuse_link(os.path.join(self.path, name), name, self.file)
+
+    def _mark_used(self) -> None:
+        """Once a day: builds that are not marked are removed."""
+        with suppress(OSError):
+            if time.time() - os.stat(self.target).st_mtime > _DAY:
+                os.utime(self.target)
+
+    def _remove_old_builds(self) -> None:
+        """Remove the builds that no process has used for ``_KEPT`` days."""
+        import shutil
+
+        unused = time.time() - _KEPT * _DAY
+        with suppress(OSError):
+            for entry in list(os.scandir(self.target)):
+                ours = re.fullmatch(r"[0-9a-f]{24}(\.old)?", entry.name)
+                if not ours or not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.stat(follow_symlinks=False).st_mtime < unused:
+                    # Renamed first: another process finds a whole build or none.
+                    gone = f"{entry.name[:24]}.old"
+                    with suppress(OSError):
+                        self._replace(entry.name, gone)
+                    shutil.rmtree(self._at(gone), ignore_errors=True, dir_fd=self.file)
+
+
+def _open_directory(path: str, name: str, parent: int | None) -> int | None:
+    """Open a directory, but no link to one; None on Windows."""
+    if not _POSIX:
+        return None
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FILE, dir_fd=parent)
+    except OSError:
+        _refuse_link(path, name, parent)
+        raise
+
+
+def _refuse_link(path: str, name: str, parent: int | None) -> None:
+    with suppress(OSError):
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            raise UntrustedError(f"{path} is a link to somewhere else")
+
+
+def _check_owner(status: os.stat_result, path: str) -> None:
+    """Refuse what another user than root could have changed."""
+    if status.st_uid not in (0, os.geteuid()):
+        owner = f"another user (number {status.st_uid})"
+        raise UntrustedError(f"{path} belongs to {owner}")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UntrustedError(f"others can write {path}: remove it, or chmod go-w")
+
+
+def _check_parents(path: str, parent: str, start: int | None) -> None:
+    """Refuse a directory that anybody could replace by another one."""
+    below = None
+    while True:
+        status = os.stat(parent, dir_fd=start)
+        if (status.st_dev, status.st_ino) == below:
+            return  # above the topmost directory there is only itself
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
+            raise UntrustedError(f"anybody can write in a directory above {path}")
+        below = status.st_dev, status.st_ino
+        parent = f"{parent}/.."
+
+
+def _wait_for(name: str) -> None:
+    _inform(f"waiting for another process that compiles {name}")
+    time.sleep(_PAUSE)
+
+
+@cache
+def _inform(message: str) -> None:
+    _log.info("%s", message)
+
+
+def _unlock(file: int) -> None:
+    import fcntl
+
+    # A process forked meanwhile has the descriptor too: to close ours is not enough.
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
+
+
+def _root() -> str | None:
+    """Return the path of the cache; None if there is no place for one."""
+    chosen = os.environ.get("RISKCORE_CACHE_DIR")
+    if chosen:
+        if not os.path.isabs(chosen):
+            raise UntrustedError(f"RISKCORE_CACHE_DIR={chosen!r} is not absolute")
+        return str(Path(chosen))  # without a slash at the end, which follows links
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        if not os.path.isabs(base):  # to be ignored, says its specification
+            base = "~/.cache"
+    path = os.path.join(os.path.expanduser(base), "riskcore")
+    return path if os.path.isabs(path) else None  # a user without a home
