@@ -38,27 +38,15 @@ _HEX = re.compile("[0-9a-f]+")
 FEW = 3
 
 
-def rounded(threshold: float | None, asked: float | None) -> float | None:
-    """Return a threshold as asked, or one that the data gave with two digits.
+def thresholds(settings: Settings) -> dict[str, Any]:
+    """Return the thresholds as they were asked for.
 
-    Examples
-    --------
-    >>> rounded(0.0012519, None), rounded(0.00125, 0.00125)
-    (0.0013, 0.00125)
+    One that a rate gave is a figure of the recoded file, and rounded it still leaves
+    some candidates for a blank and not others: the rate stands in its place.
     """
-    if asked is not None:
-        return asked
-    return None if threshold is None else float(f"{threshold:.2g}")
-
-
-def thresholds(one: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """Return the thresholds of a set of keys so that no figure of the data is told."""
-    return {
-        "threshold": rounded(one["threshold"], settings.threshold),
-        "household_threshold": rounded(
-            one["household_threshold"], settings.household_threshold
-        ),
-    }
+    names = ("threshold", "rate", "household_threshold", "household_rate")
+    plain = settings.to_dict()
+    return {name: plain[name] for name in names}
 
 
 def private(
@@ -76,8 +64,8 @@ def private(
     ----------
     figures : mapping
         Of `Protected.to_dict`. Those of the original and of the recoded file are left
-        out, and of thresholds that a rate gave all but two digits: computed for every
-        value that a blank may have had, they tell which it was.
+        out, and so are thresholds that a rate gave: computed for every value that a
+        blank may have had, they tell which it was.
     settings : Settings
     verdict : str
         Without figures that the data gave.
@@ -101,7 +89,6 @@ def private(
         "sets": [
             {
                 "keys": one["keys"],
-                **thresholds(one, settings),
                 "risk": {"protected": _of_the_safe_file(one["risk"]["protected"])},
             }
             for one in figures["sets"]
@@ -111,9 +98,15 @@ def private(
     }
 
 
+# The figures that need nothing but the safe file, not the threshold.
+_OF_THE_SAFE_FILE = (
+    "cells", "sample_uniques", "reidentification_rate", "expected_reidentifications",
+    "max_risk",
+)  # fmt: skip
+
+
 def _of_the_safe_file(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures that need nothing but the safe file, not the threshold."""
-    return {name: value for name, value in figures.items() if name != "capped_rate"}
+    return {name: figures[name] for name in _OF_THE_SAFE_FILE}
 
 
 def public(
@@ -143,7 +136,7 @@ def public(
     """
     plain = settings.to_dict()
     same = (
-        "rate", "household_rate", "within_households", "method", "missing", "alpha",
+        "within_households", "method", "missing", "alpha",
         "suppression", "cost", "household_keys", "related",
     )  # fmt: skip
     return {
@@ -152,10 +145,8 @@ def public(
         "records": figures["records"],
         "safe": figures["safe"],
         "verdict": verdict,
-        "sets": [
-            {"keys": one["keys"], **thresholds(one, settings)}
-            for one in figures["sets"]
-        ],
+        "sets": [one["keys"] for one in figures["sets"]],
+        **thresholds(settings),
         **{name: plain[name] for name in same},
         "weighted": settings.weight is not None,
         "households": settings.household is not None,
