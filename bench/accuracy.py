@@ -6,8 +6,9 @@ Each region of the (f, p) plane, its borders and the extremes of the doubles get
 equal share of the points. The exact value is a ball of Arb (python-flint): 2F1 itself
 for f < 200, above it the series with a proven bound of what is left out; the kernels
 use neither. The precision is raised until the error in ulp is known to 0.005. Some
-points of each region are computed again by mpmath. Writes accuracy.md and its summary;
-a broken contract ends the run with status 1.
+points of each region are computed again by mpmath. The worst points ever found, in
+worst_points.csv, are evaluated too, and those of this sample join them if they are
+worse. Writes accuracy.md and its summary; a broken contract ends the run with status 1.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import numpy as np
 from flint import arb, ctx
 
 import riskcore
+from bench import worst
 from bench._common import HERE, command, publish, table
 from riskcore import reference
 from riskcore.risk.individual import CONTRACTS
@@ -254,14 +256,34 @@ def errors(values, exact, x, y, lowest_exponents):
     raise ArithmeticError(f"no narrow ball at {x.hex()}, {y.hex()}")
 
 
-# --- the sweep ---------------------------------------------------------------------
-
 FUNCTIONS = [
     "individual_risk",
     "log_individual_risk",
     "individual_risk_gradient",
     "individual_risk_from_frequencies",
 ]
+
+
+def lowest_exponents(f):
+    """Return the exponents below which errors of r, log r and dr/dp are absolute."""
+    return [-1021, math.frexp(NEAR_ZERO)[1] - 1 if f < 1 else -1021, -1021]
+
+
+def error_at(name, arguments):
+    """Return the size of the error in ulp of one function at one point."""
+    value = float(getattr(riskcore, name)(*arguments))
+    if name.endswith("frequencies"):
+        return abs(errors([value], exact_of_frequencies, *arguments, [-1021])[0])
+    index = FUNCTIONS.index(name)
+
+    def exact(f, p):
+        return exact_of_fraction(f, p)[index : index + 1]
+
+    exponent = lowest_exponents(arguments[0])[index]
+    return abs(errors([value], exact, *arguments, [exponent])[0])
+
+
+# --- the sweep ---------------------------------------------------------------------
 
 
 class Found(NamedTuple):
@@ -310,11 +332,8 @@ def sweep(work):
     risks_at_quotient = riskcore.individual_risk_from_frequencies(f, F)
     measured = []
     for i, (x, y, z) in enumerate(zip(f.tolist(), p.tolist(), F.tolist(), strict=True)):
-        log_exponent = math.frexp(NEAR_ZERO)[1] - 1 if x < 1 else -1021
-        of_fraction = errors(
-            [float(risk[i]) for risk in risks],
-            exact_of_fraction, x, y, [-1021, log_exponent, -1021],
-        )  # fmt: skip
+        values = [float(risk[i]) for risk in risks]
+        of_fraction = errors(values, exact_of_fraction, x, y, lowest_exponents(x))
         of_frequencies = errors(
             [float(risks_at_quotient[i])], exact_of_frequencies, x, z, [-1021]
         )
@@ -368,61 +387,96 @@ def row(name, found):
     return [
         name,
         f"{found.points}",
-        f"{found.worst:.2f}" if found.worst < 1000 else f"{found.worst:.2g}",
+        worst.rounded_up(found.worst),
         f"{100 * found.rounded / found.points:.1f} %",
         f"`{first.hex()}` ({first:.6g})",
         f"`{second.hex()}` ({second:.6g})",
     ]
 
 
-def verdict(name, found, apart):
-    """Return what the function promises and whether the sweep agrees."""
+def promised(name, apart):
+    """Return the bound of the error that a function promises, in ulp and as text."""
+    if apart and name.startswith("log"):
+        return LOG_NEAR_ZERO, "2^-101"
     (ulps,) = (contract.ulps for contract in CONTRACTS if contract.function == name)
-    absolute = apart and name.startswith("log")
-    ulps = LOG_NEAR_ZERO if absolute else ulps
-    promise = "2^-101" if absolute else f"{ulps} ulp"
-    return f"{promise}: {'holds' if found.worst < ulps else 'BROKEN'}"
+    return ulps, f"{ulps} ulp"
 
 
-def total_rows(name, by_region):
-    """Return the rows of a function in the summary: its points, and those apart."""
-    rows = []
-    for apart in (False, True):
-        total = summarise([found[apart] for found in by_region.values()])
-        label = f"{name}, {APART[name]}" if apart else name
-        rows.append([*row(label, total), verdict(name, total, apart)])
-    return rows
+def label_of(name, apart):
+    return f"{name}, {APART[name]}" if apart else name
+
+
+LABELS = [label_of(name, apart) for name in FUNCTIONS for apart in (False, True)]
+
+
+def totals(results):
+    """Return what the sample shows of each function, its points and those apart."""
+    found = {}
+    for index, name in enumerate(FUNCTIONS):
+        for apart in (False, True):
+            parts = [region[index][apart] for region in results.values()]
+            found[label_of(name, apart)] = summarise(parts)
+    return found
+
+
+def worst_ever(found, keep):
+    """Return the worst point known of each row, those of this sample included."""
+
+    def error(label, arguments):
+        return error_at(label.partition(",")[0], arguments)
+
+    sample = [
+        worst.Worst(label, total.at, total.worst, command())
+        for label, total in found.items()
+        if total.points > 0
+    ]
+    return worst.measured_again(LABELS, error, sample, keep=keep)
+
+
+def total_row(label, total, ever):
+    """Return one row of the summary."""
+    name, _, apart = label.partition(", ")
+    ulps, promise = promised(name, bool(apart))
+    holds = max(total.worst, ever.error) < ulps
+    name, points, largest, rounded, *_ = row(label, total)
+    verdict = f"{promise}: {'holds' if holds else 'BROKEN'}"
+    known = worst.rounded_up(ever.error)
+    return [name, points, largest, known, rounded, *ever.places, verdict]
 
 
 def header(of, second):
     return [of, "points", "largest error, ulp", "correctly rounded", "at f", second]
 
 
-def page(results, count, seed):
+def page(results, ever, count, seed):
     """Return the table for the README, the summary and the page of all regions."""
     packages = ["python-flint", "numpy", "mpmath"]
     versions = [f"riskcore {riskcore.__version__}"]
     versions += [f"{package} {version(package)}" for package in packages]
-    summary, sections = [], []
+    sections = []
     for index, name in enumerate(FUNCTIONS):
         by_region = {region: found[index] for region, found in results.items()}
-        summary += total_rows(name, by_region)
         rows = [row(region, found) for region, (found, _) in by_region.items()]
         second = "at F" if name.endswith("frequencies") else "at p"
         sections.append(f"## {name}\n\n{table(header('region', second), rows)}")
     intro = (
         f"`{command()}`: {', '.join(versions)}, seed {seed}.\n"
-        f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan, and\n"
-        "inf only where the exact value is beyond the largest double. Two kinds of\n"
-        "points have rows of their own and no others: values below 2^-960, where bits\n"
-        "are lost to underflow, and log r next to its zero. That is inside the domain\n"
-        "for f < 1; there errors count in 2^-103, the ulp of the doubles below 2^-50."
+        f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan,\n"
+        "and inf only where the exact value is beyond the largest double. The worst\n"
+        "error ever found, by any sample or search, is at the place shown; errors\n"
+        "are rounded up. Two kinds of points have rows of their own and no others:\n"
+        "values below 2^-960, where bits are lost to underflow, and log r next to\n"
+        "its zero. That is inside the domain for f < 1; there errors count in\n"
+        "2^-103, the ulp of the doubles below 2^-50."
     )
-    columns = [*header("function", "at p, or F"), "contract"]
+    errors_of = ["worst of the sample, ulp", "worst ever found, ulp"]
+    columns = ["function", "points", *errors_of, "correctly rounded"]
+    summary = [
+        total_row(label, total, ever[label]) for label, total in totals(results).items()
+    ]
+    brief = table(columns, [line[:5] for line in summary[::2]])
+    columns += ["at f", "at p, or F", "contract"]
     short = f"{intro}\n\n{table(columns, summary)}"
-    brief = table(
-        ["function", *header("", "")[1:4]], [line[:4] for line in summary[::2]]
-    )
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "
     return brief, short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
 
@@ -452,7 +506,9 @@ def main():
         ]
         for region, found in parts.items()
     }
-    brief, short, whole = page(results, check_reference(options.seed), options.seed)
+    ever = worst_ever(totals(results), keep=not options.quick)
+    count = check_reference(options.seed)
+    brief, short, whole = page(results, ever, count, options.seed)
     if options.quick:
         print(whole)
     else:

@@ -1,6 +1,6 @@
 """Measure the posterior of F against Arb balls, and its speed beside scipy.stats.
 
-    python -m bench.posterior [--points 20000] [--seed 1]
+    python -m bench.posterior [--points 20000] [--seed 1] [--no-speed]
 
 Exact values come from the definitions: log-gamma functions for P(F | f), sums of
 binomial probabilities (or Arb's incomplete beta function for a fraction f) for the
@@ -8,11 +8,14 @@ tails, and rigorous integration of
 
     E[1/F^2] = int_0^inf exp(-f v) p (v + log(p + q e^-v))/(p + q e^-v) dv
 
-for the moments. The kernels use none of these integrals. Writes bench/README.md.
+for the moments. The kernels use none of these integrals. The worst points ever found,
+in worst_points.csv, are evaluated too, and those of this sample join them if they are
+worse. Writes bench/README.md; a broken contract ends the run with status 1.
 """
 
 import argparse
 import math
+import sys
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,7 +24,9 @@ from flint import acb, arb, ctx
 from scipy import stats
 
 import riskcore
+from bench import worst
 from bench._common import command, interleaved, machine, publish, table
+from riskcore.risk.posterior import CONTRACTS
 
 BITS = 160
 SPEED_CELLS = 20_000
@@ -124,6 +129,64 @@ def error_in_ulp(value, exact):
     return float(error.mid())
 
 
+FUNCTIONS = (
+    "population_frequency_probability",
+    "log_population_frequency_probability",
+    "population_frequency_distribution",
+    "population_frequency_survival",
+    "individual_risk_deviation",
+    "individual_risk_second_moment",
+)
+
+
+def moments_by_steps(f, p):
+    """Return E[1/F^2] and the deviation for integer f, upwards from Li2(1-p)."""
+    lost = 60 + 2 * abs(math.log2(1 - p)) + abs(math.log2(p))
+    ctx.prec = 200 + int(f * lost)
+    p = arb(p)
+    q = 1 - p
+    v = p / q
+    r, second = -v * p.log(), v * acb(q).polylog(2).real
+    for g in range(1, int(f)):
+        r, second = v * (1 / arb(g) - r), v * (r / g - second)
+    return second, (second - r * r).sqrt()
+
+
+def moments(f, p):
+    """Return what ``exact_moments`` does, in less time for small integers f."""
+    few = f.is_integer() and f <= 40 and 1e-30 < p < 1 - 1e-6
+    return moments_by_steps(f, p) if few else exact_moments(f, p)
+
+
+def exact_of(name, arguments):
+    """Return a ball around the value of one function at one point."""
+    if name.startswith("individual"):
+        return moments(*arguments)[name.endswith("deviation")]
+    F, f, p = arguments
+    j = F - f if f.is_integer() else float(round(F - f))
+    if not (j >= 0 and j.is_integer() and f + j == F < 2.0**52 and 0 < p < 1):
+        raise ValueError(f"{F} is not a frequency, given {f}")
+    if name.endswith("probability"):
+        logarithm = exact_log_probability(f, j, p)
+        return logarithm if name.startswith("log") else logarithm.exp()
+    if f.is_integer() and min(f, j) > 20_000:
+        raise ArithmeticError("the sum would take too long")
+    tails = exact_tails(f, j, p)
+    if tails is None:
+        raise ArithmeticError(f"no tail at {F}, {f}, {p}")
+    if name.endswith("survival") and f < 1 and f / p > F:
+        raise ArithmeticError("its error there is absolute")
+    return tails[name.endswith("survival")]
+
+
+def error_at(name, arguments):
+    """Return the error in ulp of one function at one point."""
+    exact = exact_of(name, arguments)
+    if not abs(exact) > 2.0**-960:
+        raise ArithmeticError("bits are lost to underflow")
+    return error_in_ulp(float(getattr(riskcore, name)(*arguments)), exact)
+
+
 # --- points ------------------------------------------------------------------------
 
 
@@ -195,30 +258,48 @@ MOMENTS = {
 }
 
 
-class Worst(NamedTuple):
-    error: float
-    at: tuple[float, ...]
+class Case(NamedTuple):
+    """Errors in ulp of one function in one region, and the points."""
+
+    function: str
+    region: str
+    errors: list[float]
+    at: list[tuple[float, ...]]
+
+    @property
+    def largest(self):
+        return int(np.argmax(self.errors))
+
+
+NAMES = dict(
+    zip(
+        FUNCTIONS,
+        ("P(F)", "log P(F)", "P(<= F)", "P(> F)", "deviation", "E[1/F^2]"),
+        strict=True,
+    )
+)
 
 
 # --- tables ------------------------------------------------------------------------
 
 
-def measure_row(name, region, computed, exact, arguments):
+def all_errors(computed, exact):
+    return [error_in_ulp(*pair) for pair in zip(computed, exact, strict=True)]
+
+
+def measure_row(case):
     """Return one row: points measured, worst error and where it is."""
-    errors = [error_in_ulp(*pair) for pair in zip(computed, exact, strict=True)]
-    worst = Worst(max(errors), arguments[int(np.argmax(errors))])
-    at = ", ".join(f"{x:.9g}" for x in worst.at)
-    right = sum(error <= 0.5 for error in errors) / len(errors)
+    right = sum(error <= 0.5 for error in case.errors) / len(case.errors)
     return [
-        f"{name}, {region}",
-        f"{len(errors)}",
-        f"{worst.error:.2f}",
+        f"{NAMES.get(case.function, case.function)}, {case.region}",
+        f"{len(case.errors)}",
+        worst.rounded_up(case.errors[case.largest]),
         f"{100 * right:.1f} %",
-        at,
+        ", ".join(f"{x:.9g}" for x in case.at[case.largest]),
     ]
 
 
-def law_rows(rng, region, n):
+def law_cases(rng, region, n):
     f, p = LAWS[region](rng, n)
     j = near_mean(rng, f, p)
     F = f + j
@@ -230,59 +311,65 @@ def law_rows(rng, region, n):
         exact_log_probability(*cell)
         for cell in zip(f.tolist(), j.tolist(), p.tolist(), strict=True)
     ]
-    probability = riskcore.population_frequency_probability(F, f, p).tolist()
-    rows = [
-        measure_row("P(F)", region, probability, [log.exp() for log in logs], at),
-        measure_row(
-            "log P(F)",
-            region,
-            riskcore.log_population_frequency_probability(F, f, p).tolist(),
-            logs,
-            at,
-        ),
+    values = [getattr(riskcore, name)(F, f, p).tolist() for name in FUNCTIONS[:4]]
+    exact = [log.exp() for log in logs]
+    cases = [
+        Case(FUNCTIONS[0], region, all_errors(values[0], exact), at),
+        Case(FUNCTIONS[1], region, all_errors(values[1], logs), at),
     ]
-    few = slice(0, max(n // 10, 50) if region != "f to 1e9" else n // 100)
-    lower = riskcore.population_frequency_distribution(F, f, p).tolist()
-    upper = riskcore.population_frequency_survival(F, f, p).tolist()
+    few = max(n // 10, 50) if region != "f to 1e9" else n // 100
     found = []
     for i, cell in enumerate(zip(f.tolist(), j.tolist(), p.tolist(), strict=True)):
-        if i == few.stop:
+        if i == few:
             break
         tails = exact_tails(*cell)
         if tails is not None:
-            found.append((lower[i], upper[i], *tails, at[i]))
-    computed_lower, computed_upper, exact_lower, exact_upper, where = zip(
-        *found, strict=True
-    )
-    rows.append(
-        measure_row("P(<= F)", region, computed_lower, exact_lower, list(where))
-    )
+            found.append((values[2][i], values[3][i], *tails, at[i]))
+    lower, upper, exact_lower, exact_upper, where = zip(*found, strict=True)
+    cases.append(Case(FUNCTIONS[2], region, all_errors(lower, exact_lower), where))
     # Where the survival underflows its last digits mean nothing.
-    rows.append(measure_row("P(> F)", region, computed_upper, exact_upper, list(where)))
-    return rows
+    cases.append(Case(FUNCTIONS[3], region, all_errors(upper, exact_upper), where))
+    return cases
 
 
-def moment_rows(rng, region, n):
+def moment_cases(rng, region, n):
     f, p = MOMENTS[region](rng, n)
     f, p = f[p < 1], p[p < 1]
     at = list(zip(f.tolist(), p.tolist(), strict=True))
-    exact = [exact_moments(*cell) for cell in at]
+    exact = zip(*(exact_moments(*cell) for cell in at), strict=True)
     return [
-        measure_row(
-            "E[1/F^2]",
-            region,
-            riskcore.individual_risk_second_moment(f, p).tolist(),
-            [second for second, _ in exact],
-            at,
-        ),
-        measure_row(
-            "deviation",
-            region,
-            riskcore.individual_risk_deviation(f, p).tolist(),
-            [deviation for _, deviation in exact],
-            at,
-        ),
+        Case(name, region, all_errors(getattr(riskcore, name)(f, p), values), at)
+        for name, values in zip(FUNCTIONS[:3:-1], exact, strict=True)
     ]
+
+
+def counted(case):
+    """Return the worst point of a case that its contract counts, if there is one."""
+    if case.function.endswith("survival") and case.region.endswith("1)"):
+        return []  # for f < 1 the error below the mean is absolute
+    k = case.largest
+    return [worst.Worst(case.function, case.at[k], case.errors[k], command())]
+
+
+def contract_rows(sample, ever):
+    """Return the rows of worst errors, and whether one breaks its contract."""
+    rows, broken = [], False
+    for contract in CONTRACTS:
+        name = contract.function
+        largest = max(point.error for point in sample if point.function == name)
+        known = ever[name]
+        holds = known.error <= contract.ulps
+        broken |= not holds
+        rows.append(
+            [
+                name,
+                worst.rounded_up(largest),
+                worst.rounded_up(known.error),
+                ", ".join(f"`{x.hex()}`" for x in known.arguments),
+                f"{contract.ulps:g} ulp: {'holds' if holds else 'broken'}",
+            ]
+        )
+    return rows, broken
 
 
 def speed_rows(rng):
@@ -339,23 +426,36 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-speed", action="store_true", help="errors alone")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    rows = []
+    cases = []
     for region in LAWS:
-        rows += law_rows(rng, region, options.points)
+        cases += law_cases(rng, region, options.points)
     for region in MOMENTS:
-        rows += moment_rows(rng, region, max(options.points // 20, 50))
-    rows.sort(key=lambda row: row[0].partition(",")[0])
+        cases += moment_cases(rng, region, max(options.points // 20, 50))
+    sample = [point for case in cases for point in counted(case)]
+    ever = worst.measured_again(FUNCTIONS, error_at, sample)
+    contracts, broken = contract_rows(sample, ever)
+    rows = sorted(map(measure_row, cases), key=lambda row: row[0].partition(",")[0])
     header = ["function, region", "points", "largest error, ulp"]
     header += ["correctly rounded", "at F, f, p or f, p"]
+    of_errors = ["worst of the sample, ulp", "worst ever found, ulp"]
     text = [
-        f"`{command()}`: {machine('numpy', 'scipy', 'numba', 'python-flint')}; "
-        f"{SPEED_CELLS} cells with geometric f and p in [1e-4, 1).",
-        table(["ns per cell", "riskcore", "scipy.stats.nbinom"], speed_rows(rng)),
+        f"`{command()}`: {machine('numpy', 'numba', 'python-flint')}.",
+        table(["function", *of_errors, "at F, f, p or f, p", "contract"], contracts),
         table(header, rows),
     ]
     publish("posterior", "\n\n".join(text))
+    if not options.no_speed:
+        where = machine("numpy", "scipy", "numba")
+        text = [
+            f"`{command()}`: {where}; {SPEED_CELLS} cells with geometric f and p in "
+            "[1e-4, 1).",
+            table(["ns per cell", "riskcore", "scipy.stats.nbinom"], speed_rows(rng)),
+        ]
+        publish("posterior_speed", "\n\n".join(text))
+    sys.exit(broken)
 
 
 if __name__ == "__main__":

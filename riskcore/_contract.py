@@ -15,7 +15,8 @@ class Contract(NamedTuple):
     ulps : float
         Promised bound of the error, in units in the last place of the result.
     worst : float
-        Largest error found by the bench of accuracy.
+        Largest error ever found, by samples and searches, rounded up to two decimals;
+        bench/worst_points.csv has the points, and a test holds the two together.
     witness : tuple of str
         The arguments where it was found, as hexadecimal floats.
     """

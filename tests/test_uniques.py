@@ -39,6 +39,10 @@ def by_name(found):
     return {one.model: one for one in found.estimates}
 
 
+def test_default_level(survey):
+    assert estimate_uniques(survey, KEYS, "WEIGHT").level == 0.95
+
+
 def test_the_numbers_are_those_of_the_models(survey):
     found = estimate_uniques(survey, KEYS, "WEIGHT", level=0.9)
     N = round(math.fsum(survey["WEIGHT"]))

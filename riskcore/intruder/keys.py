@@ -37,7 +37,7 @@ def total_risk(
     Returns
     -------
     float or ndarray
-        Largest error found 3 ulp; sums are rounded once.
+        Below 3 ulp in the tests' samples; sums are rounded once.
 
     Raises
     ------

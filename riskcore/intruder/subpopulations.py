@@ -46,7 +46,7 @@ def subpopulation_risk(
     Returns
     -------
     float or ndarray
-        Largest error found 3 ulp; sums are rounded once.
+        Below 3 ulp in the tests' samples; sums are rounded once.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def maximal_subpopulation_risk(
     Returns
     -------
     float or ndarray
-        The risk in its exponential form. Largest error found 3 ulp.
+        The risk in its exponential form. Below 3 ulp in the tests' samples.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
     Returns
     -------
     float or ndarray
-        Largest error found 0.6 ulp.
+        Below 0.7 ulp in the tests' samples.
 
     Raises
     ------

@@ -46,7 +46,9 @@ class DirichletMultinomial(PolyaUrn):
         Number of cells, occupied or not: all combinations that can occur.
     alpha : float
         Positive; the smaller, the more unequal the cells. Infinite for cells that are
-        equally likely, the multinomial model.
+        equally likely, the multinomial model; if finite, alpha and K alpha must lie
+        from 2^-100 to 2^100 (8e-31 to 1.2e30), what is computed to all digits. Others,
+        such as 1e-300, are refused.
 
     Notes
     -----

@@ -32,7 +32,8 @@ class Ewens(PolyaUrn):
     Attributes
     ----------
     theta : float
-        Positive; the expected number of cells is the sum of theta/(theta+i), i < n.
+        From 2^-100 to 2^100; the expected number of cells is the sum of
+        theta/(theta+i), i < n.
 
     See Also
     --------

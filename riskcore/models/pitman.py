@@ -46,7 +46,7 @@ class Pitman(PolyaUrn):
     Attributes
     ----------
     theta : float
-        theta > -sigma.
+        theta > -sigma; theta + sigma from 2^-100 to 2^100.
     sigma : float
         0 <= sigma < 1; often called alpha. 0 is the Ewens model.
 

@@ -48,8 +48,8 @@ class PoissonGamma(Superpopulation):
     K : int
         Number of cells, occupied or not; k in the source.
     beta : float
-        Not negative; the larger, the more unequal the cells. 0 is the Poisson model of
-        equally likely cells.
+        0, or beta and K beta from 2^-100 to 2^100; the larger, the more unequal the
+        cells. 0 is the Poisson model of equally likely cells.
 
     Notes
     -----
@@ -228,6 +228,13 @@ class PoissonGamma(Superpopulation):
         ------
         ValueError
             If n is below 1, or N below n or above 2^53.
+
+        Notes
+        -----
+        The logarithm of the probability p is rounded before the exponential, so the
+        relative error is up to some 2^-51 |log p|: 1e-13 at K = 1108, beta = 1e-6, n =
+        1e5, N = 1e6, where p is 2.6e-235. `population_uniques` and `tau` share it. The
+        uniqueness of the Dirichlet-multinomial model does not lose these digits.
         """
         return self._unhit(*check_sizes(n, N))
 

@@ -78,6 +78,13 @@ class PolyaUrn(Superpopulation):
 
         The thesis's tau_1, s_1 (n/N)^(1+alpha) for the Dirichlet-multinomial model,
         whose theta = K alpha is seldom far below n. Parameters and errors as in `tau`.
+
+        Notes
+        -----
+        The exponent is rounded before the exponential: the relative error is up to some
+        2^-52 (1-sigma) (1 + log(N/n)). For Ewens and Pitman that is a few 1e-15; for
+        the Dirichlet-multinomial model, where 1-sigma is 1+alpha, it is 5e-14 at alpha
+        = 50 and N = 50 n. `tau` does not lose these digits.
         """
         n, N = check_sizes(sizes.n, N)
         others, own = self._weights(n)

@@ -79,7 +79,7 @@ def log_parts(x: float) -> tuple[float, float]:
 
 @kernel
 def log(x: float) -> float:
-    """Return log x for finite x > 0, within 0.55 ulp."""
+    """Return log x for finite x > 0."""
     high, low = log_parts(x)
     return high + low
 

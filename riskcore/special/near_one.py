@@ -50,14 +50,14 @@ def log1pmx_pair(v: float, v_low: float) -> Pair:
 
 @kernel
 def log1p(x: float) -> float:
-    """Return log(1 + x) for x > -1, correctly rounded but for one in some thousands."""
+    """Return log(1 + x) for x > -1: two words, rounded once."""
     high, low = log1p_pair(x, 0.0)
     return high + low
 
 
 @kernel
 def log1pmx(x: float) -> float:
-    """Return log(1 + x) - x for x > -1, within 0.6 ulp."""
+    """Return log(1 + x) - x for x > -1."""
     high, low = log1pmx_pair(x, 0.0)
     return high + low
 

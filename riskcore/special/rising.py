@@ -78,7 +78,7 @@ def _log_excess(x: float, m: float) -> Pair:
 
 @kernel
 def log_rising_excess(x: float, m: float) -> float:
-    """Return log((x)_m/x^m) for x > 0, m >= 0, within 0.6 ulp."""
+    """Return log((x)_m/x^m) for x > 0, m >= 0."""
     high, low = _log_excess(x, m)
     return high + low
 
@@ -87,7 +87,7 @@ def log_rising_excess(x: float, m: float) -> float:
 def log_rising_factorial(x: float, m: float) -> float:
     """Return log (x)_m for x > 0, m >= 0.
 
-    Within 0.6 ulp, but next to its zeros, Gamma(x+m) = Gamma(x).
+    Next to its zeros, Gamma(x+m) = Gamma(x), its error is absolute.
     """
     high, low = _log_excess(x, m)
     part, part_low = multiply_pairs(*log_pair(x, 0.0), m, 0.0)

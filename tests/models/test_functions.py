@@ -64,7 +64,8 @@ def test_the_witness_has_the_error_stated(contract, ulps):
     error = ulps(
         getattr(functions, contract.function)(*at), exact(contract.function, *at)
     )
-    assert round(error, 2) == contract.worst
+    # Rounded up, and measured by Arb in the ulp of the exact value.
+    assert abs(error - contract.worst) < 0.0151
     assert contract.worst < contract.ulps
 
 

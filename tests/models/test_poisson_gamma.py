@@ -217,3 +217,16 @@ def test_parameters_come_back():
     # Mean 0 and standard deviation 1, to 4 of their own standard errors.
     assert abs(np.mean(z)) < 4 / math.sqrt(60)
     assert abs(np.std(z) - 1) < 4 / math.sqrt(120)
+
+
+@pytest.mark.parametrize("beta", [1e-6, 3e-5, 0.01])
+def test_digits_of_the_uniqueness_are_as_stated(beta):
+    K, n, N = 1108, 10**5, 10**6
+    computed = PoissonGamma(K, beta).uniqueness(n, N)
+    with mpmath.workdps(50):
+        b = mpmath.mpf(beta)
+        exact = ((1 + n * b) / (1 + N * b)) ** (1 + 1 / (K * b))
+        assert abs(computed / exact - 1) < 2.0**-51 * abs(mpmath.log(exact))
+    if beta == 1e-6:
+        assert 2e-235 < computed < 3e-235
+        assert abs(computed / exact - 1) < 1.1e-13

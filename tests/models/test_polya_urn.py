@@ -221,3 +221,19 @@ def test_no_law_without_an_estimate():
     assert math.isnan(model.tau_variance(sizes, 100))
     assert np.isnan(model.tau_distribution(sizes, 100)).all()
     assert math.isnan(model.unique_fraction(100))
+
+
+@pytest.mark.parametrize(
+    ("model", "own"),
+    [(Ewens(10.0), 1.0), (Pitman(10.0, 0.75), 0.25)]
+    + [(DirichletMultinomial(2000, alpha), 1.0 + alpha) for alpha in (0.5, 50.0)],
+)
+def test_digits_of_the_asymptotic_tau_are_as_stated(model, own):
+    sizes = SizeIndices({1: 1000, 2: 300, 9: 50})
+    for N in (sizes.n + 1, 50 * sizes.n, 10**8):
+        computed = model.asymptotic_tau(sizes, N)
+        with mpmath.workdps(50):
+            logarithm = mpmath.log(mpmath.mpf(N) / sizes.n)
+            exact = 1000 * mpmath.exp(-own * logarithm)
+            error = abs(computed / exact - 1)
+            assert error < 1.5 * 2.0**-52 * max(own * (1 + logarithm), 1)

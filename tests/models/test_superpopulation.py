@@ -4,8 +4,10 @@ import math
 import pickle
 from functools import partial
 
+import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 import riskcore
 from riskcore import models
@@ -129,6 +131,132 @@ def test_wide_interval_of_two_parameters():
     )
     assert wide[0] < low
     assert wide[1] > high
+
+
+# So many sample uniques that intervals at 0.94, 0.95 and 0.96 differ.
+MANY = SizeIndices({1: 30_000, 2: 6000, 3: 2000, 4: 900, 7: 400})
+MANY_N = 500_000
+FITTED_TO_MANY = [
+    Ewens.fit(MANY),
+    Pitman.fit(MANY),
+    DirichletMultinomial.fit(MANY, 200_000),
+    PoissonGamma.fit(MANY, 200_000),
+]
+to_many = pytest.mark.parametrize(
+    "model", FITTED_TO_MANY, ids=lambda model: type(model).__name__
+)
+
+
+@to_many
+def test_default_interval_leaves_a_fortieth_on_each_side(model):
+    if isinstance(model, PoissonGamma):
+        k = np.arange(MANY[1] + 1)
+        law = stats.binom(MANY[1], model.uniqueness(MANY.n, MANY_N)).pmf(k)
+    else:
+        law = model.tau_distribution(MANY, MANY_N)
+    expected = np.searchsorted(np.cumsum(law), [0.025, 0.975])
+    assert model.tau_interval(MANY, MANY_N) == tuple(expected.tolist())
+
+
+@pytest.mark.parametrize("verb", ["tau_interval", "wide_tau_interval"])
+@to_many
+def test_default_level(model, verb):
+    interval = getattr(model, verb)
+    default = interval(MANY, MANY_N)
+    assert default == interval(MANY, MANY_N, 0.95)
+    assert default != interval(MANY, MANY_N, 0.94)
+    assert default != interval(MANY, MANY_N, 0.96)
+
+
+def cell_log_likelihood(model, sizes, parameters):
+    """Return what "ml" maximises, but for a constant, in mpmath."""
+    parameters = [mpmath.mpf(x) for x in parameters]
+    rows = zip(sizes.sizes.tolist(), sizes.counts.tolist(), strict=True)
+    n, u = sizes.n, sizes.u
+    if isinstance(model, Ewens):
+        (theta,) = parameters
+        return u * mpmath.log(theta) - mpmath.log(mpmath.rf(theta, n))
+    if isinstance(model, Pitman):
+        theta, sigma = parameters
+        opened = sum(mpmath.log(theta + i * sigma) for i in range(1, u))
+        own = sum(s * mpmath.log(mpmath.rf(1 - sigma, j - 1)) for j, s in rows)
+        return opened + own - mpmath.log(mpmath.rf(theta + 1, n - 1))
+    if isinstance(model, DirichletMultinomial):
+        (alpha,) = parameters
+        own = sum(s * mpmath.log(mpmath.rf(alpha, j)) for j, s in rows)
+        return own - mpmath.log(mpmath.rf(model.K * alpha, n))
+    # K independent negative binomial frequencies with mean n/K.
+    (beta,) = parameters
+    alpha = 1 / (model.K * beta)
+    own = sum(s * mpmath.log(mpmath.rf(alpha, j)) for j, s in rows)
+    hit = n * mpmath.log(n * beta / (1 + n * beta))
+    return own + hit - model.K * alpha * mpmath.log(1 + n * beta)
+
+
+@pytest.mark.parametrize("sizes", [SIZES, LARGER], ids=["45 cells", "393 cells"])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        Ewens.fit,
+        Pitman.fit,
+        partial(DirichletMultinomial.fit, K=2000),
+        partial(PoissonGamma.fit, K=2000),
+    ],
+    ids=["Ewens", "Pitman", "DirichletMultinomial", "PoissonGamma"],
+)
+def test_covariance_is_that_of_the_likelihood(fit, sizes):
+    model = fit(sizes)
+    at = [getattr(model, name) for name in model.names]
+    with mpmath.workdps(50):
+        function = partial(cell_log_likelihood, model, sizes)
+        k = len(at)
+        orders = [
+            [[int(i == m) + int(j == m) for m in range(k)] for j in range(k)]
+            for i in range(k)
+        ]
+        information = mpmath.matrix(
+            [
+                [-mpmath.diff(lambda *x: function(x), at, order) for order in row]
+                for row in orders
+            ]
+        )
+        exact = np.array((information**-1).tolist(), float)
+    assert np.array(model._covariance(sizes)) == pytest.approx(exact, rel=1e-6)
+    errors = [model.standard_errors[name] for name in model.names]
+    assert errors == pytest.approx(np.sqrt(np.diag(exact)), rel=1e-6)
+    if k == 2:  # more cells by theta or by sigma: one makes up for the other
+        assert model._covariance(sizes)[0][1] < 0
+
+
+def test_wide_interval_of_two_parameters_needs_their_covariance():
+    # Were the errors of theta and sigma independent, or their covariance positive,
+    # the interval would be another one.
+    model, N = Pitman.fit(LARGER), 10_000
+    (a, b), (_, d) = model._covariance(LARGER)
+    step = 1e-4
+    slopes = [
+        (moved(model, theta=t, sigma=s).tau(LARGER, N)
+         - moved(model, theta=-t, sigma=-s).tau(LARGER, N)) / (2 * step)
+        for t, s in ((step, 0), (0, step))
+    ]  # fmt: skip
+    low, high = model.tau_interval(LARGER, N)
+    middle = model.tau(LARGER, N)
+    found = []
+    for cross in (b, 0.0, -b):
+        square = np.array(slopes) @ [[a, cross], [cross, d]] @ slopes
+        spread = 1.959963984540054 * math.sqrt(square)
+        found.append(
+            (
+                math.floor(middle - math.hypot(middle - low, spread)),
+                math.ceil(middle + math.hypot(high - middle, spread)),
+            )
+        )
+    assert model.wide_tau_interval(LARGER, N) == found[0]
+    assert len({*found}) == 3
+
+
+def moved(model, theta, sigma):
+    return Pitman(model.theta + theta, model.sigma + sigma)
 
 
 def test_no_wide_interval_without_standard_errors():

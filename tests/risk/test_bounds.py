@@ -17,7 +17,7 @@ from riskcore.risk import bounds
 from riskcore.risk.bounds import risk_bounds, risk_enclosure
 from riskcore.special.certified import F_HUGE, F_LARGE, P_NEAR_ONE, P_SMALL
 
-HARDEST = Path(__file__).parents[1] / "data" / "hardest_points.csv"
+DATA = Path(__file__).parents[1] / "data"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
 
 
@@ -184,10 +184,14 @@ def test_past_the_ends_of_the_doubles():
     assert risk_bounds(1.0, SMALLEST)[0] == 744 * SMALLEST
 
 
-def hardest():
-    with HARDEST.open() as file:
+def points_of(name):
+    with (DATA / name).open() as file:
         lines = [line for line in file if not line.startswith("#")]
     return list(csv.DictReader(lines))
+
+
+def hardest():
+    return points_of("hardest_points.csv")
 
 
 def test_the_hardest_points_found():
@@ -208,6 +212,46 @@ def test_the_hardest_points_are_as_hard_as_stated(near):
         goals = [0, 1] if near == "double" else [arb(0.5)]
         distance = min(float(abs(place - goal).mid()) for goal in goals)
         assert abs(math.log2(distance) - float(row["log2_ulp"])) < 0.01
+
+
+# Points of both kinds: f and p of few bits, f and p beside powers of two.
+TWO_ULP = [
+    (4.0, 2.0**-53),
+    (8.0, 1.5 * 2.0**-52),
+    (10.0, 2.0**-51),
+    (11.0, 1.5 * 2.0**-52),
+    (18.0, 2.0**-52),
+    (20.0, 1.125 * 2.0**-50),
+    (22.0, 1.25 * 2.0**-50),
+    (58.0, 1.75 * 2.0**-49),
+    (2.0**52 + 1, 0.5),
+    (2.0**51 + 2, 0.25 + 2.0**-53),
+]
+
+
+def two_ulp_points():
+    rows = points_of("two_ulp_points.csv")
+    return [
+        (float.fromhex(row["f"]), float.fromhex(row["p"]), float(row["log2_distance"]))
+        for row in rows
+    ]
+
+
+def test_the_data_has_the_points_two_ulp_apart():
+    assert set(TWO_ULP) <= {(f, p) for f, p, _ in two_ulp_points()}
+
+
+@pytest.mark.parametrize(("f", "p", "distance"), two_ulp_points())
+def test_bounds_hold_where_they_are_two_ulp_apart(f, p, distance):
+    # The width is what the notes state; neighbours would be better still.
+    lower, upper = risk_bounds(f, p)
+    ball = map(float, risk_enclosure(f, p))
+    assert contained(f, p, lower, upper, tuple(ball))
+    middle = math.nextafter(lower, math.inf)
+    assert upper in (middle, math.nextafter(middle, math.inf))
+    nearest = arb(float(riskcore.individual_risk(f, p)))
+    found = abs(float((exact(f, p, 400) / nearest - 1).mid()))
+    assert abs(math.log2(found) - distance) < 0.01
 
 
 # --- as a ufunc ----------------------------------------------------------------------

@@ -21,7 +21,8 @@ from riskcore.special.reciprocal import (
     risk_and_condition,
 )
 
-# Largest errors, in ulp; bench/posterior.py measures them over more points.
+# Bounds of the errors at the points of these tests, in ulp. Searches find larger ones:
+# posterior.CONTRACTS, bench/worst_points.csv.
 LAW, LOG_LAW, TAILS, MOMENTS = 0.75, 0.6, 8, 4
 
 real_f = st.floats(0.02, 1e6) | st.integers(1, 100).map(float)
