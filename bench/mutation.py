@@ -504,12 +504,13 @@ def run(tests, machine_code, taken, limit=None):
         return "time", seconds
     if code < 0:
         return "crash", seconds
-    if code not in (0, 1, 2, 4):  # passed, failed, not collected, no conftest
+    # Passed, failed, not collected, no conftest, no tests (examples that are skipped).
+    if code not in (0, 1, 2, 4, 5):
         raise RuntimeError(f"pytest ended with status {code}, see {output}")
     failed, measured = json.loads(said.read_text())
     if not limit:
         taken.update(measured)
-    return failed or ("import" if code else ""), seconds
+    return failed or ("import" if code in (1, 2, 4) else ""), seconds
 
 
 def in_child(tests, machine_code, report, limit, said, output):
@@ -551,7 +552,8 @@ def without_mutation(tests, results):
 
 
 def texts(paths):
-    return [(ROOT / path).read_text() for path in paths]
+    """Return the texts of files as they were copied: what is edited now is not run."""
+    return [(COPY / path).read_text() for path in paths]
 
 
 def verdict(mutant, results):
@@ -564,6 +566,7 @@ def verdict(mutant, results):
         if of == (test_text(by) if by else tests):
             return by
     place = COPY / mutant.module
+    unmutated = place.read_text()
     machine_code = WORK / "machine_code"
     shutil.rmtree(machine_code, ignore_errors=True)
     shutil.copytree(WARM, machine_code, copy_function=os.link)
@@ -574,7 +577,8 @@ def verdict(mutant, results):
             place.write_text(mutant.source)
             by, _ = run(stage, machine_code, results.get("taken", {}), limit)
         finally:
-            shutil.copy2(ROOT / mutant.module, place)
+            place.write_text(unmutated)
+            os.utime(place, (1, 1))  # not that of a mutant: its code is not taken
         if by:
             break
     results[mutant.key] = (by, test_text(by) if by else tests)
@@ -584,9 +588,9 @@ def verdict(mutant, results):
 def test_text(name):
     """Return the hash of the test of that name; its file must be as it was to count."""
     file, _, inner = name.partition("::")
-    if not inner or not (ROOT / file).exists() or not file.startswith("tests"):
+    if not inner or not (COPY / file).exists() or not file.startswith("tests"):
         return ""
-    source = (ROOT / file).read_text()
+    source = (COPY / file).read_text()
     wanted = re.sub(r"\[.*", "", inner.split("::")[-1])
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and node.name == wanted:
