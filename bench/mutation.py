@@ -33,8 +33,10 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
@@ -49,12 +51,28 @@ PAGE = HERE / "mutation.md"
 LISTED = HERE / "mutation_survivors.csv"
 COPIED = ("riskcore", "tests", "bench", "notes", "README.md", "pyproject.toml")
 
+# What the tests import: once, instead of once for every mutant.
+PRELOADED = (
+    "pytest",
+    "hypothesis",
+    "numba",
+    "mpmath",
+    "flint",
+    "scipy.stats",
+    "pandas",
+)
+
 COUNT = 430
 SEED = 1
 LEAST = 4  # mutants of each module, however small
 
+PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+# Hypothesis is loaded before pytest could rewrite its assertions.
+PYTEST += ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+
 # Processor time, not time: a busy machine must not kill a mutant.
 SLOWER, GRACE = 5, 20  # times the unmutated tests, and seconds more
+MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
 
 GROUPS = {
     "risk": ("riskcore/risk/*.py",),
@@ -156,6 +174,7 @@ def tests_of(module):
     )
     first = [module] if ">>> " in (ROOT / module).read_text() else []
     first += [f"tests/{own}"] if (ROOT / "tests" / own).exists() else []
+    wider = [*wider, "test_frozen"]
     found = [p for stem in wider for p in sorted((ROOT / "tests").glob(f"{stem}.py"))]
     files = dict.fromkeys(str(p.relative_to(ROOT)) for p in found)
     return first, [file for file in files if file not in first]
@@ -402,16 +421,10 @@ def mutants(module):
 
 def another_program(mutant):
     """Say whether a mutant is Python, and not the same program as the module."""
-    try:
-        changed = ast.dump(ast.parse(mutant.source))
-    except SyntaxError:
-        return False
-    return changed != unchanged(mutant.module)
-
-
-@cache
-def unchanged(module):
-    return ast.dump(ast.parse((ROOT / module).read_text()))
+    with suppress(SyntaxError):
+        ast.parse(mutant.source)
+        return mutant.before != mutant.after
+    return False
 
 
 def sample(count, seed):
@@ -444,12 +457,9 @@ def prepare():
     for path in here:
         (COPY / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / path, COPY / path)
-    import mpmath  # noqa: F401
-    import numba  # noqa: F401
-    import numpy  # noqa: F401
-    import pandas  # noqa: F401
-    import pytest  # noqa: F401
-
+    for name in PRELOADED:
+        with suppress(ImportError):
+            import_module(name)
     if any(name.split(".")[0] == "riskcore" for name in sys.modules):
         raise RuntimeError("riskcore is already imported: every mutant would be it")
 
@@ -527,11 +537,11 @@ def in_child(tests, machine_code, report, limit, said, output):
     os.environ["RISKCORE_CACHE_DIR"] = str(machine_code)
     if limit:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.chdir(COPY)
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    status = pytest.main([*options, *tests], plugins=[report])
+    status = pytest.main([*PYTEST, *tests], plugins=[report])
     said.write_text(json.dumps([report.failed, report.taken]))
     sys.stdout.flush()
     os._exit(int(status))
