@@ -176,3 +176,11 @@ def test_expected_numbers_are_checked():
         expected_acquaintances(10, [3, 11], 2)
     with pytest.raises(ValueError, match="m: 1 of 1 values are not whole"):
         expected_acquaintances(10, 3, 2.5)
+
+
+@pytest.mark.parametrize("N", [1, 2, 3])
+def test_without_acquaintances_nothing_varies(N):
+    distribution = acquaintances_distribution(N, (0, 0))
+    assert distribution.mean == 0.0
+    assert distribution.variance == 0.0
+    assert law_of(distribution) == {0: 1.0}

@@ -13,6 +13,7 @@ from riskcore.intruder import (
     maximal_sampling_fraction,
     unique_fraction,
 )
+from riskcore.intruder.hazards import hazard_of_one
 
 FORMS = ["hypergeometric", "binomial", "exponential"]
 
@@ -292,3 +293,15 @@ def test_risks_accepted_are_checked_as_well():
         maximal_sampling_fraction(0.1, 10, 5, 0.5, form="x")
     with pytest.raises(TypeError, match="acquaintances: need numbers"):
         disclosure_risk(1, 10, "five", 0.5)
+
+
+def test_hazard_of_one_record_is_rounded_once():
+    rng = np.random.default_rng(8)
+    with mpmath.workdps(60):
+        for _ in range(300):
+            N = float(rng.integers(2, 10**6))
+            a = float(rng.integers(1, N))
+            f_u = float(rng.random())
+            exact = -mpmath.log1p(-mpmath.mpf(a) * f_u / N)
+            found = hazard_of_one(N, a, f_u)
+            assert abs(found - exact) <= 0.501 * float(np.spacing(found))

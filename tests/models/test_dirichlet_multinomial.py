@@ -113,6 +113,20 @@ def test_maximum_and_curvature_by_mpmath(K):
         assert other.log_probability(sizes) < model.log_likelihood
 
 
+def test_standard_error_of_a_large_alpha():
+    # Cells nearly as equal as equally likely ones: little information, but it tells.
+    sizes, K = SizeIndices({1: 980, 2: 10}), 50_000
+    model = DirichletMultinomial.fit(sizes, K)
+    assert model.alpha > 500
+    with mpmath.workdps(60):
+        a = mpmath.mpf(model.alpha)
+        information = K**2 * (mpmath.psi(1, K * a + sizes.n) - mpmath.psi(1, K * a))
+        for j, s in ((1, 980), (2, 10)):
+            information += s * (mpmath.psi(1, a) - mpmath.psi(1, a + j))
+        error = float(1 / mpmath.sqrt(information))
+    assert model.standard_errors["alpha"] == pytest.approx(error, rel=1e-9)
+
+
 def test_finite_exactly_under_the_condition():
     # sum f(f-1) against n (n-1)/K: 12 against 90/K is equal at K = 7.5.
     sizes = SizeIndices({1: 4, 3: 2})

@@ -248,6 +248,28 @@ def test_interpreted_and_compiled_code_give_the_same_bits(monkeypatch):
     assert model.negative_sum([1.0, 0.7, 0.4]).tolist() == compiled.tolist()
 
 
+def test_small_terms_are_not_lost_beside_large_ones(monkeypatch):
+    # In each call one cell of weight 1, then a thousand of 2^-54: 1 + 2^-54 is 1.
+    calls, cells, inner = 3, 1001, 8
+    groups = calls * cells
+    share = np.full(groups + 2, 2.0**-54)
+    share[:groups:cells], share[groups:] = 1.0, 0.5
+    width = lancaster._filled(groups + 2) + inner
+    table = lancaster._CrossProduct(
+        begin=np.array([0, groups, groups + 2]),
+        share=share,
+        excess=lancaster._aligned(groups + 2, width),
+        base=np.zeros(width),
+        inner_share=np.eye(1, inner)[0],
+        cells=groups * 2 * inner,
+    )
+    monkeypatch.setattr(lancaster, "_CALL", cells * 2 * inner)
+    (found,) = lancaster._shortfalls(table, np.array([1.0]), None)
+    # What is added before errors are kept, see _PAIRS_OF_ROWS, is lost.
+    exact = calls + Fraction(groups - calls, 2**54)
+    assert abs(Fraction(found) - exact) <= Fraction(calls * 128, 2**54)
+
+
 def test_small_lambda_with_structural_zeros():
     rows = TABLES["three ways, exclusive"]
     model = fitted(rows, structural_zeros={(0, 1): [[False, False], [False, True]]})

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -73,6 +74,14 @@ def test_what_takemura_printed(takemura):
 
 
 # --- maximum likelihood ------------------------------------------------------------
+
+
+def test_sigma_is_sought_in_rising_points_close_to_either_end():
+    points = pitman._GRID
+    assert list(points) == sorted(set(points))
+    assert points[0] == 0.0
+    assert points[1] == 1.0 - points[-1] == 2.0**-50
+    assert max(b - a for a, b in pairwise(points)) <= 1 / 64
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,15 @@ def test_tau_is_the_share_of_sample_uniques():
         assert model.tau(SizeIndices({2: 4}), N) == 0.0
 
 
+@pytest.mark.parametrize("theta", [2.0**88, 2.0**100 / 3, 2.0**100])
+def test_an_urn_of_any_weight_has_a_law(theta):
+    # Of 50 sample uniques the 50 unseen records hit none.
+    sizes = SizeIndices({1: 50, 25: 2})
+    model = Ewens(theta)
+    assert model.tau_interval(sizes, 150) == (50, 50)
+    assert model.tau_variance(sizes, 150) < 1e-20
+
+
 def test_asymptotic_form():
     sizes, N = SizeIndices({1: 30, 2: 10, 9: 5}), 10**5
     assert Pitman(50.0, 0.3).asymptotic_tau(sizes, N) == pytest.approx(

@@ -45,6 +45,15 @@ def test_large_numbers_are_exact():
     assert sizes.same_cell == 10**6 * 10**9 * (10**9 - 1) + 6
 
 
+def test_as_many_records_as_doubles_can_count():
+    assert SizeIndices({2**53: 1}).n == 2**53
+    assert SizeIndices({1: 2**53}).n == 2**53
+    with pytest.raises(ValueError, match="sizes: 1 of 1 are not whole"):
+        SizeIndices({2**53 + 1: 1})
+    with pytest.raises(ValueError, match="counts: 1 of 1 are not whole"):
+        SizeIndices({1: 2**53 + 1})
+
+
 @pytest.mark.parametrize(
     ("counts", "message"),
     [

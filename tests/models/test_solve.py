@@ -54,6 +54,16 @@ def test_positive_root_may_be_out_of_reach():
     assert math.isnan(positive_root(lambda x: 1.0 if x < 9.0 else math.nan, 1.0))
 
 
+@pytest.mark.parametrize("start", [2.0**-150, 1.0, 2.0**150])
+def test_positive_root_is_sought_from_2_to_the_minus_140_to_140(start):
+    for exponent in (-139.5, 139.5):
+        at = 2.0**exponent
+        assert positive_root(lambda x, at=at: at - x, start) == pytest.approx(at)
+    for exponent in (-140.5, 140.5):
+        at = 2.0**exponent
+        assert math.isnan(positive_root(lambda x, at=at: at - x, start))
+
+
 def test_all_roots_passes_over_nan():
     def function(x):
         return math.nan if x < 2.0 else math.sin(x)

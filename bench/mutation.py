@@ -1,0 +1,711 @@
+"""Mutate the package, one place at a time: a test must fail if a result changes.
+
+    python -m bench.mutation [--modules GLOB ...] [--count N] [--seed S] [--survivors]
+
+A mutant is the package with one operator, constant, bound or statement changed. The
+sample is drawn by a hash of the changed text, so that it stays the same when other
+lines change; a module's share of it is its share of all possible mutants. Each mutant
+is written to a copy of the package and tested in a forked process: the tests of its own
+module first, then those of ``WIDER``, to the first failure. Machine code goes to a
+private copy of a warm cache.
+
+A mutant that no test kills is a survivor. Those that have been looked at and change no
+result are in ``mutation_survivors.csv``, by their text. The command ends with exit
+status 1 if there is any other, and writes ``mutation.md`` if it ran over all modules.
+``--survivors`` runs nothing: it prints the others of the last run, as rows to fill in.
+
+Results are kept in ``.mutation/`` (safe to remove). A killed mutant is run again when
+its module or the test that killed it has changed, a survivor when its module or any of
+its tests has.
+"""
+
+import argparse
+import ast
+import csv
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from bench._common import HERE, command, table
+
+ROOT = HERE.parent
+WORK = ROOT / ".mutation"
+COPY = WORK / "copy"
+WARM = WORK / "warm"
+RESULTS = WORK / "results.json"
+PAGE = HERE / "mutation.md"
+LISTED = HERE / "mutation_survivors.csv"
+COPIED = ("riskcore", "tests", "bench", "notes", "README.md", "pyproject.toml")
+
+# What the tests import: once, instead of once for every mutant.
+PRELOADED = (
+    "pytest",
+    "hypothesis",
+    "numba",
+    "mpmath",
+    "flint",
+    "scipy.stats",
+    "pandas",
+)
+
+COUNT = 430
+SEED = 1
+LEAST = 4  # mutants of each module, however small
+
+PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+# Hypothesis is loaded before pytest could rewrite its assertions.
+PYTEST += ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+# Processor time, not time: a busy machine must not kill a mutant.
+SLOWER, GRACE = 5, 20  # times the unmutated tests, and seconds more
+MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
+
+GROUPS = {
+    "risk": ("riskcore/risk/*.py",),
+    "microdata": ("riskcore/microdata/*.py",),
+    "protection": (
+        "riskcore/protection.py",
+        "riskcore/rounds.py",
+        "riskcore/settings.py",
+        "riskcore/assessment.py",
+        "riskcore/release.py",
+    ),
+    "models": ("riskcore/models/*.py",),
+    "intruder": ("riskcore/intruder/*.py",),
+    "kernels": ("riskcore/special/*.py", "riskcore/forms.py"),
+}
+# Machine code: a changed constant shows in the last digits only.
+KERNELS = (
+    *GROUPS["kernels"],
+    "riskcore/risk/individual.py",
+    "riskcore/risk/posterior.py",
+    "riskcore/risk/bounds.py",
+    "riskcore/models/functions.py",
+)
+
+# Tests that follow those of the module itself, the first pattern that fits.
+WIDER = {
+    "riskcore/special/negative_binomial.py": ["risk/test_posterior"],
+    "riskcore/special/reciprocal.py": ["risk/test_posterior"],
+    "riskcore/special/quadrature.py": ["risk/test_posterior"],
+    "riskcore/special/precise.py": ["special/test_hyp2f1", "risk/test_posterior"],
+    "riskcore/special/products.py": ["models/test_functions"],
+    "riskcore/special/certified.py": ["risk/test_bounds"],
+    "riskcore/special/blocks.py": ["risk/test_individual"],
+    "riskcore/special/near_one.py": ["special/test_hyp2f1"],
+    "riskcore/special/digamma.py": ["models/test_functions"],
+    "riskcore/special/gamma_ratio.py": ["models/test_functions"],
+    "riskcore/special/rising.py": ["models/test_functions"],
+    "riskcore/special/stirling.py": [
+        "special/test_gamma_ratio",
+        "special/test_digamma",
+        "special/test_rising",
+        "models/test_functions",
+    ],
+    "riskcore/special/*.py": [
+        "special/test_hyp2f1",
+        "special/test_certified",
+        "risk/test_bounds",
+    ],
+    "riskcore/forms.py": ["test_accuracy"],
+    "riskcore/risk/individual.py": ["test_ufunc"],
+    "riskcore/risk/posterior.py": ["test_ufunc"],
+    "riskcore/risk/bounds.py": ["test_ufunc"],
+    "riskcore/risk/histogram.py": ["test_chart"],
+    "riskcore/risk/*.py": ["test_assessment"],
+    "riskcore/models/functions.py": ["models/test_polya_urn"],
+    "riskcore/models/solve.py": [
+        "models/test_ewens",
+        "models/test_dirichlet_multinomial",
+        "models/test_pitman",
+    ],
+    "riskcore/models/*.py": [
+        "models/test_superpopulation",
+        "models/test_ewens",
+        "models/test_dirichlet_multinomial",
+        "test_uniques",
+    ],
+    "riskcore/intruder/arguments.py": ["intruder/test_[kra]*"],
+    "riskcore/intruder/hazards.py": ["intruder/test_[kras]*"],
+    "riskcore/intruder/*.py": ["intruder/test_keys", "intruder/test_risk"],
+    "riskcore/microdata/argus*.py": ["microdata/test_argus*", "test_published"],
+    "riskcore/microdata/files.py": ["microdata/test_argus*", "test_assessment"],
+    "riskcore/microdata/grc.py": ["microdata/test_recode", "test_published"],
+    "riskcore/microdata/suppression.py": ["test_protection", "test_published"],
+    "riskcore/microdata/blank.py": ["test_protection"],
+    "riskcore/microdata/recode.py": ["microdata/test_grc", "test_protection"],
+    "riskcore/microdata/*.py": ["microdata/test_cells", "test_assessment"],
+    "riskcore/assessment.py": ["test_report", "test_published"],
+    "riskcore/*.py": ["test_protection", "test_cli_protect", "test_published"],
+}
+
+
+def modules():
+    """Return the paths of all modules that are mutated, with their groups."""
+    return {
+        str(path.relative_to(ROOT)): group
+        for group, patterns in GROUPS.items()
+        for pattern in patterns
+        for path in sorted(ROOT.glob(pattern))
+        if path.name != "__init__.py"
+    }
+
+
+@cache
+def tests_of(module):
+    """Return the files that test a module in two parts: its own, and wider ones."""
+    own = Path(module).relative_to("riskcore").with_name(f"test_{Path(module).stem}.py")
+    wider = next(
+        stems for like, stems in WIDER.items() if fnmatch.fnmatch(module, like)
+    )
+    first = [module] if ">>> " in (ROOT / module).read_text() else []
+    first += [f"tests/{own}"] if (ROOT / "tests" / own).exists() else []
+    wider = [*wider, "test_frozen"]
+    found = [p for stem in wider for p in sorted((ROOT / "tests").glob(f"{stem}.py"))]
+    files = dict.fromkeys(str(p.relative_to(ROOT)) for p in found)
+    return first, [file for file in files if file not in first]
+
+
+# --- mutants -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one place changed, and what names that place."""
+
+    module: str
+    function: str
+    before: str
+    after: str
+    occurrence: int
+    source: str
+
+    @property
+    def name(self):
+        """Return what stays the same when other lines change."""
+        return (
+            self.module,
+            self.function,
+            self.before,
+            self.after,
+            str(self.occurrence),
+        )
+
+    @cached_property
+    def key(self):
+        return digest(self.module, self.source)
+
+
+def digest(*texts):
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+COMPARED = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+}
+COMPUTED = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Mod: ("%", "*"),
+    ast.Pow: ("**", "*"),
+    ast.BitAnd: ("&", "|"),
+    ast.BitOr: ("|", "&"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+}
+CALLED = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "floor": "ceil",
+    "ceil": "floor",
+    "first": "last",
+}
+
+
+class Places(ast.NodeVisitor):
+    """Collect the edits of one module: function, begin, end, new text."""
+
+    def __init__(self, source, kernel):
+        self.source = source.encode()
+        self.kernel = kernel
+        self.lines = [0]
+        for line in self.source.splitlines(keepends=True):
+            self.lines.append(self.lines[-1] + len(line))
+        self.within = []
+        self.found = []
+        self.visit(ast.parse(source))
+
+    def begin(self, node):
+        return self.lines[node.lineno - 1] + node.col_offset
+
+    def end(self, node):
+        return self.lines[node.end_lineno - 1] + node.end_col_offset
+
+    def text(self, node):
+        return self.source[self.begin(node) : self.end(node)].decode()
+
+    def edit(self, begin, end, text):
+        function = ".".join(self.within) or "module"
+        self.found.append((function, begin, end, text))
+
+    def replace(self, node, text):
+        self.edit(self.begin(node), self.end(node), text)
+
+    def operator(self, left, right, old, new):
+        """Replace the operator that stands between two nodes."""
+        begin, end = self.end(left), self.begin(right)
+        between = self.source[begin:end].decode()
+        pattern = r"\s+".join(map(re.escape, old.split()))
+        match = re.search(pattern, between)
+        if match:
+            self.edit(begin + match.start(), begin + match.end(), new)
+
+    # What has no result: annotations, docstrings, messages, imports for types.
+
+    def visit_FunctionDef(self, node):
+        self.within.append(node.name)
+        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.visit(default)
+        for each in [*node.decorator_list, *node.body]:
+            self.visit(each)
+        self.within.pop()
+
+    def visit_ClassDef(self, node):
+        self.within.append(node.name)
+        for each in [*node.decorator_list, *node.body]:
+            self.visit(each)
+        self.within.pop()
+
+    def visit_AnnAssign(self, node):
+        if node.value:
+            self.visit(node.value)
+            self.assigned(node, [node.target])
+
+    def visit_JoinedStr(self, node):
+        pass
+
+    def visit_If(self, node):
+        if "TYPE_CHECKING" not in self.text(node.test):
+            self.generic_visit(node)
+
+    # What is changed.
+
+    def visit_Assign(self, node):
+        self.assigned(node, node.targets)
+        self.generic_visit(node)
+
+    def assigned(self, node, targets):
+        if isinstance(targets[0], ast.Subscript | ast.Attribute):
+            self.replace(node, "pass")
+
+    def visit_AugAssign(self, node):
+        self.replace(node, "pass")
+        if type(node.op) in COMPUTED:
+            old, new = COMPUTED[type(node.op)]
+            self.operator(node.target, node.value, f"{old}=", f"{new}=")
+        self.generic_visit(node)
+
+    def visit_Raise(self, node):
+        self.replace(node, "pass")
+        self.generic_visit(node)
+
+    def visit_Expr(self, node):
+        if isinstance(node.value, ast.Call):
+            self.replace(node, "pass")
+        self.generic_visit(node)
+
+    def visit_Return(self, node):
+        if isinstance(node.value, ast.Tuple) and len(node.value.elts) > 1:
+            a, b = node.value.elts[:2]
+            between = self.source[self.end(a) : self.begin(b)].decode()
+            self.edit(
+                self.begin(a), self.end(b), f"{self.text(b)}{between}{self.text(a)}"
+            )
+        self.generic_visit(node)
+
+    def visit_Compare(self, node):
+        values = [node.left, *node.comparators]
+        for left, op, right in zip(values, node.ops, values[1:], strict=False):
+            self.operator(left, right, *COMPARED[type(op)])
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node):
+        if type(node.op) in COMPUTED:
+            self.operator(node.left, node.right, *COMPUTED[type(node.op)])
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node):
+        old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+        for left, right in zip(node.values, node.values[1:], strict=False):
+            self.operator(left, right, old, new)
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node):
+        if isinstance(node.op, ast.Not | ast.USub):
+            self.replace(node, self.text(node.operand))
+        self.generic_visit(node)
+
+    def visit_Call(self, node):
+        function = node.func
+        name = getattr(function, "id", getattr(function, "attr", ""))
+        if name in CALLED:
+            self.edit(self.end(function) - len(name), self.end(function), CALLED[name])
+        if name == "sorted" and all(k.arg != "reverse" for k in node.keywords):
+            self.edit(self.end(node) - 1, self.end(node), ", reverse=True)")
+        self.generic_visit(node)
+
+    def visit_Slice(self, node):
+        for bound in (node.lower, node.upper):
+            if bound is not None:
+                self.replace(bound, "")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node):
+        value = node.value
+        if isinstance(value, bool):
+            self.replace(node, str(not value))
+        elif isinstance(value, int):
+            self.replace(node, str(value + 1))
+        elif isinstance(value, float):
+            other = value * 1.0000001 if self.kernel and value else value + 1.0
+            self.replace(node, repr(other))
+
+
+def mutants(module):
+    """Return every mutant of a module, also those that are no other program."""
+    source = (ROOT / module).read_text()
+    kernel = any(fnmatch.fnmatch(module, like) for like in KERNELS)
+    data = source.encode()
+    seen, result = {}, []
+    for function, begin, end, text in Places(source, kernel).found:
+        first = data.rfind(b"\n", 0, begin) + 1
+        last = data.find(b"\n", end)
+        before = data[first:last]
+        after = data[first:begin] + text.encode() + data[end:last]
+        name = (function, *(" ".join(t.decode().split()) for t in (before, after)))
+        seen[name] = seen.get(name, 0) + 1
+        other = data[:first] + after + data[last:]
+        result.append(Mutant(module, *name, seen[name], other.decode()))
+    return result
+
+
+def another_program(mutant):
+    """Say whether a mutant is Python, and not the same program as the module."""
+    with suppress(SyntaxError):
+        ast.parse(mutant.source)
+        return mutant.before != mutant.after
+    return False
+
+
+def sample(count, seed):
+    """Return the drawn mutants of each module: those with the smallest hashes."""
+    every = {module: mutants(module) for module in modules()}
+    total = sum(map(len, every.values()))
+    drawn = {}
+    for module, found in every.items():
+        share = max(LEAST, -(-count * len(found) // total))
+        found.sort(key=lambda mutant: digest(str(seed), *mutant.name))
+        drawn[module] = list(islice(filter(another_program, found), share))
+    return every, drawn
+
+
+# --- running -----------------------------------------------------------------------
+
+
+def prepare():
+    """Copy what the tests need, and import here what every forked process needs."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    WARM.mkdir(exist_ok=True)
+    here = set()
+    for name in COPIED:
+        source = ROOT / name
+        paths = [p for p in source.rglob("*") if p.is_file()] or [source]
+        here |= {p.relative_to(ROOT) for p in paths if "__pycache__" not in p.parts}
+    for path in [p for p in COPY.rglob("*") if p.is_file()]:
+        if "__pycache__" not in path.parts and path.relative_to(COPY) not in here:
+            path.unlink()
+    for path in here:
+        (COPY / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path, COPY / path)
+    for name in PRELOADED:
+        with suppress(ImportError):
+            import_module(name)
+    if any(name.split(".")[0] == "riskcore" for name in sys.modules):
+        raise RuntimeError("riskcore is already imported: every mutant would be it")
+
+
+class Report:
+    """A pytest plugin: quick tests first, and the name of the first to fail."""
+
+    def __init__(self, known):
+        self.failed = ""
+        self.taken = {}
+        self.known = known
+
+    def pytest_collection_modifyitems(self, items):
+        files = list(dict.fromkeys(item.path for item in items))
+        items.sort(key=lambda i: (files.index(i.path), self.known.get(i.nodeid, 0)))
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+        taken = self.taken.get(report.nodeid, 0)
+        self.taken[report.nodeid] = taken + report.duration
+
+
+def run(tests, machine_code, taken, limit=None):
+    """Run tests in a forked process; return what failed and the processor time.
+
+    What failed is ``""`` if nothing did, ``"import"``, ``"time"`` or ``"crash"``, or
+    the name of the first test. ``taken`` has the seconds of tests by name; without a
+    limit the source is not mutated, and they are measured.
+    """
+    said, output = WORK / "said.json", WORK / "output.txt"
+    said.unlink(missing_ok=True)
+    shutil.rmtree(COPY / ".hypothesis", ignore_errors=True)
+    child = os.fork()
+    if not child:
+        try:
+            in_child(tests, machine_code, Report(taken), limit, said, output)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(70)
+    deadline = time.monotonic() + 40 * (limit or 100)
+    ended = 0
+    while not ended:
+        ended, status, used = os.wait4(child, os.WNOHANG)
+        if not ended and time.monotonic() > deadline:
+            os.killpg(child, signal.SIGKILL)
+        time.sleep(0.02)
+    code = os.waitstatus_to_exitcode(status)
+    seconds = used.ru_utime + used.ru_stime
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "time", seconds
+    if code < 0:
+        return "crash", seconds
+    # Passed, failed, not collected, no conftest, no tests (examples that are skipped).
+    if code not in (0, 1, 2, 4, 5):
+        raise RuntimeError(f"pytest ended with status {code}, see {output}")
+    failed, measured = json.loads(said.read_text())
+    if not limit:
+        taken.update(measured)
+    return failed or ("import" if code in (1, 2, 4) else ""), seconds
+
+
+def in_child(tests, machine_code, report, limit, said, output):
+    import pytest
+
+    os.setpgid(0, 0)
+    with open(output, "wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    for name in [n for n in sys.modules if n.split(".")[0] == "bench"]:
+        del sys.modules[name]
+    sys.path[:] = [str(COPY), *(p for p in sys.path if p not in ("", str(ROOT)))]
+    os.environ["PYTHONPATH"] = str(COPY)
+    os.environ["RISKCORE_CACHE_DIR"] = str(machine_code)
+    if limit:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.chdir(COPY)
+    status = pytest.main([*PYTEST, *tests], plugins=[report])
+    said.write_text(json.dumps([report.failed, report.taken]))
+    sys.stdout.flush()
+    os._exit(int(status))
+
+
+def without_mutation(tests, results):
+    """Return the processor time of tests without any mutation; they must pass."""
+    total = 0
+    for test in tests:
+        key = digest("unmutated", test, *texts([test]))
+        if key not in results:
+            # This warms the cache of machine code, too.
+            failed, results[key] = run([test], WARM, results.setdefault("taken", {}))
+            if failed:
+                raise SystemExit(f"{failed} fails unmutated, see {WORK}/output.txt")
+        total += results[key]
+    return total
+
+
+def texts(paths):
+    """Return the texts of files as they were copied: what is edited now is not run."""
+    return [(COPY / path).read_text() for path in paths]
+
+
+def verdict(mutant, results):
+    """Return what kills a mutant, or "" if nothing does."""
+    stages = tests_of(mutant.module)
+    tests = digest(*texts(stages[0] + stages[1]))
+    known = results.get(mutant.key)
+    if known:
+        by, of = known
+        if of == (test_text(by) if by else tests):
+            return by
+    place = COPY / mutant.module
+    unmutated = place.read_text()
+    machine_code = WORK / "machine_code"
+    shutil.rmtree(machine_code, ignore_errors=True)
+    shutil.copytree(WARM, machine_code, copy_function=os.link)
+    by = ""
+    for stage in filter(None, stages):
+        limit = int(SLOWER * without_mutation(stage, results) + GRACE)
+        try:
+            place.write_text(mutant.source)
+            by, _ = run(stage, machine_code, results.get("taken", {}), limit)
+        finally:
+            place.write_text(unmutated)
+            os.utime(place, (1, 1))  # not that of a mutant: its code is not taken
+        if by:
+            break
+    results[mutant.key] = (by, test_text(by) if by else tests)
+    return by
+
+
+def test_text(name):
+    """Return the hash of the test of that name; its file must be as it was to count."""
+    file, _, inner = name.partition("::")
+    if not inner or not (COPY / file).exists() or not file.startswith("tests"):
+        return ""
+    source = (COPY / file).read_text()
+    wanted = re.sub(r"\[.*", "", inner.split("::")[-1])
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name == wanted:
+            first = min([node, *node.decorator_list], key=lambda n: n.lineno).lineno
+            return digest(*source.splitlines()[first - 1 : node.end_lineno])
+    return ""
+
+
+# --- the page ----------------------------------------------------------------------
+
+
+FIELDS = ("module", "function", "before", "after", "occurrence", "verdict")
+
+
+def listed():
+    """Return the verdicts on the survivors that have been looked at."""
+    if not LISTED.exists():
+        return {}
+    with open(LISTED, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {tuple(row[name] for name in FIELDS[:5]): row["verdict"] for row in rows}
+
+
+def page(drawn, killed, known):
+    """Return the table of all modules, and the reasons for the equivalent mutants."""
+    rows, totals = [], {}
+    for module, group in modules().items():
+        counts = counted(drawn[module], killed, known)
+        rows.append([module, group, *map(str, counts)])
+        before = totals.get(group, (0,) * 4)
+        totals[group] = tuple(a + b for a, b in zip(before, counts, strict=True))
+    whole = tuple(map(sum, zip(*totals.values(), strict=True)))
+    header = ["mutants", "killed", "survivors", "equivalent"]
+    sums = [[name, *map(str, counts)] for name, counts in totals.items()]
+    sums.append(["all", *map(str, whole)])
+    reasons = [
+        [name[0], name[1], f"`{name[2]}`", f"`{name[3]}`", known[name]]
+        for module in drawn
+        for name in (mutant.name for mutant in drawn[module])
+        if name in known and not killed[name]
+    ]
+    parts = [
+        "# Mutation testing",
+        f"`{command()}`: every mutant is the package with one place changed. *Killed*: "
+        "a test fails. *Survivors*: no test fails, and nobody has shown that no result "
+        "changes. *Equivalent*: no test fails, looked at, and no result changes, for "
+        "the reason below.",
+        table(["group", *header], sums),
+        table(["module", "group", *header], rows).replace("---:", "---", 1),
+        "## Equivalent mutants",
+        table(
+            ["module", "function", "line", "mutated", "why no result changes"],
+            [[cell.replace("|", "\\|") for cell in row] for row in reasons],
+        ).replace("---:", "---"),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def counted(drawn, killed, known):
+    alive = [mutant.name for mutant in drawn if not killed[mutant.name]]
+    equivalent = sum(name in known for name in alive)
+    return len(drawn), len(drawn) - len(alive), len(alive) - equivalent, equivalent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--modules", nargs="+", default=["*"], metavar="GLOB")
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--survivors", action="store_true")
+    options = parser.parse_args()
+    every, drawn = sample(options.count, options.seed)
+    chosen = [
+        module
+        for module in drawn
+        if any(fnmatch.fnmatch(module, f"*{like}*") for like in options.modules)
+    ]
+    known = listed()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if options.survivors:
+        rows = [m for each in chosen for m in drawn[each]]
+        rows = [m.name for m in rows if results.get(m.key, ["?"])[0] == ""]
+        csv.writer(sys.stdout).writerows([*n, ""] for n in rows if n not in known)
+        return 0
+    killed = {}
+    prepare()
+    for module in chosen:
+        start = time.monotonic()
+        for mutant in drawn[module]:
+            killed[mutant.name] = verdict(mutant, results)
+            RESULTS.write_text(json.dumps(results))
+            if not killed[mutant.name] and mutant.name not in known:
+                print("SURVIVES", *mutant.name[1:4], sep="\n    ", flush=True)
+        counts = counted(drawn[module], killed, known)
+        print(module, *counts, f"{time.monotonic() - start:.0f} s", flush=True)
+    whole = [m.name for each in every.values() for m in each]
+    gone = set(known) - set(whole)
+    for name in sorted(gone):
+        print("LISTED, and no longer in the source:", *name)
+    if len(chosen) == len(drawn):
+        PAGE.write_text(page(drawn, killed, known))
+    alive = [name for name, by in killed.items() if not by and name not in known]
+    print(f"{len(killed)} mutants, {len(alive)} survivors not looked at")
+    return 1 if alive or gone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
