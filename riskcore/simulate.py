@@ -593,7 +593,7 @@ def microdata(
     TypeError
         If ``n`` is not an integer or ``rng`` not a `numpy.random.Generator`.
     ValueError
-        If ``n`` is not positive or ``fraction`` outside (0, 1].
+        If ``n`` is not positive, or 2^31 or more, or ``fraction`` outside (0, 1].
 
     Examples
     --------
@@ -605,6 +605,8 @@ def microdata(
     n = index(n)
     if n < 1:
         raise ValueError(f"n: need at least 1 record, got {n}")
+    if n >= 2**31:
+        raise ValueError(f"n: need fewer than 2^31 records, got {n}")
     _check_generator(rng)
     if not 0.0 < fraction <= 1.0:
         raise ValueError(f"fraction: need a number in (0, 1], got {fraction}")

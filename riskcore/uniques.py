@@ -28,6 +28,8 @@ Progress = Callable[[str], None]
 
 # Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
 MOST_CELLS = 10**10
+# Up to here every whole number is a double.
+MOST_PEOPLE = 2**53
 SHRINKAGES = (0.0, 0.5, 1.0)
 
 
@@ -239,6 +241,8 @@ def fit_all(
     """
     if sizes.n > N:
         raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
+    if N > MOST_PEOPLE:
+        raise ValueError(f"population={N}: need a number of people up to 2^53")
     if sizes.u > K:
         raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
     fits: list[tuple[str, Callable[[], Superpopulation]]] = [
