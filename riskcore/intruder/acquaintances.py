@@ -243,8 +243,8 @@ class AcquaintancesDistribution:
         if work > _MOST_WORK:
             raise ValueError(
                 f"a: the law of the union of {len(self.circles):,} circles of up to "
-                f"{self.circles[0]:,} in {self.N:,} people would take minutes; its mean "
-                "and variance do not, nor disclosure_risk(..., investigators=m)"
+                f"{self.circles[0]:,} in {self.N:,} people would take minutes; its "
+                "mean and variance do not, nor disclosure_risk(..., investigators=m)"
             )
         return count
 

@@ -595,7 +595,8 @@ def _code_times(values: Array) -> Coded:
 
 def _code_floats(values: Array) -> Coded:
     """Code floats, integral ones (integers once stored beside missing) as integers."""
-    if len(values) and np.abs(values).max() < 2.0**53:
+    # As a double: 2**53 is beyond half precision.
+    if len(values) and float(np.abs(values).max()) < 2.0**53:
         integers = values.astype(np.int64)
         if np.array_equal(integers, values):
             labels, codes = _code_integers(integers)
