@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from riskcore import _check
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.microdata.reading import Reading
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
@@ -210,7 +211,10 @@ def estimate_uniques(
             f"missing={missing!r}: the models need each record in one cell; use "
             "'refuse' or 'category'"
         )
-    if not 0.0 < level < 1.0:
+    for name, given in (("population", population), ("cells", cells)):
+        if given is not None:
+            _check.whole(name, given)
+    if not 0.0 < _check.number("level", level) < 1.0:
         raise ValueError(f"level={level}: need a number between 0 and 1")
     say = progress or _silent
     say("counting cells")
