@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from operator import index
 from typing import Any
@@ -62,16 +63,14 @@ def number(argument: str, value: Any) -> float:
     TypeError
         If it is none; a bool is none.
     """
-    whole_array = getattr(value, "ndim", 0) != 0
-    if isinstance(value, bool) or whole_array or not isinstance(value, Real):
-        item = getattr(value, "item", None)
-        if whole_array or item is None or getattr(value, "dtype", "?") == bool:
-            raise TypeError(f"{argument}={shown(value)}: need a number")
-        return number(argument, item())
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        raise TypeError(f"{argument}={shown(value)}: need a number")
     try:
         return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    except OverflowError:  # of an integer
+        return math.copysign(math.inf, value > 0 or -1)
 
 
 def whole(argument: str, value: Any) -> int:

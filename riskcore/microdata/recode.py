@@ -557,9 +557,10 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
     {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
     """
-    if not isinstance(recodings, Mapping):
-        given = _check.shown(recodings)
-        raise TypeError(f"recodings={given}: need a mapping of columns to Recoding")
+    given: Any = recodings
+    if not isinstance(given, Mapping):
+        shown = _check.shown(given)
+        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
     for name, recoding in recodings.items():
         if not isinstance(recoding, Recoding):
             raise TypeError(f"variable {name!r}: {recoding!r} is no Recoding")

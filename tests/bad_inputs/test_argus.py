@@ -24,7 +24,7 @@ CASES = {
     "start huge": ("SEX 9999999999 1\n", DATA, "start position"),
     "width 0": ("SEX 1 0\n", DATA, "width must be a whole number of at least 1"),
     "width huge": ("SEX 1 99999999\n", DATA, "SEX"),
-    "width Arabic": ("SEX 1 ١\n", DATA, "width"),
+    "width Arabic": ("SEX 1 \u0661\n", DATA, "width"),
     "three missing codes": ("SEX 1 1 7 8 9\n", DATA, "more than two missing codes"),
     "no name": ('"" 1 1\n', DATA, "a variable without a name"),
     "name twice": ("SEX 1 1\nSEX 2 1\n", DATA, "declares a name twice"),
@@ -79,7 +79,7 @@ CASES = {
     "weight Arabic": (GOOD, "130 ٣٣\n240 20\n", "W"),
     "missing code": (GOOD, "930100\n240 20\n", "missing key values: 'SEX' in 1 of 2"),
     "blank key": (GOOD, " 30100\n240 20\n", "missing key values: 'SEX' in 1 of 2"),
-    "Windows-1252": ("SEX 1 1\nW 2 3\n <WEIGHT>\n".encode(), b"\xe4100\n\xf6 20\n", 2),
+    "Windows-1252": (b"SEX 1 1\nW 2 3\n <WEIGHT>\n", b"\xe4100\n\xf6 20\n", 2),
     "not cp1252": ("SEX 1 1\nW 2 3\n <WEIGHT>\n", b"\x81100\n\xf6 20\n", None),
     "huge record": (GOOD, "1" * (1 << 25) + "\n", None),
     "free: good": (FREE, "1,30,100\n2,40,20\n", 2),
@@ -210,7 +210,16 @@ def test_codelist_does_not_change_the_records(case, folder, run):
         write(folder, "S.cdl", content)
     for command in (
         ["assess", "s.asc", "--keys", "SEX"],
-        ["protect", "s.asc", "--keys", "SEX", "--threshold", "50%", "--output", "o.saf"],
+        [
+            "protect",
+            "s.asc",
+            "--keys",
+            "SEX",
+            "--threshold",
+            "50%",
+            "--output",
+            "o.saf",
+        ],
     ):
         status, out, err = run(*command)
         assert "Traceback" not in err
