@@ -69,8 +69,9 @@ def number(argument: str, value: Any) -> float:
         raise TypeError(f"{argument}={shown(value)}: need a number")
     try:
         return float(value)
-    except OverflowError:  # of an integer
-        return math.copysign(math.inf, value > 0 or -1)
+    except OverflowError:  # an integer or fraction beyond the doubles
+        large: Any = value
+        return math.inf if large > 0 else -math.inf
 
 
 def whole(argument: str, value: Any) -> int:

@@ -70,7 +70,8 @@ class SizeIndices:
         if not isinstance(given, Mapping):
             raise TypeError(
                 "counts: need a mapping of sizes to numbers of cells, got "
-                f"{_check.shown(given)}; SizeIndices.from_frequencies takes the records of each cell"
+                f"{_check.shown(given)}; "
+                "SizeIndices.from_frequencies takes the records of each cell"
             )
         sizes = _whole_numbers("sizes", list(counts.keys()), least=1)
         cells = _whole_numbers("counts", list(counts.values()), least=0)

@@ -90,7 +90,7 @@ CALLS = {
     "count None": (lambda: models.SizeIndices({1: None}), "counts: need whole numbers"),
     "no cells": (lambda: models.SizeIndices({1: 0}), "need 1 to 2^53 records"),
     "too many": (lambda: models.SizeIndices({2**52: 2**52}), "need 1 to 2^53 records"),
-    "frequencies none": (lambda: models.SizeIndices.from_frequencies([]), "frequencies"),
+    "frequencies none": (lambda: models.SizeIndices.from_frequencies([]), "no records"),
     "frequencies text": (lambda: models.SizeIndices.from_frequencies("12"),
                          "frequencies"),
     "frequencies negative": (lambda: models.SizeIndices.from_frequencies([-1]),
