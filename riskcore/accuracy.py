@@ -43,6 +43,8 @@ FORMS = (
     "adaptive:EPS:published", "scipy",
 )  # fmt: skip
 _SMALLEST = 1e-290  # the least f of individual_risk
+# Numbers in a grid: exact values of more would take hours.
+_MOST_IN_GRID = 10**7
 _STRIDE = 64  # points between two reports of progress
 
 
@@ -256,6 +258,8 @@ def grid(
         )
     if count < 2:
         raise ValueError(f"a grid has at least 2 numbers, not {count}")
+    if count > _MOST_IN_GRID:
+        raise ValueError(f"a grid has at most {_MOST_IN_GRID:,} numbers, not {count}")
     there, back = _transforms(scale)
     low, high = there(np.array([start, stop]))
     points = np.asarray(back(np.linspace(low, high, count)), float)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _html, forms
+from riskcore import _check, _html, forms
 from riskcore._warn import warn
 from riskcore.microdata import files
 from riskcore.microdata.cells import Cells, check_missing, tabulate_records
@@ -135,8 +135,7 @@ def assess(
     True
     """
     say = progress or _silent
-    if method not in METHODS:
-        raise ValueError(f"method={method!r}: use one of {', '.join(METHODS)}")
+    _check.one_of("method", method, METHODS)
     check_missing(missing, alpha)
     keys = key_names(keys)
     path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
@@ -198,12 +197,14 @@ def check_roles(
     Raises
     ------
     TypeError
-        If ``keys`` is a string.
+        If ``keys`` is a string, or a column is given in the place of its name.
     ValueError
         If there are no keys, a column is named twice, or a key is called like one of
         ``RECORD_COLUMNS``, ignoring case.
     """
     names = key_names(keys)
+    _check.column_name("weight", weight)
+    _check.column_name("household", household)
     roles = {"the weight": weight, "the household": household}
     for role, name in roles.items():
         if name is not None and name in names:
@@ -361,7 +362,7 @@ class Assessment:
         if rate is not None:
             return self.distribution.threshold_for_rate(rate)
         assert unsafe is not None
-        if not 0 <= unsafe <= self.cells.n:
+        if not 0 <= _check.whole("unsafe", unsafe) <= self.cells.n:
             raise ValueError(f"unsafe={unsafe}: need 0 to {self.cells.n} records")
         return self.distribution.threshold_for_unsafe(unsafe)
 
@@ -462,7 +463,7 @@ class Assessment:
         ValueError
             If the count is negative.
         """
-        if count < 0:
+        if _check.whole("count", count) < 0:
             raise ValueError(f"count: need a number >= 0, got {count}")
         order = np.argsort(-self.cell_risk, kind="stable")[:count]
         rows = []

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from riskcore import _check
 from riskcore.assessment import METHODS, Method, check_roles
 from riskcore.microdata import argus
 from riskcore.microdata.cells import check_missing
@@ -197,6 +198,14 @@ class Settings:
         **others: Any,
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
+        _check.protection(
+            weight=weight,
+            household=household,
+            recodings=recodings,
+            household_keys=household_keys,
+            related=related,
+            cost=cost,
+        )
         sets = _key_sets(keys)
         names = list(dict.fromkeys(key for one in sets for key in one))
         declared = source.variables
@@ -393,7 +402,7 @@ _OF_RULE: _Kinds = {
 
 def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     """Return the sets of keys: one, or several if lists of names are given."""
-    if isinstance(keys, str):
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         key_names(keys)
     given = list(keys)
     several = bool(given) and all(isinstance(one, list) for one in given)

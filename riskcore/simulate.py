@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore import _check
 from riskcore._jit import native
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
         return powers
 
     _check_generator(rng)
-    if not 0.0 <= exponent < math.inf:
+    if not 0.0 <= _check.number("exponent", exponent) < math.inf:
         raise ValueError(f"exponent: need a number >= 0, got {exponent}")
     return _populate(N, K, mass, lambda left, right: right / (left + right), rng)
 
@@ -129,7 +130,7 @@ def dirichlet_multinomial_population(
     (1000, 50)
     """
     _check_generator(rng)
-    if not 0.0 < alpha < math.inf:
+    if not 0.0 < _check.number("alpha", alpha) < math.inf:
         raise ValueError(f"alpha: need a positive number, got {alpha}")
     return _populate(
         N,
@@ -193,6 +194,7 @@ def pitman_population(
     _check_generator(rng)
     if N >= 2**31:
         raise ValueError(f"N: need fewer than 2^31 people, got {N}")
+    theta, sigma = _check.number("theta", theta), _check.number("sigma", sigma)
     if not 0.0 <= sigma < 1.0:
         raise ValueError(f"sigma: need a number in [0, 1), got {sigma}")
     if not -sigma < theta < math.inf:
@@ -533,7 +535,7 @@ def _frequencies(name: str, values: ArrayLike) -> Ints:
 
 
 def _positive(name: str, value: int) -> int:
-    number = index(value)
+    number = _check.whole(name, value)
     if not 1 <= number <= 2**53:
         raise ValueError(f"{name}: need a whole number from 1 to 2^53, got {value}")
     return number
@@ -593,7 +595,7 @@ def microdata(
     TypeError
         If ``n`` is not an integer or ``rng`` not a `numpy.random.Generator`.
     ValueError
-        If ``n`` is not positive or ``fraction`` outside (0, 1].
+        If ``n`` is not positive, or 2^31 or more, or ``fraction`` outside (0, 1].
 
     Examples
     --------
@@ -602,11 +604,13 @@ def microdata(
     >>> bool(1000 <= len(survey["AGE"]) <= 1007)
     True
     """
-    n = index(n)
+    n = _check.whole("n", n)
     if n < 1:
         raise ValueError(f"n: need at least 1 record, got {n}")
+    if n >= 2**31:
+        raise ValueError(f"n: need fewer than 2^31 records, got {n}")
     _check_generator(rng)
-    if not 0.0 < fraction <= 1.0:
+    if not 0.0 < _check.number("fraction", fraction) <= 1.0:
         raise ValueError(f"fraction: need a number in (0, 1], got {fraction}")
     size = _household_sizes(n, rng)
     region, weight = _regions(size, fraction, rng)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from riskcore import _check
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.microdata.reading import Reading
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
@@ -28,6 +29,8 @@ Progress = Callable[[str], None]
 
 # Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
 MOST_CELLS = 10**10
+# Up to here every whole number is a double.
+MOST_PEOPLE = 2**53
 SHRINKAGES = (0.0, 0.5, 1.0)
 
 
@@ -208,7 +211,10 @@ def estimate_uniques(
             f"missing={missing!r}: the models need each record in one cell; use "
             "'refuse' or 'category'"
         )
-    if not 0.0 < level < 1.0:
+    for name, given in (("population", population), ("cells", cells)):
+        if given is not None:
+            _check.whole(name, given)
+    if not 0.0 < _check.number("level", level) < 1.0:
         raise ValueError(f"level={level}: need a number between 0 and 1")
     say = progress or _silent
     say("counting cells")
@@ -239,6 +245,8 @@ def fit_all(
     """
     if sizes.n > N:
         raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
+    if N > MOST_PEOPLE:
+        raise ValueError(f"population={N}: need a number of people up to 2^53")
     if sizes.u > K:
         raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
     fits: list[tuple[str, Callable[[], Superpopulation]]] = [

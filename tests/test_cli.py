@@ -635,7 +635,8 @@ def test_error_table_leaves_no_file_if_refused(run):
         (["--forms", "truncated:x"], "'x' is no whole number from 0"),
         (["--forms", "series7", "series7"], "given twice: series7"),
         (["--f", "x"], "argument --f: 'x' is no number"),
-        (["--f", "nan"], "f are finite and at least"),
+        (["--f", "nan"], "argument --f: 'nan' is no number"),
+        (["--f", "1e999"], "f are finite and at least"),
         (["--f", "0.5:4"], "'0.5:4': between numbers that are not whole give a count"),
         (["--f", "4:1"], "'4:1': a grid goes up, not from 4 to 1"),
         (["--f", "1:4:x"], "'x' is no whole number >= 0"),
@@ -650,7 +651,13 @@ def test_error_table_leaves_no_file_if_refused(run):
     ],
 )
 def test_error_table_refused(run, options, part):
-    assert_refused(run(*TABLE, 0.1, 0.5, *options), part)
+    given = {"--forms": ["series7"], "--f": [3, "4:6"], "--p": [0.1, 0.5]}
+    rest = options[options[0] == "--paired" :]
+    given[rest[0]] = rest[1:]
+    words = [word for name, values in given.items() for word in (name, *values)]
+    assert_refused(
+        run("error-table", *words, *options[: len(options) - len(rest)]), part
+    )
 
 
 # Help, demo and how it ends

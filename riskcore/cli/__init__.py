@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from riskcore import __version__
 from riskcore.cli import (
@@ -22,7 +22,7 @@ from riskcore.cli import (
     simulate,
     uniques,
 )
-from riskcore.cli.terminal import report_compilation, show_warning, tell
+from riskcore.cli.terminal import one_line, report_compilation, show_warning, tell
 
 # What bad input, a full disk or too large a file raises; all else is a defect.
 _REFUSALS = (
@@ -94,14 +94,41 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status or 0
 
 
+class _Once(argparse.Action):
+    """Store what an option says; twice given, the first would be forgotten unsaid."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the values, unless the option stood before."""
+        given = parser.given if isinstance(parser, _Parser) else set()
+        if option_string is not None and self.dest in given:
+            raise argparse.ArgumentError(self, "given twice; give all values at once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose messages cannot steer the terminal by what was typed."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+        self.given: set[str] = set()
+
+    def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
+        """Parse a command line, another than the last."""
+        self.given.clear()
+        return super().parse_known_args(*arguments, **options)
+
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong, and leave."""
-        from riskcore.report import printable
-
-        super().error(printable(message))
+        super().error(one_line(message))
 
 
 def _parser() -> argparse.ArgumentParser:

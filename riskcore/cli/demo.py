@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from riskcore.cli import assess, protect
-from riskcore.cli.options import add_quiet
+from riskcore.cli.options import add_quiet, whole
 from riskcore.cli.terminal import Progress
 
 _DEMO = """\
@@ -33,9 +33,11 @@ def add(commands: Any) -> None:
     )
     demo.set_defaults(run=run)
     demo.add_argument(
-        "--records", type=int, default=20_000, help="about how many (default 20000)"
+        "--records", type=whole, default=20_000, help="about how many (default 20000)"
     )
-    demo.add_argument("--seed", type=int, default=2004, help="of the random generator")
+    demo.add_argument(
+        "--seed", type=whole, default=2004, help="of the random generator"
+    )
     demo.add_argument(
         "--file",
         type=Path,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import codecs
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riskcore.microdata.reading import Reading
+
+# A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+_MOST_DIGITS = 300
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:
@@ -54,9 +58,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--delimiter", metavar="C", help="of a CSV; by default found out"
     )
-    command.add_argument(
-        "--encoding", type=encoding, default="utf-8", help="of a CSV (default utf-8)"
-    )
+    command.add_argument("--encoding", default="utf-8", help="of a CSV (default utf-8)")
     command.add_argument(
         "--decimal",
         choices=(".", ","),
@@ -152,25 +154,30 @@ def refuse_same_file(options: argparse.Namespace) -> None:
 def fraction(text: str) -> float:
     """Read 0.00125 or 0.125%."""
     number = text.strip()
-    try:
-        exact = Decimal(number.removesuffix("%"))
-        value = float(exact.scaleb(-2) if number.endswith("%") else exact)
-    except (InvalidOperation, ValueError):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-    if not 0 <= value <= 1:
+    exact = _decimal(number.removesuffix("%").rstrip(), text)
+    percent = number.endswith("%")
+    if not 0 <= exact <= (100 if percent else 1):
         raise argparse.ArgumentTypeError(f"{text} is not in [0, 1] (or 0% to 100%)")
-    return value
+    return float(exact.scaleb(-2) if percent else exact)
 
 
 def number(text: str) -> float:
     """Read 0.01, or 1-1e-8."""
-    try:
-        below_one = text.startswith("1-")
-        number = Decimal(1) - Decimal(text[2:]) if below_one else Decimal(text)
-        value = float(number)
-    except (InvalidOperation, ValueError):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-    return value
+    if not text.startswith("1-"):
+        return float(_decimal(text, text))
+    below = _decimal(text[2:], text)
+    if not -1 <= below <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not near 1: write the number")
+    return float(1 - below)
+
+
+def _decimal(number: str, text: str) -> Decimal:
+    """Return a number exactly; ``text`` is what was written."""
+    if len(number) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"a number of {len(number)} letters")
+    if not _NUMBER.fullmatch(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return Decimal(number)
 
 
 def grid_of(text: str) -> list[float]:
@@ -198,15 +205,8 @@ def grid_of(text: str) -> list[float]:
 
 def whole(text: str) -> int:
     """Read a whole number."""
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+    if len(text) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"a whole number of {len(text)} digits")
     return int(text)
-
-
-def encoding(text: str) -> str:
-    """Read the name of an encoding."""
-    try:
-        codecs.lookup(text)
-    except LookupError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    return text

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 _CLEAR_LINE = "\r\x1b[K"
+# Characters of a message; of what is longer the begin and the end are shown.
+_LONGEST = 2000
 
 
 class Progress:
@@ -43,10 +45,18 @@ def show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 def tell(message: str) -> None:
     """Print a line on stderr, in place of the progress line if there is one."""
+    clear = _CLEAR_LINE if sys.stderr.isatty() else ""
+    print(f"{clear}riskcore: {one_line(message)}", file=sys.stderr)
+
+
+def one_line(message: str) -> str:
+    """Return a message that cannot steer the terminal, nor fill it."""
     from riskcore.report import printable
 
-    clear = _CLEAR_LINE if sys.stderr.isatty() else ""
-    print(f"{clear}riskcore: {printable(message)}", file=sys.stderr)
+    half = _LONGEST // 2
+    if len(message) > _LONGEST:
+        message = f"{message[:half]} ... {message[-half:]}"
+    return printable(message)
 
 
 def report_compilation(*, quiet: bool) -> None:

@@ -26,7 +26,9 @@ from riskcore.intruder.risk import disclosure_risk
 _DROPPED = 1e-300  # probabilities left out on the way, and
 _KEPT = 1e-270  # in the result, which they cannot touch
 _STEPS = 256  # between two looks at the tails
-_MOST = 1e8  # circles
+_MOST = 1e7  # circles
+# Multiplications for the law, about a minute; a call takes as long as so many.
+_MOST_WORK, _CALL = 5e11, 5e4
 
 
 def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
@@ -84,7 +86,7 @@ def acquaintances_distribution(
     a : int or array_like of int
         Size of each of the m circles, 0 to N; without ``m``, the sizes of all circles.
     m : int, optional
-        Number of circles, 1 to 1e8.
+        Number of circles, 1 to 1e7.
 
     Returns
     -------
@@ -111,6 +113,8 @@ def acquaintances_distribution(
     """
     people = int(whole("N", N, 1.0, LARGEST))
     sizes = whole("a", a, 0.0, float(people))
+    if sizes.size > _MOST:
+        raise ValueError(f"a: {sizes.size:,} circles, need at most {_MOST:,.0f}")
     if m is not None:
         circles = int(whole("m", m, 1.0, _MOST))
         if sizes.ndim:
@@ -176,6 +180,11 @@ class AcquaintancesDistribution:
         It takes a step over all these numbers for each acquaintance beyond the largest
         circle: half a second for 1000 circles of 1000 in 63,624 people, some 6 seconds
         in 1e6 people. Relative error 1e-13 there.
+
+        Raises
+        ------
+        ValueError
+            If it would take minutes: ``mean`` and ``variance`` do not.
         """
         return self._law[1]
 
@@ -205,7 +214,7 @@ class AcquaintancesDistribution:
         # Held from the smallest number of people left out; they start as one number.
         least = self.N - int(self.circles[0])
         probability = np.ones(1)
-        for size in self.circles[1:]:
+        for size in self.circles[1 : self._circles_that_count()]:
             for first in range(0, int(size), _STEPS):
                 steps = min(_STEPS, int(size) - first)
                 below = min(steps, least)
@@ -215,6 +224,29 @@ class AcquaintancesDistribution:
                 least, probability = _trimmed(least, probability, _DROPPED)
         least, probability = _trimmed(least, probability, _KEPT)
         return self.N - least - len(probability) + 1, probability[::-1]
+
+    def _circles_that_count(self) -> int:
+        """Return the number of circles after which all people are reached.
+
+        Raises
+        ------
+        ValueError
+            If these are too many for the law.
+        """
+        with np.errstate(divide="ignore"):
+            left = math.log(self.N) + np.cumsum(np.log1p(-self.circles / self.N))
+        count = int(np.searchsorted(-left, -math.log(_DROPPED))) + 1
+        sizes = self.circles[1:count]
+        # The tails end some 40 standard deviations from the mean, sqrt(N)/2 at most.
+        width = min(self.N + 1.0, 40.0 * math.sqrt(self.N))
+        work = float(sizes.sum()) * width + float((sizes // _STEPS + 1).sum()) * _CALL
+        if work > _MOST_WORK:
+            raise ValueError(
+                f"a: the law of the union of {len(self.circles):,} circles of up to "
+                f"{self.circles[0]:,} in {self.N:,} people would take minutes; its "
+                "mean and variance do not, nor disclosure_risk(..., investigators=m)"
+            )
+        return count
 
     def _left_out(self, r: int) -> decimal.Decimal:
         """Return the probability that r given people, one or two, are in no circle."""

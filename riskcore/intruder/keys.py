@@ -60,7 +60,13 @@ def total_risk(
     n = checked("n", n, 0.0, LARGEST)
     f_a = checked("acquaintance_fractions", acquaintance_fractions, 0.0, 1.0)
     f_u = checked("unique_fractions", unique_fractions, 0.0, 1.0)
-    f_a, f_u = np.broadcast_arrays(np.atleast_1d(f_a), np.atleast_1d(f_u))
+    try:
+        f_a, f_u = np.broadcast_arrays(np.atleast_1d(f_a), np.atleast_1d(f_u))
+    except ValueError:
+        raise ValueError(
+            f"acquaintance_fractions, unique_fractions: shapes {f_a.shape} and "
+            f"{f_u.shape} do not go together"
+        ) from None
     steps = np.diff(f_u, prepend=0.0)
     refuse("acquaintance_fractions", np.diff(f_a) > 0.0, "at most those before")
     refuse("unique_fractions", steps < 0.0, "at least those before")

@@ -528,6 +528,9 @@ def no_such_column(
     close = [folded[name] for name in close]
     listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
     hint = f"; close: {', '.join(close)}" if close else f"; the columns are {listed}"
+    parts = [part.strip() for part in missing[0].split(",")]
+    if len(parts) > 1 and all(part in names for part in parts):
+        hint = f"; give each name by itself, with blanks between: {' '.join(parts)}"
     return KeyError(f"{path}: no column {', '.join(map(repr, missing))}{hint}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore import _check
 from riskcore._warn import warn
 from riskcore.microdata import files
 from riskcore.microdata.columns import (
@@ -323,21 +324,20 @@ def check_missing(missing: str, alpha: float) -> None:
 
     Raises
     ------
+    TypeError
+        If ``alpha`` is no number.
     ValueError
         Naming the rule or ``alpha``.
     """
-    if missing not in MISSING_RULES:
-        rules = ", ".join(map(repr, MISSING_RULES[:-1]))
-        raise ValueError(
-            f"missing={missing!r} is no rule: use {rules} or {MISSING_RULES[-1]!r}"
-        )
-    if not 0 <= alpha <= 1:
+    _check.one_of("missing", missing, MISSING_RULES)
+    if not 0 <= _check.number("alpha", alpha) <= 1:
         raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
     if alpha != 1 and missing != "wildcard":
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 
 
 def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
+    _check.column_name("weight", weight)
     if weight is not None and weight in keys:
         raise ValueError(f"column {weight!r} is both a key and the weight")
     taken = [key for key in keys if str(key).lower() in RESULT_COLUMNS]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore import _check
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
@@ -176,13 +177,11 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
     Raises
     ------
     TypeError
-        If ``keys`` is a string.
+        If ``keys`` is no list of names: a string, or columns themselves.
     ValueError
         If ``keys`` is empty or names a column twice.
     """
-    if isinstance(keys, str):
-        raise TypeError(f"keys is a list of column names: write [{keys!r}]")
-    names = list(keys)
+    names = _check.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
     twice = [name for i, name in enumerate(names) if name in names[:i]]
@@ -249,6 +248,8 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
         weight = np.ascontiguousarray(read(column))
     except TypeError as error:
         raise TypeError(f"weight {name!r}: {error}, not real numbers") from None
+    except OverflowError:
+        raise ValueError(f"weight {name!r}: an integer beyond 1.8e308") from None
     if not (weight.min() > 0 and weight.max() < np.inf):
         faults = {
             "missing": int(np.isnan(weight).sum()),
@@ -367,7 +368,8 @@ def _frame(data: Any) -> Any:
     try:
         frame = nw.from_native(data, pass_through=True)
     except DuplicateError as error:
-        raise ValueError(f"columns share a name: {error}") from None
+        said = " ".join(str(error).split())
+        raise ValueError(f"columns share a name: {said}") from None
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("the data are a lazy frame: collect it first")
     if not isinstance(frame, nw.DataFrame):
@@ -595,7 +597,8 @@ def _code_times(values: Array) -> Coded:
 
 def _code_floats(values: Array) -> Coded:
     """Code floats, integral ones (integers once stored beside missing) as integers."""
-    if len(values) and np.abs(values).max() < 2.0**53:
+    # As a double: 2**53 is beyond half precision.
+    if len(values) and float(np.abs(values).max()) < 2.0**53:
         integers = values.astype(np.int64)
         if np.array_equal(integers, values):
             labels, codes = _code_integers(integers)

@@ -59,6 +59,9 @@ class CsvFile:
                 line = file.readline(_LONGEST_HEADER)
         except BAD_GZIP:
             raise self.bad_gzip() from None
+        except UnicodeError:
+            self.refuse_encoding()
+            raise
         if not line:
             raise ValueError(f"{path}: the file is empty")
         if not line.strip():
@@ -163,7 +166,7 @@ class CsvFile:
                 stream.drain()
         except BAD_GZIP:
             raise self.bad_gzip() from None
-        except UnicodeDecodeError:
+        except UnicodeError:
             self.refuse_encoding()
             raise
         return table, scan
@@ -203,11 +206,15 @@ class CsvFile:
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
                         "give its encoding, for example cp1252"
                     ) from None
+                except UnicodeError as error:  # no byte is to blame
+                    raise ValueError(
+                        f"{self.path}: not {self.encoding}: {error}; give its encoding"
+                    ) from None
                 offset += len(chunk)
 
 
 class _Scanned:
-    """A file for Arrow, in UTF-8 without a mark; a scan sees every byte it reads."""
+    """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but those."""
 
     closed = False
 
@@ -243,8 +250,11 @@ class _Scanned:
             if self._decoder:
                 text = self._decoder.decode(raw, final=self._ended).encode()
             if not self._begun and text:
-                text = text.removeprefix(codecs.BOM_UTF8)
                 self._begun = True
+                text = text.removeprefix(codecs.BOM_UTF8)
+                self._scan.feed(text)
+                # Arrow takes one mark away: without it, a second of the file.
+                return codecs.BOM_UTF8 + text
         self._scan.feed(text)
         return text
 

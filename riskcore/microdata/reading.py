@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import codecs
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from riskcore.microdata.argus import Metadata
 
 _NO_DELIMITERS = '"\r\n\0'
+_ANY_TEXT = "a,1\n"
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,16 @@ class Reading:
     metadata: Metadata | str | Path | None = None
 
     def __post_init__(self) -> None:
-        try:
-            "".encode(self.encoding)
-        except (LookupError, TypeError, ValueError):
+        if not _is_text_encoding(self.encoding):
             raise ValueError(
                 f"encoding={self.encoding!r} is unknown; use utf-8, cp1252, latin-1, "
-                "utf-16, or another that Python knows"
-            ) from None
+                "utf-16, or another encoding of text that Python knows"
+            )
         one = self.delimiter
+        if one is not None and not isinstance(one, str):
+            raise TypeError(f"delimiter={one!r}: give one ASCII character as text")
         if one is not None and (
-            not isinstance(one, str)
-            or len(one) != 1
-            or not one.isascii()
-            or one in _NO_DELIMITERS
+            len(one) != 1 or not one.isascii() or one in _NO_DELIMITERS
         ):
             raise ValueError(
                 f"delimiter={one!r}: give one ASCII character, not a quote or line end"
@@ -89,6 +88,9 @@ class Reading:
             raise TypeError(f"missing_codes is a list of codes: write [{given!r}]")
         if not isinstance(given, Mapping):
             given = {"": given}
+        for codes in given.values():
+            if not isinstance(codes, Iterable):
+                raise TypeError(f"missing_codes: {codes!r} is no list of codes")
         return {
             name: (codes,) if isinstance(codes, str) else tuple(codes)
             for name, codes in given.items()
@@ -117,3 +119,13 @@ class Reading:
             },
             "metadata": None if metadata is None else str(metadata),
         }
+
+
+def _is_text_encoding(name: Any) -> bool:
+    """Whether a file can be in it: not so rot13, hex, zlib or idna, that Python has."""
+    try:
+        codecs.lookup(name)
+        packed = _ANY_TEXT.encode(name, "surrogateescape")
+        return packed.decode(name, "surrogateescape") == _ANY_TEXT
+    except (LookupError, TypeError, ValueError):  # ValueError: of idna, or a zero byte
+        return False

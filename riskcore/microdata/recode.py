@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore import _check
 from riskcore._warn import warn
 from riskcore.microdata.columns import (
     CodedColumn,
@@ -291,6 +292,8 @@ class Recoding:
         >>> Recoding.intervals([15, 65], closed="left").apply(["14", "15"]).codes
         ('< 15', '[15, 65)')
         """
+        if isinstance(breaks, str) or not isinstance(breaks, Iterable):
+            raise TypeError(f"breaks={_check.shown(breaks)}: need a list of numbers")
         ends = [_plain(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
             raise TypeError("breaks are numbers")
@@ -389,7 +392,7 @@ class Recoding:
         >>> Recoding.truncation(2).apply(["0361", "0389"]).codes
         ('03', '03')
         """
-        if drop < 1:
+        if _check.whole("drop", drop) < 1:
             raise ValueError(f"drop={drop!r}: a whole number of at least 1")
         return cls(drop=drop)
 
@@ -554,6 +557,10 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
     {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
     """
+    given: Any = recodings
+    if not isinstance(given, Mapping):
+        shown = _check.shown(given)
+        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
     for name, recoding in recodings.items():
         if not isinstance(recoding, Recoding):
             raise TypeError(f"variable {name!r}: {recoding!r} is no Recoding")

@@ -16,7 +16,11 @@ from riskcore.models.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import check_method, check_parameter
+from riskcore.models.superpopulation import (
+    check_indices,
+    check_method,
+    check_parameter,
+)
 
 METHODS = ("ml", "moments")
 
@@ -89,6 +93,7 @@ class Ewens(PolyaUrn):
         <Ewens: theta 32.82723 (s.e. 7.32), by ml>
         """
         check_method(method, METHODS)
+        check_indices(sizes)
         n, known = sizes.n, sizes.u if method == "ml" else sizes[1]
         if known == n:
             return cls.none(method, "all records are unique: theta grows to infinity")

@@ -26,7 +26,11 @@ from riskcore.models.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
-from riskcore.models.superpopulation import check_method, check_parameter
+from riskcore.models.superpopulation import (
+    check_indices,
+    check_method,
+    check_parameter,
+)
 
 # Where roots in sigma are looked for, from 0 to 1.
 _ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
@@ -125,6 +129,7 @@ class Pitman(PolyaUrn):
         <Pitman: theta 7.74805 (s.e. 6.92), sigma 0.5549273 (s.e. 0.146), by ml>
         """
         check_method(method, tuple(_METHODS))
+        check_indices(sizes)
         if sizes.u == sizes.n:
             return cls.none(method, "all records are unique: sigma rises to 1")
         if sizes.u == 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore import _check
 from riskcore.models.functions import log_rising_factorial
 
 Ints = NDArray[np.int64]
@@ -65,6 +66,13 @@ class SizeIndices:
     u: int
 
     def __init__(self, counts: Mapping[int, int]) -> None:
+        given: Any = counts
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                "counts: need a mapping of sizes to numbers of cells, got "
+                f"{_check.shown(given)}; "
+                "SizeIndices.from_frequencies takes the records of each cell"
+            )
         sizes = _whole_numbers("sizes", list(counts.keys()), least=1)
         cells = _whole_numbers("counts", list(counts.values()), least=0)
         order = np.argsort(sizes)[cells[np.argsort(sizes)] > 0]
@@ -96,6 +104,8 @@ class SizeIndices:
         <SizeIndices: 5 records in 3 cells, 2 sample uniques>
         """
         occupied = _whole_numbers("frequencies", frequencies, least=0)
+        if not occupied.any():
+            raise ValueError("frequencies: no records")
         sizes, counts = np.unique(occupied[occupied > 0], return_counts=True)
         return cls(dict(zip(sizes.tolist(), counts.tolist(), strict=True)))
 

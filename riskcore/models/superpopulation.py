@@ -6,10 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import index
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
+from riskcore import _check
 from riskcore.models.size_indices import SizeIndices
 
 # Of differences: the error of the slope is far below that of the delta method.
@@ -217,7 +217,7 @@ def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
     ValueError
         Unless least <= n <= N <= 2^53.
     """
-    n, N = index(n), index(N)
+    n, N = _check.whole("n", n), _check.whole("N", N)
     if not least <= n <= N <= LARGEST:
         raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
     return n, N
@@ -229,14 +229,27 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
     Raises
     ------
     TypeError
-        If it is not an integer.
+        If it is not an integer, or there are no size indices.
     ValueError
         If it is below the number of occupied cells or above 2^53.
     """
-    K = index(K)
+    check_indices(sizes)
+    K = _check.whole("K", K)
     if not sizes.u <= K <= LARGEST:
         raise ValueError(f"K: need {sizes.u} occupied cells to 2^53, got {K}")
     return K
+
+
+def check_indices(sizes: Any) -> None:
+    """Refuse what are no size indices.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(sizes, SizeIndices):
+        given = _check.shown(sizes)
+        raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")
 
 
 def check_method(method: str, methods: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore import _check
 from riskcore._jit import native
 from riskcore.special.floats import BLOCK, two_product, two_sum
 
@@ -196,10 +197,12 @@ def as_threshold(value: float) -> float:
 
     Raises
     ------
+    TypeError
+        If it is no number.
     ValueError
         If it is nan or negative.
     """
-    threshold = float(value)
+    threshold = _check.number("threshold", value)
     if not threshold >= 0.0:
         raise ValueError(f"threshold: need a number >= 0, got {value}")
     return threshold

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore import _check
 from riskcore._jit import native
 from riskcore.risk.file_risk import (
     Counts,
@@ -259,7 +260,7 @@ class RiskDistribution:
 
 
 def _as_rate(value: float) -> float:
-    rate = float(value)
+    rate = _check.number("rate", value)
     if not 0.0 <= rate <= 1.0:
         raise ValueError(f"rate: need a fraction in [0, 1], got {value}")
     return rate

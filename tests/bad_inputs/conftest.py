@@ -1,0 +1,109 @@
+"""What every bad input must come to: one clear line, or the right answer.
+
+Each file beside this one is tables of cases. A case of the command is refused with
+status 2, a line that begins ``riskcore: error:`` (or that of one command), no output
+file, and phrases that say what was given and what to do. A case of Python raises an
+error of riskcore's own, told by the phrases, of a type that a caller can foresee.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from riskcore import cli
+
+COMMANDS = (
+    "assess", "protect", "uniques", "simulate", "error-table", "reproduce", "demo",
+)  # fmt: skip
+BEGINNINGS = tuple(
+    f"{name}: error: " for name in ("riskcore", *(f"riskcore {c}" for c in COMMANDS))
+)
+FORESEEN = (ValueError, TypeError, LookupError, OSError, ImportError, OverflowError)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process; return its status, output and errors."""
+
+    def command(*arguments):
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def refused(run):
+    """Run the command, see that it refuses as it should, and return what it says."""
+
+    def command(*arguments, phrases=()):
+        before = set(Path().rglob("*"))
+        status, out, err = run(*arguments)
+        assert (status, out) == (2, ""), err
+        assert set(Path().rglob("*")) == before, "files were left"
+        assert "Traceback" not in err
+        assert err.replace("\n", "").isprintable()
+        *more, line = err.splitlines()
+        assert line.startswith(BEGINNINGS)
+        # Above it stand the usage or warnings, nothing else.
+        told = ("usage: ", " ", "riskcore: warning: ")
+        assert all(each.startswith(told) for each in more if each), more
+        assert len(line) < 4000
+        for phrase in as_phrases(phrases):
+            assert phrase in line
+        return line
+
+    return command
+
+
+@pytest.fixture
+def summary(run):
+    """Run ``riskcore assess --json`` on a good file; return the figures."""
+
+    def command(*arguments):
+        status, out, err = run("assess", *arguments, "--json")
+        assert status == 0, err
+        assert "Traceback" not in err
+        return json.loads(out, parse_constant=lambda name: pytest.fail(name))
+
+    return command
+
+
+@pytest.fixture
+def raises():
+    """Call what must raise an error with phrases; return the error."""
+
+    def refuse(call, *phrases):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            try:
+                found = call()
+            except FORESEEN as error:
+                text = str(error)
+            else:
+                pytest.fail(f"was taken: {found!r}"[:500])
+        assert "\n" not in text, text
+        assert len(text) < 4000
+        for phrase in phrases:
+            assert phrase in text
+        return text
+
+    return refuse
+
+
+def as_phrases(phrases):
+    """Return phrases as a tuple, one given as text too."""
+    return (phrases,) if isinstance(phrases, str) else tuple(phrases)
