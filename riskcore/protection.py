@@ -521,6 +521,13 @@ class Protected:
             "settings": self.settings.to_dict(),
             "records": self.n,
             "intake": None if intake is None else intake.to_dict(),
+            "missing_values": {
+                str(key): count
+                for one in self.sets
+                for key, count in zip(
+                    one.keys, one.original.cells.missing_values, strict=True
+                )
+            },
             "safe": self.safe,
             "verdict": self.verdict,
             "sets": [

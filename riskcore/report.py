@@ -310,7 +310,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
             ("records", f"{record['records']:,}"),
             *_intake(record),
             ("individual risk", METHOD_NAMES[settings["method"]]),
-            *_missing(settings),
+            *_missing({**settings, "missing_values": record["missing_values"]}),
             ("recoded", _recoded(settings["recodings"])),
             ("costs of suppression", cost_text(settings["cost"])),
         ),

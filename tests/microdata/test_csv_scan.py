@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import random
 from pathlib import Path
 
@@ -377,4 +378,30 @@ def test_records_that_were_lost_are_not_passed_over(tmp_path, monkeypatch):
     monkeypatch.setattr(Scan, "intake", lambda self: intake)
     refused(
         path, "records were lost in reading. The file holds 7 lines: .* 6 records; 5"
+    )
+
+
+# --- what is said ---------------------------------------------------------------------
+
+
+def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
+    from riskcore.cli import main
+
+    text = 'mar,note,w\nNA,"a\nb",10\n1,,20\n\n1,c,30\n'
+    path = str(written(tmp_path, text))
+    options = ["--keys", "mar", "--weight", "w", "--na", "mar=NA"]
+    assert main(["assess", path, *options, "--missing", "wildcard"]) == 0
+    out, err = capsys.readouterr()
+    account = "6 lines: 1 of names, 3 records, 1 empty, 1 within 1 field"
+    assert account in out
+    assert "missing values" in out
+    assert "mar 1" in " ".join(out.split())
+    assert "1 quoted fields have line breaks" in err
+    assert main(["protect", path, *options, "--threshold", "0.9", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["missing_values"] == {"mar": 1}
+    assert figures["intake"]["lines_within_fields"] == 1
+    assert main(["assess", path, *options]) == 2
+    assert "'mar' in 1 of 3 records; missing='wildcard' (--missing wildcard)" in (
+        capsys.readouterr().err
     )
