@@ -550,12 +550,7 @@ nan, inf = math.nan, math.inf
             ValueError,
             "'w' is both the weight and the household",
         ),
-        (
-            {},
-            {"method": "series8"},
-            ValueError,
-            "method='series8': use 'exact', 'series7'",
-        ),
+        ({}, {"method": "series8"}, ValueError, "method='series8': use 'exact'"),
         ({}, {"missing": "drop"}, ValueError, "missing='drop'"),
         ({"w": ["1", "2", "3"]}, {}, TypeError, "weight 'w'"),
         (

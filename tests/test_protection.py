@@ -439,7 +439,7 @@ def test_progress():
         ({"threshold": None, "rate": 2}, ValueError, "rate=2: need a fraction"),
         ({"household_rate": 0.1}, ValueError, "needs the household column"),
         ({"missing": "refuse"}, ValueError, "suppression makes missing keys"),
-        ({"missing": "other"}, ValueError, "missing='other' is no rule"),
+        ({"missing": "other"}, ValueError, "missing='other': use 'refuse'"),
         ({"suppression": "best"}, ValueError, "suppression='best': use 'exact'"),
         ({"method": "best"}, ValueError, "method='best': use one of exact"),
         ({"rounds": -1}, ValueError, "rounds=-1"),

@@ -96,7 +96,8 @@ KEYS = {
 
 # A phrase of the error, or the sum of the weights.
 WEIGHTS = {
-    "list": "weight 'x'", "large list": "weight 'x'", "list of fixed size": "weight 'x'",
+    "list": "weight 'x'", "large list": "weight 'x'",
+    "list of fixed size": "weight 'x'",
     "struct": "weight 'x'", "map": "weight 'x'", "binary": "weight 'x'",
     "decimal": "1 missing in 3 records", "time": "weight 'x'", "date": "weight 'x'",
     "timestamp": "weight 'x'", "zoned": "weight 'x'", "duration": "weight 'x'",
