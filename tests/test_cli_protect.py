@@ -301,7 +301,7 @@ def test_refusals(run, arguments, message):
     [
         ["--drop", "INCOME"],
         ["--shuffle"],
-        ["--shuffle-seed", "4"],
+        ["--shuffle", "4"],
         ["--renumber", "INCOME"],
         ["--keep-ids"],
         ["--no-read-back"],
@@ -477,7 +477,7 @@ def test_what_is_said_of_the_file_written(run):
     count = len(set(first.drop_null().to_pylist()))
     assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
     status, out, err = run(
-        *arguments, "--output", "b.csv", "--no-read-back", "--shuffle-seed", "3"
+        *arguments, "--output", "b.csv", "--no-read-back", "--shuffle", "3"
     )
     assert status == 0
     assert "It was NOT read back" in out
@@ -487,7 +487,7 @@ def test_what_is_said_of_the_file_written(run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--shuffle", "--shuffle-seed", "3"], "not allowed with"),
+        (["--shuffle", "x"], "argument --shuffle: 'x' is no whole number"),
         (["--keep-ids", "--renumber", "PERSON"], "not allowed with"),
         (["--renumber", "AGE"], "renumber: 'AGE' is a key or related to one"),
         (["--renumber", "PERSON", "--drop", "PERSON"], "'PERSON' is left out"),

@@ -84,12 +84,12 @@ _SETTINGS = {
     "keys", "weight", "household", "method", "threshold", "rate",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
-    "shuffle", "shuffle_seed", "renumber", "keep_ids",
+    "shuffle", "renumber", "keep_ids",
 }  # fmt: skip
 # Those that need a safe file.
 _OF_OUTPUT = (
-    "record", "record_public", "drop", "shuffle", "shuffle_seed", "renumber",
-    "keep_ids", "no_read_back", "allow_unsafe",
+    "record", "record_public", "drop", "shuffle", "renumber", "keep_ids",
+    "no_read_back", "allow_unsafe",
 )  # fmt: skip
 
 
@@ -228,18 +228,15 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns to leave out of --output, such as names and addresses",
     )
-    order = group.add_mutually_exclusive_group()
-    order.add_argument(
+    group.add_argument(
         "--shuffle",
-        action="store_true",
-        help="write the records in a random order that only the private record holds, "
-        "households together: in a sorted file neighbours tell what was suppressed",
-    )
-    order.add_argument(
-        "--shuffle-seed",
+        nargs="?",
         type=whole,
-        metavar="N",
-        help="the same with the order of a seed, for tests: seeds can be tried out",
+        const=True,
+        metavar="SEED",
+        help="write the records in a random order that only the private record holds, "
+        "households together: in a sorted file neighbours tell what was suppressed. "
+        "With a SEED the order is that of the seed: for tests, as seeds can be tried",
     )
     ids = group.add_mutually_exclusive_group()
     ids.add_argument(
@@ -348,10 +345,9 @@ def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
             "renumber": before.renumbered,
             "secret": before.secret,
         }
-    seed = options.shuffle_seed
     return {
         "drop": options.drop,
-        "shuffle": options.shuffle if seed is None else seed,
+        "shuffle": False if options.shuffle is None else options.shuffle,
         "renumber": () if options.keep_ids else options.renumber,
     }
 
