@@ -913,18 +913,19 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
 def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
     """Say what no record and no household does."""
     settings, aim = result.settings, one.aim
-    for what, threshold, asked in (
-        ("the risk of no record reaches", aim.threshold, settings.threshold),
+    for what, threshold, rate in (
+        ("the risk of no record reaches", aim.threshold, settings.rate),
         (
             "that of no household reaches",
             aim.household_threshold,
-            settings.household_threshold,
+            settings.household_rate,
         ),
     ):
-        if threshold < np.inf:
-            about = "about " if public and asked is None else ""
-            limit = records.rounded(threshold, asked) if public else threshold
-            yield f"{what} {about}{limit:.8g}"
+        if public and rate is not None:
+            # The threshold itself is a figure of the recoded file.
+            yield f"{what} the threshold for a rate of {100 * rate:.8g} %"
+        elif threshold < np.inf:
+            yield f"{what} {threshold:.8g}"
 
 
 def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:

@@ -38,26 +38,14 @@ _HEX = re.compile("[0-9a-f]+")
 FEW = 3
 
 
-def rounded(threshold: float | None, asked: float | None) -> float | None:
-    """Return a threshold as asked, or one that the data gave with two digits.
+def thresholds(settings: Settings) -> dict[str, Any]:
+    """Return the thresholds that were asked for, None for those that a rate gave.
 
-    Examples
-    --------
-    >>> rounded(0.0012519, None), rounded(0.00125, 0.00125)
-    (0.0013, 0.00125)
+    Even rounded, a threshold that a rate gave is a figure of the recoded file.
     """
-    if asked is not None:
-        return asked
-    return None if threshold is None else float(f"{threshold:.2g}")
-
-
-def thresholds(one: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """Return the thresholds of a set of keys so that no figure of the data is told."""
     return {
-        "threshold": rounded(one["threshold"], settings.threshold),
-        "household_threshold": rounded(
-            one["household_threshold"], settings.household_threshold
-        ),
+        "threshold": settings.threshold,
+        "household_threshold": settings.household_threshold,
     }
 
 
@@ -76,8 +64,8 @@ def private(
     ----------
     figures : mapping
         Of `Protected.to_dict`. Those of the original and of the recoded file are left
-        out, and of thresholds that a rate gave all but two digits: computed for every
-        value that a blank may have had, they tell which it was.
+        out, and thresholds that a rate gave: computed for every value that a blank may
+        have had, they tell which it was.
     settings : Settings
     verdict : str
         Without figures that the data gave.
@@ -101,7 +89,7 @@ def private(
         "sets": [
             {
                 "keys": one["keys"],
-                **thresholds(one, settings),
+                **thresholds(settings),
                 "risk": {"protected": _of_the_safe_file(one["risk"]["protected"])},
             }
             for one in figures["sets"]
@@ -153,8 +141,7 @@ def public(
         "safe": figures["safe"],
         "verdict": verdict,
         "sets": [
-            {"keys": one["keys"], **thresholds(one, settings)}
-            for one in figures["sets"]
+            {"keys": one["keys"], **thresholds(settings)} for one in figures["sets"]
         ],
         **{name: plain[name] for name in same},
         "weighted": settings.weight is not None,
