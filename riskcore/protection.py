@@ -928,10 +928,11 @@ def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             settings.household_rate,
         ),
     ):
-        if threshold < np.inf:
-            found = public and rate is not None
-            limit = f"the threshold for a rate of {rate:.8g}" if found else ""
-            yield f"{what} {limit or format(threshold, '.8g')}"
+        if public and rate is not None:
+            # The threshold itself is a figure of the recoded file.
+            yield f"{what} the threshold for a rate of {100 * rate:.8g} %"
+        elif threshold < np.inf:
+            yield f"{what} {threshold:.8g}"
 
 
 def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:

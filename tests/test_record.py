@@ -165,7 +165,7 @@ def test_figures_of_the_original_are_in_no_record():
                     assert repr(figure) not in text
                     assert f"{figure:.5g}" not in text
         assert f"{exact:.2g}" not in text
-        assert "the threshold for a rate of 0.0022" in json.loads(text)["verdict"]
+        assert "the threshold for a rate of 0.22 %" in json.loads(text)["verdict"]
     assert f"{exact:.8g}" in result.verdict
 
 

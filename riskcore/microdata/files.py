@@ -516,7 +516,7 @@ def write(
         table = _table(columns, plain=kind == "csv")
         file = opening(path)
         if kind == "parquet":
-            import_pyarrow("parquet").write_table(table, file)
+            import_pyarrow("parquet").write_table(_without_first_places(table), file)
         else:
             _write_csv(table, file, path, like or Format("csv"), progress)
         file.flush()
@@ -731,6 +731,35 @@ def _array(name: str, values: Any) -> Any:
         return pyarrow.array(values)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise TypeError(f"column {name!r} cannot be written: {error}") from None
+
+
+def _without_first_places(table: Any) -> Any:
+    """Return a table whose unordered dictionaries are sorted, without idle values.
+
+    Such a dictionary mostly lists values in the order in which they first stood: the
+    order of the records before they were shuffled.
+    """
+    types = import_pyarrow().types
+    for i, field in enumerate(table.schema):
+        if types.is_dictionary(field.type) and not field.type.ordered:
+            table = table.set_column(i, field.name, _sorted_dictionary(table.column(i)))
+    return table
+
+
+def _sorted_dictionary(column: Any) -> Any:
+    """Return a column with a sorted dictionary; with none if values have no order."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    plain = column.cast(column.type.value_type)
+    values = compute.unique(plain.drop_null())
+    try:
+        values = values.take(compute.array_sort_indices(values))
+    except pyarrow.ArrowNotImplementedError:
+        return plain
+    codes = compute.index_in(plain, values).cast(column.type.index_type)
+    return pyarrow.chunked_array(
+        [pyarrow.DictionaryArray.from_arrays(chunk, values) for chunk in codes.chunks],
+        column.type,
+    )
 
 
 def _plain(name: str, values: Any) -> Any:

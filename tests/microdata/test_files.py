@@ -315,14 +315,14 @@ def test_permission_errors_name_the_file():
             os.seteuid(user)
 
 
-def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
+def test_without_pyarrow_it_is_named(tmp_path, monkeypatch):
     for module in ("pyarrow", "pyarrow.csv", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r'pip install "riskcore\[files\]"'):
+    with pytest.raises(ImportError, match="pip install pyarrow"):
         files.read(written(tmp_path, CSV))
-    with pytest.raises(ImportError, match=r"riskcore\[files\]"):
+    with pytest.raises(ImportError, match="pip install pyarrow"):
         files.read(written(tmp_path, CSV, "a.parquet"))
-    with pytest.raises(ImportError, match=r"riskcore\[files\]"):
+    with pytest.raises(ImportError, match="pip install pyarrow"):
         files.write(tmp_path / "b.csv", {"a": [1]})
 
 

@@ -1,0 +1,256 @@
+"""Attacks by a stranger who has what is published, and more than that."""
+
+import itertools
+import json
+import random
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from riskcore import page, protect, record
+from riskcore.cli import main
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+CATEGORIES = {"sex": "mf", "age": "0123", "job": "xyz"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "settings"))
+
+
+# Margins: what does a published table of the original file tell?
+
+
+def blanks_of(result):
+    """Return the suppressed values, as pairs of column and record."""
+    return [(k, i) for k, mask in result.masks.items() for i in np.flatnonzero(mask)]
+
+
+def candidates(released, margins=()):
+    """Return for each blank the values that some file with the margins has.
+
+    Parameters
+    ----------
+    released : dict of str to list
+        With None for blanks; "w" are weights, all others keys of `CATEGORIES`.
+    margins : iterable of (column, dict of value to sum, weighted, tolerance)
+        Sums over records of 1 or of their weights.
+    """
+    optimize = pytest.importorskip("scipy.optimize")
+    names = [name for name in released if name != "w"]
+    unknown = [
+        (name, i, value)
+        for name in names
+        for i, known in enumerate(released[name])
+        if known is None
+        for value in CATEGORIES[name]
+    ]
+    if not unknown:
+        return {}
+    weights = released["w"]
+    blanks = dict.fromkeys((name, i) for name, i, _ in unknown)
+    rows = [[float(one[:2] == blank) for one in unknown] for blank in blanks]
+    low, high = [1.0] * len(rows), [1.0] * len(rows)
+    for column, sums, weighted, tolerance in margins:
+        for value, total in sums.items():
+            part = [weights[i] if weighted else 1.0 for i in range(len(weights))]
+            known = sum(
+                p for p, v in zip(part, released[column], strict=True) if v == value
+            )
+            rows.append(
+                [
+                    part[i] if (name, one) == (column, value) else 0.0
+                    for name, i, one in unknown
+                ]
+            )
+            low.append(total - known - tolerance)
+            high.append(total - known + tolerance)
+    rules = optimize.LinearConstraint(np.array(rows), low, high)
+    found = {blank: set() for blank in blanks}
+    for k, (name, i, value) in enumerate(unknown):
+        least = np.zeros(len(unknown))
+        least[k] = 1.0
+        solved = optimize.milp(
+            np.zeros(len(unknown)),
+            constraints=rules,
+            integrality=np.ones(len(unknown)),
+            bounds=optimize.Bounds(least, np.ones(len(unknown))),
+        )
+        if solved.success:
+            found[name, i].add(value)
+    return found
+
+
+def margin(data, column, *, weighted=False):
+    weights = data["w"] if weighted else [1.0] * len(data["w"])
+    return {
+        value: sum(w for w, v in zip(weights, data[column], strict=True) if v == value)
+        for value in CATEGORIES[column]
+    }
+
+
+def survey():
+    """Return a file of which one age, two sexes and three jobs are suppressed."""
+    rng = random.Random(3)
+    n = 40
+    data = {
+        "sex": [rng.choice("mf") for _ in range(n)],
+        "age": [rng.choice("012") for _ in range(n)],
+        "job": [rng.choice("xyz") for _ in range(n)],
+        "w": [round(rng.uniform(5, 60), 2) for _ in range(n)],
+    }
+    data["age"][7] = "3"
+    released = {name: list(values) for name, values in data.items()}
+    for name, i in BLANKS:
+        released[name][i] = None
+    return data, released
+
+
+BLANKS = [("age", 7), ("sex", 3), ("sex", 20), ("job", 4), ("job", 11), ("job", 30)]
+
+
+def test_margins_from_elsewhere_tell_suppressed_values():
+    data, released = survey()
+    data["job"][4], data["job"][11], data["job"][30] = "x", "y", "y"
+    data["sex"][3], data["sex"][20] = "m", "f"
+    alone = candidates(released)
+    assert all(alone[name, i] == set(CATEGORIES[name]) for name, i in BLANKS)
+    # Counts: the one blank of a column is told, of several those values that are left.
+    counts = [(name, margin(data, name), False, 0.0) for name in CATEGORIES]
+    by_count = candidates(released, counts)
+    assert by_count["age", 7] == {"3"}
+    assert by_count["sex", 3] == by_count["sex", 20] == {"m", "f"}
+    assert by_count["job", 4] == {"x", "y"}
+    # Weighted sums, even rounded to whole persons: all are told.
+    sums = [
+        (name, {v: round(s) for v, s in margin(data, name, weighted=True).items()},
+         True, 0.51)
+        for name in CATEGORIES
+    ]  # fmt: skip
+    by_weight = candidates(released, sums)
+    assert by_weight == {(name, i): {data[name][i]} for name, i in BLANKS}
+
+
+# What riskcore publishes
+
+
+def published(result):
+    """Return all that may be published with the safe file, and the private record.
+
+    But for digests and secrets, which are no figures.
+    """
+    figures = result.to_dict(())
+    shown = {"verdict": result._public_verdict}
+    return (
+        record.public(figures, result.settings, shuffled=False, renumbered=[], **shown),
+        record.private(
+            figures, result.settings, versions={}, source={}, output={}, **shown
+        ),
+        page.public_protection_page(result),
+    )
+
+
+def with_values(data, blanks, values):
+    guess = {name: list(column) for name, column in data.items()}
+    for (name, i), value in zip(blanks, values, strict=True):
+        guess[name][i] = value
+    return guess
+
+
+def protected_or_none(data, asked):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return protect(data, weight="w", **asked)
+        except ValueError:
+            return None
+
+
+def random_file(seed):
+    rng = random.Random(seed)
+    n = rng.randint(8, 24)
+    data = {
+        name: [
+            rng.choice(values[:2] if rng.random() < 0.8 else values) for _ in range(n)
+        ]
+        for name, values in CATEGORIES.items()
+    }
+    data["w"] = [float(rng.choice([5, 8, 10, 12, 20, 40])) for _ in range(n)]
+    data["hh"] = sorted(rng.randint(1, n // 2) for _ in range(n))
+    return data, {"rate": rng.choice([0.003, 0.006, 0.01, 0.02, 0.03])}
+
+
+TWO_SETS = {"keys": [["sex", "age"], ["age", "job"]]}
+HOUSEHOLDS = {
+    "keys": list(CATEGORIES), "household": "hh", "household_keys": ["job"],
+    "household_rate": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "seed"),
+    [
+        (TWO_SETS, 50),
+        (TWO_SETS | {"missing": "category"}, 74),
+        (HOUSEHOLDS, 95),
+    ],
+    ids=["two sets", "categories", "households"],
+)
+def test_what_is_published_leaves_all_candidates(asked, seed):
+    # As many files as give the same safe file have the same records and page.
+    data, rate = random_file(seed)
+    truth = protected_or_none(data, asked | rate)
+    blanks = blanks_of(truth)
+    assert 1 <= len(blanks) <= 4
+    known = published(truth)
+    others = told = 0
+    for values in itertools.product(*(CATEGORIES[name] for name, _ in blanks)):
+        guess_data = with_values(data, blanks, values)
+        guess = protected_or_none(guess_data, asked | rate)
+        if guess is None or guess.data != truth.data:
+            continue
+        assert published(guess) == known, values
+        others += guess_data != data
+        told += guess.to_dict(()) != truth.to_dict(())
+    assert others > 0
+    # The figures for internal use do tell candidates apart.
+    assert told > 0 or "household" in asked
+
+
+# Order
+
+
+def test_dictionaries_do_not_tell_the_order_before_shuffling():
+    # A dictionary lists its values as they first stood; regions follow the order.
+    rng = random.Random(1)
+    n = 600
+    region = [str(100 + i // 60) for i in range(n)]
+    income = [str(10_000 + i) for i in range(n)]
+    rng.shuffle(income)
+    data = {
+        "region": pyarrow.array(region).dictionary_encode(),
+        "age": [rng.randint(15, 90) for _ in range(n)],
+        "income": pyarrow.array(income).dictionary_encode(),
+        "w": [rng.uniform(20, 400) for _ in range(n)],
+    }
+    parquet.write_table(pyarrow.table(data), "survey.parquet")
+    words = ["--keys", "region", "age", "--weight", "w", "--threshold", "0.02"]
+    assert main(["protect", "survey.parquet", *words, "--shuffle", "--quiet",
+                 "--output", "safe.parquet"]) == 0  # fmt: skip
+    safe = parquet.read_table("safe.parquet")
+    column = safe["income"].combine_chunks()
+    assert sorted(column.to_pylist()) == sorted(income)
+    assert safe.schema == parquet.read_table("survey.parquet").schema
+    place = np.array(column.indices)
+    true_place = np.array([income.index(one) for one in column.to_pylist()])
+    assert abs(np.corrcoef(place, true_place)[0, 1]) < 0.2
+    for name in ("region", "income"):
+        values = safe[name].combine_chunks().dictionary.to_pylist()
+        assert values == sorted(values)
+    assert json.loads(Path("safe.parquet.private.json").read_text())["safe"]
