@@ -1,7 +1,7 @@
 """Time the kernels beside numpy.log and scipy.special.hyp2f1.
 
     python -m bench.bench_kernel [rounds]
-    python -m pytest bench --benchmark-only
+    python -m pytest bench -n 0 --benchmark-enable --benchmark-only
 
 Rounds interleave all of them in one process; the figures are medians. SciPy computes
 p/f 2F1(1, 1; f+1; 1-p) for one cell in a hundred.
