@@ -149,7 +149,7 @@ WIDER = {
     "riskcore/microdata/blank.py": ["test_protection"],
     "riskcore/microdata/recode.py": ["microdata/test_grc", "test_protection"],
     "riskcore/microdata/*.py": ["microdata/test_cells", "test_assessment"],
-    "riskcore/assessment.py": ["test_report", "test_published"],
+    "riskcore/assessment.py": ["test_html", "test_report", "test_published"],
     "riskcore/*.py": ["test_protection", "test_cli_protect", "test_published"],
 }
 
