@@ -47,7 +47,7 @@ def test_a_decade_has_the_numbers_of_iso_3():
         6.30 6.70 7.10 7.50 8.00 8.50 9.00 9.50
     """
     expected = [float(f"{number}e-2") for number in table.split()]
-    assert log_edges(0.01, 0.099).tolist() == [*expected, 0.1]
+    assert log_edges(0.01, 0.105).tolist() == [*expected, 0.1, 0.106]
 
 
 @pytest.mark.parametrize(
