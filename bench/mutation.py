@@ -66,7 +66,7 @@ COUNT = 430
 SEED = 1
 LEAST = 4  # mutants of each module, however small
 
-PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 # Hypothesis is loaded before pytest could rewrite its assertions.
 PYTEST += ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 
@@ -149,7 +149,7 @@ WIDER = {
     "riskcore/microdata/blank.py": ["test_protection"],
     "riskcore/microdata/recode.py": ["microdata/test_grc", "test_protection"],
     "riskcore/microdata/*.py": ["microdata/test_cells", "test_assessment"],
-    "riskcore/assessment.py": ["test_report", "test_published"],
+    "riskcore/assessment.py": ["test_html", "test_report", "test_published"],
     "riskcore/*.py": ["test_protection", "test_cli_protect", "test_published"],
 }
 

@@ -68,13 +68,17 @@ def test_bars_are_in_proportion():
 
 
 def test_an_assessment_shows_its_figures():
-    data = {"<i>": ["a", "b", "a"], "w": [10.0, 20.0, 15.0], "hh": [1, 1, 2]}
+    data = {
+        "<i>": ["a", "b", "a", "c"],
+        "w": [10.0, 20.0, 15.0, 30.0],
+        "hh": [1, 1, 2, 2],
+    }
     result = assess(data, ["<i>"], "w", "hh")
     shown = result._repr_html_()
     assert "&lt;i&gt;" in shown
     assert "<i>" not in shown
     for figure in (
-        "2, of them 1 sample uniques",
+        "3, of them 2 sample uniques",
         f"{result.reidentification_rate:.6%}",
         f"{result.expected_reidentifications:.6g}",
         f"{result.max_risk:.6g}",

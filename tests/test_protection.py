@@ -222,6 +222,20 @@ def test_the_household_pays_for_its_key():
     assert cheap.suppressed == {"a": 2, "b": 0}
 
 
+def test_what_is_blanked_for_one_member_is_free_for_another():
+    # The first record is safe without h alone. The second would be without k, which is
+    # cheaper; but its h goes with that of the first.
+    rows = [("x", 1, 1, 100), ("x", 2, 2, 100), ("x", 3, 2, 101), ("x", 3, 2, 101)]
+    rows += [("y", value, value, hh) for value in (1, 2) for hh in range(3)]
+    data = {name: [row[i] for row in rows] for i, name in enumerate(("h", "k", "g"))}
+    data |= {"w": [1.0] * len(rows), "hh": [row[3] for row in rows]}
+    result = protect(
+        data, ["h", "k", "g"], "w", "hh", threshold=0.6,
+        household_keys=["h"], cost={"h": 5, "k": 1, "g": math.inf},
+    )  # fmt: skip
+    assert result.suppressed == {"h": 2, "k": 0, "g": 0}
+
+
 def test_several_sets_of_keys():
     data = survey()
     sets = [["a", "b"], ["b", "c"]]

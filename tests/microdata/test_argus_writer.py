@@ -255,6 +255,9 @@ def test_text_that_the_encoding_lacks_is_refused(tmp_path):
     columns = files.read(like.path, text=True)
     with pytest.raises(ValueError, match="B: 2 values have no cp1252 form, first 'ł'"):
         safe(tmp_path, like, {**columns, "B": ["ł", "ń"]})
+    # The first character beyond ASCII is a control character, not the euro sign.
+    with pytest.raises(ValueError, match="B: 1 values have no cp1252 form"):
+        safe(tmp_path, like, {**columns, "B": ["\x80", "2"]})
     # Two bytes of Windows-1252 that are one letter of UTF-8.
     with pytest.raises(ValueError, match="would be read as UTF-8"):
         safe(tmp_path, like, {"A": ["Ã©", "Ã©"]})

@@ -63,6 +63,11 @@ def test_of_pandas_keeps_index_and_integers():
         "boolean",
     )
     assert blanked["text"].equals(given["text"])
+    for kind in ("Int64", "boolean", "int64[pyarrow]", "uint8[pyarrow]"):
+        nullable = pd.DataFrame({"a": pd.Series([1, 0, 1], dtype=kind)})
+        left = blank(nullable, {"a": MASK})["a"]
+        assert str(left.dtype) == kind
+        assert left.isna().tolist() == MASK.tolist()
     small = pd.DataFrame({"a": np.array([1, 2, 3], np.uint8)})
     assert str(blank(small, {"a": MASK})["a"].dtype) == "UInt8"
 

@@ -39,6 +39,17 @@ def test_edges_are_preferred_numbers(low, high, first, last, classes):
     assert (edges[0], edges[-1], len(edges) - 1) == (first, last, classes)
 
 
+def test_a_decade_has_the_numbers_of_iso_3():
+    # ISO 3:1973, table of the basic series, R 40.
+    table = """
+        1.00 1.06 1.12 1.18 1.25 1.32 1.40 1.50 1.60 1.70 1.80 1.90 2.00 2.12 2.24 2.36
+        2.50 2.65 2.80 3.00 3.15 3.35 3.55 3.75 4.00 4.25 4.50 4.75 5.00 5.30 5.60 6.00
+        6.30 6.70 7.10 7.50 8.00 8.50 9.00 9.50
+    """
+    expected = [float(f"{number}e-2") for number in table.split()]
+    assert log_edges(0.01, 0.105).tolist() == [*expected, 0.1, 0.106]
+
+
 @pytest.mark.parametrize(
     ("low", "high"), [(0.0, 0.5), (0.5, 0.2), (0.5, 1.5), (math.nan, 0.5)]
 )
