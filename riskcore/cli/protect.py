@@ -72,10 +72,13 @@ is the same. --record-public writes a record that tells methods and counts only.
 
 --keys given twice protects from two intruders who know different variables; there is a
 report for each, NAME.html and NAME-2.html. These hold exact risks, from which weights
-of single records follow: they are for you. --report-public is for everybody: classes
-and rounded figures, of the protected file alone, one page for all sets of keys. The
-exit status is 0; 1 if records remain unsafe, or a replay gave another file than that of
-the record; 2 if the input is refused; 130 if interrupted.
+of single records follow: they are for you, and so is what is printed, for figures of
+FILE tell suppressed values to whoever tries them. --report-public is for everybody:
+classes and rounded figures, of the protected file alone, one page for all sets of keys.
+A second safe file of the same survey can show what this one suppresses.
+
+The exit status is 0; 1 if records remain unsafe, or a replay gave another file than
+that of the record; 2 if the input is refused; 130 if interrupted.
 """
 
 
