@@ -397,6 +397,8 @@ class KeySet:
 class Protected:
     """A protected file, and the risks before and after.
 
+    It holds the original data too: pickled, it is as confidential as they are.
+
     Attributes
     ----------
     source : Source
@@ -1045,7 +1047,11 @@ def _advice(result: Protected, shown: Shown) -> str:
     """Return what can be done, so that suppressed values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     if column is None:
-        return "shuffle the records"
+        return "shuffle the records" + (
+            f", and name {key!r} in household_keys, for members stand together"
+            if settings.household is not None and key not in settings.household_keys
+            else ""
+        )
     if column == settings.weight:
         return "make the weights coarser or equal where they tell it"
     others = f"name it as related to {key!r}, recode or drop it"

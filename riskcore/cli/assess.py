@@ -45,10 +45,11 @@ Without --weight a mu-Argus file's own weight is used; a file without weights is
 to be the whole population (risk 1/f). Cells whose weights add to less than their
 records (F < f) get the risk 1/f, with a warning. --output adds to each record, in the
 order of the file: sample_frequency (f), population_frequency (F), sampling_fraction
-(f/F), individual_risk and, with --household, household_risk. --report and --output are
-for you: from an exact risk follows the weight of a record that is alone in its cell.
---report-public is for everybody, with the file it describes or alone, but not beside a
-protected version of that file: of that one "riskcore protect" makes its own.
+(f/F), individual_risk and, with --household, household_risk. --report, --output and
+what is printed are for you: from an exact risk follows the weight of a record that is
+alone in its cell. --report-public is for everybody, with the file it describes or
+alone, but not beside a protected version of that file: of that one "riskcore protect"
+makes its own.
 
 The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
