@@ -405,3 +405,16 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert "'mar' in 1 of 3 records; missing='wildcard' (--missing wildcard)" in (
         capsys.readouterr().err
     )
+
+
+def test_every_function_of_records_takes_a_path(tmp_path):
+    path = written(tmp_path, "a;b;w\n1;x;10,5\n2;y;10\n1;NA;20\n")
+    reading = Reading(decimal=",", missing_codes={"b": "NA"})
+    cells = riskcore.tabulate(path, ["a"], "w", reading=reading)
+    assert cells.population_frequency.tolist() == [30.5, 10.0]
+    found = riskcore.estimate_uniques(
+        str(path), ["a", "b"], "w", missing="category", reading=reading
+    )
+    assert (found.sizes[1], found.population) == (3, 40)
+    safe = riskcore.protect(path, ["a", "b"], "w", threshold=0.9, reading=reading)
+    assert safe.source.intake.records == 3
