@@ -1,6 +1,7 @@
 """Pointers to C functions, and the examples of notes/embedding.md."""
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -243,6 +244,7 @@ def test_example_in_cython(python, tmp_path):
         [sys.executable, "-m", "Cython.Build.Cythonize", "-iq", "mean.pyx"],
         check=True,
         cwd=tmp_path,
+        env={**os.environ, "CFLAGS": "-O0"},  # sooner compiled
     )
     code = "import mean, numpy; print(mean.mean_risk(numpy.ones(3), 0.5))"
     assert float(python(f"import sys; sys.path.append({str(tmp_path)!r}); {code}")) == (

@@ -671,7 +671,7 @@ def test_the_public_page_runs_and_turns_dark(tmp_path):
             "--disable-background-networking", "--virtual-time-budget=2000",
             "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", path.as_uri(),
         ],
-        capture_output=True, timeout=60, check=False,
+        capture_output=True, timeout=600, check=False,
     )  # fmt: skip
     shown = done.stdout.decode()
     assert re.search(r'<button type="button" id="theme">(Dark|Light)</button>', shown)

@@ -412,7 +412,7 @@ def test_names_that_are_no_text():
             [*command, *more],
             env={**os.environ, "PYTHONPATH": source},
             capture_output=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
         assert done.returncode == status, done.stderr
