@@ -207,6 +207,13 @@ def test_wide_keys_of_32_bits():
     assert_cells(count(codes, [2**32] * 5, weight), codes, weight)
 
 
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])
+def test_interpreted_code_reads_what_compiled_code_does(kind):
+    column = np.array([3, 0, 250, 7, 1], kind)
+    read = [module.load(column.ctypes.data, column.itemsize, i) for i in range(5)]
+    assert read == column.tolist()
+
+
 def test_overflow_of_a_sum_is_not_finite():
     weight = np.array([1e308, 1e308])
     for way in (_count_dense, _count_sorted):

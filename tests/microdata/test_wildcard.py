@@ -259,3 +259,14 @@ def test_real_frequencies_in_the_table():
     row = cells.row(2)
     assert (row["sample_frequency"], row["population_frequency"]) == (1.5, 50.0)
     assert row["sampling_fraction"] == 1.5 / 50
+
+
+def test_small_weights_are_not_lost_beside_large_ones():
+    # By a alone two groups of complete records, whose sums take more than a double.
+    a = [1] * 6 + [2] * 6
+    b = list(range(6)) * 2
+    u = 2.0**-53
+    w = [1.0, u, u, u, u, u, 1.0, u, u, 3 * u, u, u]
+    rows = [*zip(a, b, strict=True), (1, None), (2, None)]
+    _, F = per_record(rows, [*w, u, u], missing="wildcard", alpha=0)
+    assert F[-2:].tolist() == [1.0 + 6 * u, 1.0 + 8 * u]
