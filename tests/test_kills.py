@@ -32,7 +32,7 @@ COMMANDS = {
 }  # fmt: skip
 WRITTEN = {
     "assess": ["out/risk.csv", "report.html"],
-    "protect": ["out/safe.csv", "out/safe.csv.json", "report.html"],
+    "protect": ["out/safe.csv", "out/safe.csv.private.json", "report.html"],
 }
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
 # Loads what the commands need, and for each k runs one in a child that ends at once
