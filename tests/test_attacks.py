@@ -12,6 +12,8 @@ import pytest
 from riskcore import assess, page, protect, record
 from riskcore.cli import main
 
+pytestmark = pytest.mark.usefixtures("known_secrets")
+
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 

@@ -11,6 +11,8 @@ import pytest
 from riskcore import assess, cli, protect, simulate
 from riskcore.microdata import files
 
+pytestmark = pytest.mark.usefixtures("known_secrets")
+
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 ROLES = ["--keys", *KEYS, "--weight", "WEIGHT"]
 RECODE = ["--recode", "REGION=truncate:2", "AGE=from:15,30,45,65"]

@@ -39,6 +39,8 @@ from riskcore.public import (
     views_of,
 )
 
+pytestmark = pytest.mark.usefixtures("known_secrets")
+
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 

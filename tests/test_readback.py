@@ -21,9 +21,10 @@ FORMATS = ["safe.csv", "safe.csv.gz", "safe.parquet", "fixed.asc", "free.asc"]
 
 
 # The address of the survey has them.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.microdata.files.LineBreaksInFields"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::riskcore.microdata.files.LineBreaksInFields"),
+    pytest.mark.usefixtures("known_secrets"),
+]
 
 
 def survey(n=400):

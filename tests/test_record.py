@@ -18,6 +18,8 @@ from riskcore.microdata import argus, files
 from riskcore.protection import OrderCanBeFound
 from riskcore.record import method_of, read_record
 
+pytestmark = pytest.mark.usefixtures("known_secrets")
+
 KEYS = ["sex", "age"]
 AGES = range(121)
 
