@@ -20,9 +20,9 @@ import numpy as np
 import riskcore
 from bench import accuracy, models_accuracy, posterior, worst
 from bench._common import command
-from riskcore.models import functions
 from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.hyp2f1 import P_FORWARD, P_NEAR_ONE, P_SMALL
+from riskcore.special.gamma import ufuncs
+from riskcore.special.gauss.methods import P_FORWARD, P_NEAR_ONE, P_SMALL
 
 ALIVE = 60  # points that the search goes on from
 RESTARTS = 3
@@ -241,7 +241,7 @@ COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
 }
-assert set(functions._KERNELS) == set(models_accuracy.EXACT)
+assert set(ufuncs._KERNELS) == set(models_accuracy.EXACT)
 
 if __name__ == "__main__":
     sys.exit(main())

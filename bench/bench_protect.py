@@ -177,11 +177,11 @@ def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     from riskcore import simulate
-    from riskcore.microdata import files
+    from riskcore.files import formats
 
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "survey.csv", Path(folder) / "safe.csv"
-        files.write(source, simulate.microdata(records, np.random.default_rng(9)))
+        formats.write(source, simulate.microdata(records, np.random.default_rng(9)))
         measured("riskcore", source, target)  # compiles, once
         runs = {name: [] for name in WORKERS}
         for _ in range(rounds):

@@ -25,13 +25,13 @@ def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     from riskcore import Recoding, protect, simulate
-    from riskcore.microdata import files
+    from riskcore.files import formats
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         data = simulate.microdata(records, np.random.default_rng(9))
         del data["INCOME"]
-        source = files.write(Path(folder) / "survey.csv", data)
+        source = formats.write(Path(folder) / "survey.csv", data)
         result = protect(
             source, ["REGION", "SEX", "AGE", "MARSTAT"], "WEIGHT", "HOUSEHOLD",
             threshold=0.01, household_keys=["REGION"],

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from riskcore.assessment import Assessment as Assessment
     from riskcore.assessment import assess as assess
+    from riskcore.files.reading import Reading as Reading
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
-    from riskcore.microdata.reading import Reading as Reading
     from riskcore.microdata.recode import Recoding as Recoding
     from riskcore.microdata.recode import recode as recode
-    from riskcore.protection import Protected as Protected
-    from riskcore.protection import protect as protect
+    from riskcore.protection.protect import Protected as Protected
+    from riskcore.protection.protect import protect as protect
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.uniques import estimate_uniques as estimate_uniques
@@ -45,13 +45,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
-    "Protected": "riskcore.protection",
-    "Reading": "riskcore.microdata.reading",
+    "Protected": "riskcore.protection.protect",
+    "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",
-    "protect": "riskcore.protection",
+    "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
     "tabulate": "riskcore.microdata.cells",

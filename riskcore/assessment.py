@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _check, _html, forms
-from riskcore._warn import warn
-from riskcore.microdata import files
+from riskcore import forms
+from riskcore.common import arguments, html
+from riskcore.common.warn import warn
+from riskcore.files import formats
+from riskcore.files.intake import Intake
+from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_missing, tabulate_records
 from riskcore.microdata.columns import Records, household_codes, key_names
-from riskcore.microdata.intake import Intake
-from riskcore.microdata.reading import Reading
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges
@@ -135,16 +136,16 @@ def assess(
     True
     """
     say = progress or _silent
-    _check.one_of("method", method, METHODS)
+    arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
     keys = key_names(keys)
     path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
     if path is not None and weight is None:
-        weight = files.declared_weight(path, reading)
+        weight = formats.declared_weight(path, reading)
     check_roles(keys, weight, household)
     if path is not None:
         say(f"reading {path}")
-    data, intake = files.load(data, [*keys, weight, household], weight, reading)
+    data, intake = formats.load(data, [*keys, weight, household], weight, reading)
     return assess_records(
         data,
         keys,
@@ -203,8 +204,8 @@ def check_roles(
         ``RECORD_COLUMNS``, ignoring case.
     """
     names = key_names(keys)
-    _check.column_name("weight", weight)
-    _check.column_name("household", household)
+    arguments.column_name("weight", weight)
+    arguments.column_name("household", household)
     roles = {"the weight": weight, "the household": household}
     for role, name in roles.items():
         if name is not None and name in names:
@@ -362,7 +363,7 @@ class Assessment:
         if rate is not None:
             return self.distribution.threshold_for_rate(rate)
         assert unsafe is not None
-        if not 0 <= _check.whole("unsafe", unsafe) <= self.cells.n:
+        if not 0 <= arguments.whole("unsafe", unsafe) <= self.cells.n:
             raise ValueError(f"unsafe={unsafe}: need 0 to {self.cells.n} records")
         return self.distribution.threshold_for_unsafe(unsafe)
 
@@ -463,7 +464,7 @@ class Assessment:
         ValueError
             If the count is negative.
         """
-        if _check.whole("count", count) < 0:
+        if arguments.whole("count", count) < 0:
             raise ValueError(f"count: need a number >= 0, got {count}")
         order = np.argsort(-self.cell_risk, kind="stable")[:count]
         rows = []
@@ -497,9 +498,9 @@ class Assessment:
                 ("households", f"{len(self.households):,}"),
                 ("household re-identification rate", f"{rate:.6%}"),
             ]
-        return _html.figures(
+        return html.figures(
             "Assessment, for internal use",
-            " &times; ".join(map(_html.label, self.cells.keys)),
+            " &times; ".join(map(html.label, self.cells.keys)),
             rows,
             class_counts(self.distribution, edges).tolist(),
             f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 import riskcore
-from riskcore._jit import Native, loop_on_arrays
-from riskcore._ufunc import made_from
+from riskcore.compiled.jit import Native, loop_on_arrays
+from riskcore.compiled.ufunc import made_from
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
 

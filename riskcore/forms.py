@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from riskcore._jit import kernel
-from riskcore._ufunc import elementwise
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import elementwise
 from riskcore.special.elementary import log
-from riskcore.special.precise import gauss
+from riskcore.special.gauss.remaining import gauss
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from riskcore import _check
+from riskcore.common import arguments
+from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
-from riskcore.microdata.reading import Reading
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
 from riskcore.models.ewens import Ewens
 from riskcore.models.lancaster import Lancaster
@@ -213,8 +213,8 @@ def estimate_uniques(
         )
     for name, given in (("population", population), ("cells", cells)):
         if given is not None:
-            _check.whole(name, given)
-    if not 0.0 < _check.number("level", level) < 1.0:
+            arguments.whole(name, given)
+    if not 0.0 < arguments.number("level", level) < 1.0:
         raise ValueError(f"level={level}: need a number between 0 and 1")
     say = progress or _silent
     say("counting cells")

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import settings
 
-from riskcore import reference
+from riskcore.accuracy import reference
 
 settings.register_profile("numerical", deadline=None)
 settings.load_profile("numerical")
@@ -275,6 +275,6 @@ def known_secrets(monkeypatch):
     """
     numbers = itertools.count()
     monkeypatch.setattr(
-        "riskcore.protection.new_secret",
+        "riskcore.protection.protect.new_secret",
         lambda: hashlib.sha256(b"%d" % next(numbers)).hexdigest(),
     )

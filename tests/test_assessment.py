@@ -16,14 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore import (
-    assess,
-    individual_risk_from_frequencies,
-    reference,
-    simulate,
-)
+from riskcore import assess, individual_risk_from_frequencies, simulate
+from riskcore.accuracy import reference
 from riskcore.assessment import RECORD_COLUMNS, PopulationBelowSample
-from riskcore.microdata import files
+from riskcore.files import formats
 
 SURVEY = {
     "region": ["b", "a", "b", "a", "b", "c"],
@@ -311,7 +307,7 @@ def test_household_column_is_added_only_with_households(kind):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
 def test_a_path_reads_the_columns_needed(tmp_path, suffix):
-    path = files.write(tmp_path / f"survey{suffix}", {**SURVEY, "other": [1] * 6})
+    path = formats.write(tmp_path / f"survey{suffix}", {**SURVEY, "other": [1] * 6})
     for given_path in (path, str(path)):
         result = assess(given_path, *ROLES)
         expected = assess(SURVEY, *ROLES)
@@ -505,7 +501,7 @@ def test_progress_names_the_steps(tmp_path):
         "computing the risk of 4 cells",
         "computing household risks",
     ]
-    path = files.write(tmp_path / "survey.csv", SURVEY)
+    path = formats.write(tmp_path / "survey.csv", SURVEY)
     said.clear()
     assess(path, *ROLES, progress=said.append)
     assert said[0] == f"reading {path}"

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riskcore import assess, page, protect, record
+from riskcore import assess, page, protect
 from riskcore.cli import main
+from riskcore.protection import record
 
 pytestmark = pytest.mark.usefixtures("known_secrets")
 

@@ -17,7 +17,7 @@ import pytest
 
 from riskcore import accuracy, assess, cli, page, reproduce, simulate
 from riskcore.assessment import RECORD_COLUMNS
-from riskcore.microdata import files
+from riskcore.files import formats
 
 SURVEY = b"""\
 region,age,weight,household,note
@@ -279,10 +279,10 @@ def test_output_has_all_columns_in_record_order(run, name):
     status, out, _ = run("assess", "survey.csv", *ROLES, "--output", name)
     assert status == 0
     assert f"The risk of each record is in {name}" in out
-    assert files.columns_of(name).names == (
+    assert formats.columns_of(name).names == (
         "region", "age", "weight", "household", "note", *RECORD_COLUMNS,
     )  # fmt: skip
-    written = files.read(name, numeric=RECORD_COLUMNS)
+    written = formats.read(name, numeric=RECORD_COLUMNS)
     assert written["region"].to_pylist() == ["02", "01", "02", "01"]
     assert written["note"].to_pylist() == ["a,b", None, "é", "-"]
     result = assess("survey.csv", ["region", "age"], "weight", "household")
@@ -302,7 +302,7 @@ def test_output_of_a_mu_argus_file(run, folder, name):
         "assess", "s.asc", "--keys", "SEX", "--household", "HH", "--output", name
     )
     assert outcome[0] == 0
-    written = files.read(name, numeric=["W", "INCOME", *RECORD_COLUMNS])
+    written = formats.read(name, numeric=["W", "INCOME", *RECORD_COLUMNS])
     assert written.column_names == ["SEX", "W", "HH", "INCOME", *RECORD_COLUMNS]
     assert written["SEX"].to_pylist() == ["1", "2", "1"]
     assert written["population_frequency"].to_pylist() == [20.0, 8.0, 20.0]
@@ -417,7 +417,7 @@ def test_odd_outputs_are_refused(run, folder, monkeypatch, command, name, said):
         pytest.fail("work is done")
 
     for module, function in [
-        (files, "read"), (simulate, "microdata"), (reproduce, "compare"),
+        (formats, "read"), (simulate, "microdata"), (reproduce, "compare"),
         (accuracy, "error_table"),
     ]:  # fmt: skip
         monkeypatch.setattr(module, function, work)
@@ -608,7 +608,7 @@ def test_error_table_to_a_file(run, folder, name):
     table = accuracy.error_table(["series7", "franconi"], [3, 4, 5, 6], p)
     largest = accuracy.plain(accuracy.summary(table))
     assert out == f"{largest}\n\n  The table is in {name}\n"
-    written = files.read(name, numeric=set(table) - {"form"})
+    written = formats.read(name, numeric=set(table) - {"form"})
     for column in table:
         assert written[column].to_pylist() == table[column].tolist()
     refused = run(*TABLE, 0.5, "--output", name)
@@ -699,7 +699,7 @@ def test_usage_without_a_command(run):
 
 
 def test_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.protect.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 500, "--seed", 3)
     assert status == 0
     # In so small a file an order may tell two or three values by luck.
@@ -721,7 +721,7 @@ def test_demo(run, folder, monkeypatch):
 
 
 def test_nothing_shows_in_the_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.protect.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 6000)
     assert (status, err) == (0, "")
     assert "SEX 0" not in " ".join(out.split())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from riskcore import assess, cli, protect, simulate
-from riskcore.microdata import files
+from riskcore.files import formats
 
 pytestmark = pytest.mark.usefixtures("known_secrets")
 
@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data = simulate.microdata(2000, np.random.default_rng(4))
     # The file is sorted by household, and not by any key.
-    files.write("survey.csv", data)
+    formats.write("survey.csv", data)
     return tmp_path
 
 
@@ -55,12 +55,12 @@ def test_the_whole_path(run):
     assert "recoded               REGION, AGE" in out
     assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
     assert "The safe file is in safe.csv." in out
-    before = files.read("survey.csv").to_pydict()
-    after = files.read("safe.csv").to_pydict()
+    before = formats.read("survey.csv").to_pydict()
+    after = formats.read("safe.csv").to_pydict()
     assert list(before) == list(after)
     for name in set(before) - set(KEYS):
         assert before[name] == after[name]
-    data = files.read("safe.csv", numeric=["WEIGHT"])
+    data = formats.read("safe.csv", numeric=["WEIGHT"])
     again = assess(data, KEYS, "WEIGHT", missing="wildcard")
     assert again.max_risk < 0.01
     record = json.loads(Path("safe.csv.private.json").read_text())
@@ -84,7 +84,7 @@ def test_the_same_file_again(run):
     assert status == 0
     assert "It is, byte for byte, that of the record." in out
     assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
-    assert "INCOME" not in files.columns_of("again.csv").names
+    assert "INCOME" not in formats.columns_of("again.csv").names
     with Path("survey.csv").open("a") as file:
         file.write("99999,1,101,1,1,50,1,1,1,0,100\n")
     status, out, _ = run(
@@ -121,8 +121,8 @@ def test_shuffled(run, target, ids):
     # The old numbers of the households follow the regions.
     told = "of 'REGION' show in 'HOUSEHOLD': records next to each other" in err
     assert (status, told, "the order of the records" in err) == (0, bool(ids), False)
-    first = files.read("survey.csv").to_pydict()
-    then = files.read(target).to_pydict()
+    first = formats.read("survey.csv").to_pydict()
+    then = formats.read(target).to_pydict()
     assert then["HOUSEHOLD"] != first["HOUSEHOLD"]
     count = len(set(first["HOUSEHOLD"]))
     new = {str(i) for i in range(1, count + 1)}
@@ -199,7 +199,7 @@ def test_formats(run, target):
         "survey.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", target
     )
     assert status == 0
-    data = files.read(target, numeric=["WEIGHT"])
+    data = formats.read(target, numeric=["WEIGHT"])
     assert assess(data, KEYS, "WEIGHT", missing="wildcard").max_risk < 0.01
 
 
@@ -450,7 +450,7 @@ def test_mu_argus(run):
     )
     assert (status, err) == (0, "")
     assert "costs of suppression  REGION 50, SEX 90" in out
-    before, after = files.read("s.asc"), files.read("t.asc")
+    before, after = formats.read("s.asc"), formats.read("t.asc")
     blanked = np.ma.getmaskarray(after["REGION"])
     assert blanked.sum() == 2
     assert np.array_equal(blanked, np.ma.getmaskarray(after["TOWN"]))
@@ -474,7 +474,7 @@ def test_what_is_said_of_the_file_written(run):
     assert "New ids in random order: INCOME." in out
     assert "The private record is in a.csv.private.json; do not publish it." in out
     assert "The record for publication is in public.json." in out
-    first, then = (files.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))
+    first, then = (formats.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))
     assert first.null_count == then.null_count
     count = len(set(first.drop_null().to_pylist()))
     assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
@@ -506,7 +506,7 @@ def test_ids_and_orders_that_cannot_be(run, options, message):
 
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
-    from riskcore import protection
+    from riskcore.protection import protect
 
     monkeypatch.setattr(
         protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from riskcore import cli, simulate
-from riskcore.microdata import files
+from riskcore.files import formats
 
 ZIPF = ["zipf", "--population", "5000", "--cells", "700", "--exponent", "0.9"]
 
@@ -39,7 +39,7 @@ def test_a_population_and_a_sample(run):
     random = np.random.default_rng(5)
     F = simulate.zipf_population(5000, 700, 0.9, random)
     f = simulate.sample(F, 900, random)
-    table = files.read("z.csv").to_pydict()
+    table = formats.read("z.csv").to_pydict()
     assert list(map(int, table["population_frequency"])) == F.tolist()
     assert list(map(int, table["sample_frequency"])) == f.tolist()
     assert table["cell"] == list(map(str, range(1, 701)))
@@ -60,7 +60,7 @@ def test_laws(run, law):
     status, out, _ = run(*law, "--output", "p.parquet")
     assert status == 0
     assert "900 people in" in out
-    assert sum(files.read("p.parquet").to_pydict()["population_frequency"]) == 900
+    assert sum(formats.read("p.parquet").to_pydict()["population_frequency"]) == 900
     assert run(*law)[1] == out
 
 
@@ -68,7 +68,7 @@ def test_microdata(run):
     status, out, _ = run("microdata", "--records", 300, "--output", "m.csv")
     assert status == 0
     expected = simulate.microdata(300, np.random.default_rng(2004))
-    written = files.read("m.csv").to_pydict()
+    written = formats.read("m.csv").to_pydict()
     assert written["AGE"] == list(map(str, expected["AGE"]))
     assert f"{len(expected['AGE'])} records" in out
 

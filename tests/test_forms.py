@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore import forms, reference
+from riskcore import forms
+from riskcore.accuracy import reference
 
 EXACT = {
     "closed_form": [(1, 0.01), (2, 0.3), (3, 0.1), (3, 1e-12)],

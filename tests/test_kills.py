@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from riskcore import cli, simulate
-from riskcore.microdata import files, replace
+from riskcore.files import formats, replace
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork") or not replace._LOCKS, reason="needs fork and fcntl"
@@ -84,7 +84,7 @@ print(json.dumps(seen))
 def folder(tmp_path):
     """Return a folder with a survey, and a folder for outputs."""
     survey = simulate.microdata(2000, np.random.default_rng(1))
-    files.write(tmp_path / "survey.csv", survey)
+    formats.write(tmp_path / "survey.csv", survey)
     (tmp_path / "out").mkdir()
     return tmp_path
 

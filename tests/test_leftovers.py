@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from riskcore import protect
-from riskcore.microdata import files
+from riskcore.files import formats
 from riskcore.microdata.blank import blank
 
 SECRET = "SECRETVALUE"
@@ -188,7 +188,7 @@ def test_files(tmp_path, source, target):
         schema = table.schema.with_metadata({"values": SECRET})
         pq.write_table(table.cast(schema), path, compression="none")
     else:
-        files.write(path, {"k": np.array(VALUES, object), "o": table["o"]})
+        formats.write(path, {"k": np.array(VALUES, object), "o": table["o"]})
     assert not no_trace(contents(path))
     result = protected(path)
     assert no_trace(pickle.dumps(result.data))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from riskcore import chart, cli, estimate_uniques, simulate
-from riskcore.microdata import files
+from riskcore.files import formats
 from riskcore.models import Ewens, Lancaster, Pitman, SizeIndices
-from riskcore.report import uniques_text
+from riskcore.report.text import uniques_text
 from riskcore.uniques import Estimate, UniquesEstimates, fit_all
 
 KEYS = ["REGION", "SEX", "AGE"]
@@ -132,7 +132,7 @@ def test_the_figure(survey):
 
 
 def test_the_command(run, survey):
-    files.write("survey.csv", survey)
+    formats.write("survey.csv", survey)
     arguments = ["survey.csv", "--keys", *KEYS, "--weight", "WEIGHT"]
     status, out, err = run(*arguments, "--plot", "u.svg")
     assert (status, err) == (0, "")

@@ -127,20 +127,20 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore import report
     from riskcore.assessment import (
         RECORD_COLUMNS,
         assess_records,
         check_roles,
         refuse_taken,
     )
-    from riskcore.microdata import files, replace
+    from riskcore.files import formats, replace
     from riskcore.microdata.cells import check_missing
+    from riskcore.report import text
 
     check_missing(options.missing, options.alpha)
     if options.output is not None:
         refuse_same_file(options)
-        files.check_writable(options.output, overwrite=options.overwrite)
+        formats.check_writable(options.output, overwrite=options.overwrite)
     source = reading(options)
     refuse_idle_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
@@ -148,11 +148,11 @@ def run(options: argparse.Namespace) -> None:
         for path in reports:
             replace.refuse_existing(path, options.overwrite)
         targets = [path for path in (options.output, *reports) if path is not None]
-        read = files.format_of(options.file, source).paths
+        read = formats.format_of(options.file, source).paths
         replace.refuse_sources(targets, read)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
-    header = files.columns_of(options.file, source)
+    header = formats.columns_of(options.file, source)
     weight = header.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)
     roles = (*options.keys, weight, options.household)
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
         refuse_taken(header.names, RECORD_COLUMNS)
         needed = [*header.names, *needed]
     progress = Progress(quiet=options.quiet)
-    data, intake = files.read_counted(
+    data, intake = formats.read_counted(
         options.file,
         needed,
         numeric=[] if weight is None else [weight],
@@ -179,7 +179,7 @@ def run(options: argparse.Namespace) -> None:
         intake=intake,
         progress=progress,
     )
-    figures = report.summary(
+    figures = text.summary(
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
@@ -193,15 +193,15 @@ def run(options: argparse.Namespace) -> None:
 
 def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> None:
     """Write the table and the reports, all or none."""
-    from riskcore.microdata import files, replace
+    from riskcore.files import formats, replace
 
     if not (options.output or options.report or options.report_public):
         return
-    sources = files.format_of(options.file, reading(options)).paths
+    sources = formats.format_of(options.file, reading(options)).paths
     with replace.replacing_all(options.overwrite, sources) as create:
         if options.output is not None:
             progress(f"writing {options.output}")
-            files.write(
+            formats.write(
                 options.output,
                 assessment.records,
                 overwrite=options.overwrite,
@@ -216,8 +216,8 @@ def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> 
 
 
 def _report(assessment: Any, options: argparse.Namespace) -> str:
-    from riskcore._page import method_facts
-    from riskcore.page import page
+    from riskcore.report.page import page
+    from riskcore.report.parts import method_facts
 
     threshold = options.threshold[0] if options.threshold else None
     if options.rate is not None:
@@ -236,7 +236,7 @@ def _report(assessment: Any, options: argparse.Namespace) -> str:
 
 
 def _public_report(assessment: Any, options: argparse.Namespace) -> str:
-    from riskcore.page import public_page
+    from riskcore.report.page import public_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
     # A threshold found from a rate would be a figure of the file.
@@ -245,18 +245,18 @@ def _public_report(assessment: Any, options: argparse.Namespace) -> str:
 
 
 def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
-    from riskcore import report
+    from riskcore.report import text
 
     if options.json:
         figures = {"file": str(options.file), **figures}
         print(json.dumps(figures, indent=2, allow_nan=False))
         return
-    print(report.text(figures, f"riskcore {__version__}: {options.file}"))
+    print(text.text(figures, f"riskcore {__version__}: {options.file}"))
     if options.output is not None:
-        output = report.printable(str(options.output))
+        output = text.printable(str(options.output))
         print(f"\n  The risk of each record is in {output}")
     if options.report is not None:
-        print(f"\n  The report is in {report.printable(str(options.report))}")
+        print(f"\n  The report is in {text.printable(str(options.report))}")
     if options.report_public is not None:
-        public = report.printable(str(options.report_public))
+        public = text.printable(str(options.report_public))
         print(f"\n  The report for publication is in {public}")

@@ -52,22 +52,22 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     import numpy as np
 
-    from riskcore import simulate
-    from riskcore.microdata import files
-    from riskcore.microdata.replace import refuse_existing
+    from riskcore.files import formats
+    from riskcore.files.replace import refuse_existing
+    from riskcore.simulate import populations
 
     target = options.file or Path("riskcore-demo.csv")
     replace = options.file is None
     safe = target.with_stem(f"{target.stem}-safe")
     report = target.with_suffix(".html")
     for path in (target, safe):
-        files.check_writable(path, overwrite=replace)
+        formats.check_writable(path, overwrite=replace)
     for path in (report, Path(f"{safe}.private.json")):
         refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.records} records")
-    data = simulate.microdata(options.records, np.random.default_rng(options.seed))
-    files.write(target, data, overwrite=replace)
+    data = populations.microdata(options.records, np.random.default_rng(options.seed))
+    formats.write(target, data, overwrite=replace)
     progress.done()
     file = [str(target), "--keys", *_DEMO_KEYS, *_ROLES]
     _run(assess, [*file, "--rate", "1%"], options)

@@ -100,12 +100,12 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore import accuracy
+    from riskcore.accuracy import table
 
     if options.output is not None:
-        accuracy.check_writable(options.output, overwrite=options.overwrite)
+        table.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
-    table = accuracy.error_table(
+    table = table.error_table(
         options.forms,
         [number for part in options.f for number in part],
         [number for part in options.p for number in part],
@@ -114,12 +114,12 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.output is not None:
         progress(f"writing {options.output}")
-        accuracy.write(options.output, table, overwrite=options.overwrite)
+        table.write(options.output, table, overwrite=options.overwrite)
     progress.done()
     if options.output is None and not options.summary:
-        print(accuracy.plain(table), end="\n\n")
-    print(accuracy.plain(accuracy.summary(table)))
+        print(table.plain(table), end="\n\n")
+    print(table.plain(table.summary(table)))
     if options.output is not None:
-        from riskcore.report import printable
+        from riskcore.report.text import printable
 
         print(f"\n  The table is in {printable(str(options.output))}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from riskcore.microdata.reading import Reading
+    from riskcore.files.reading import Reading
 
 # A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
@@ -128,7 +128,7 @@ def refuse_idle_reports(options: argparse.Namespace) -> None:
 
 def reading(options: argparse.Namespace) -> Reading:
     """Return how to read the file."""
-    from riskcore.microdata.reading import Reading
+    from riskcore.files.reading import Reading
 
     codes: dict[str, list[str]] = {}
     for text in options.na:
@@ -182,7 +182,7 @@ def _decimal(number: str, text: str) -> Decimal:
 
 def grid_of(text: str) -> list[float]:
     """Read a number, START:STOP, START:STOP:COUNT or START:STOP:COUNT:SCALE."""
-    from riskcore.accuracy import grid
+    from riskcore.accuracy.table import grid
 
     first, *rest = text.split(":")
     if not rest:

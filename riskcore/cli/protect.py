@@ -275,10 +275,10 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore import report
-    from riskcore.protection import UnsafeError, protect_source
-    from riskcore.record import read_record
-    from riskcore.release import Source
+    from riskcore.protection.protect import UnsafeError, protect_source
+    from riskcore.protection.record import read_record
+    from riskcore.protection.source import Source
+    from riskcore.report import text
 
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
@@ -331,11 +331,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(figures, indent=2, allow_nan=False))
     else:
-        print(
-            report.protection_text(figures, f"riskcore {__version__}: {options.file}")
-        )
+        print(text.protection_text(figures, f"riskcore {__version__}: {options.file}"))
         for line in lines:
-            print(f"  {report.printable(line)}")
+            print(f"  {text.printable(line)}")
     return 0 if figures["safe"] and same else 1
 
 
@@ -441,9 +439,9 @@ def _check_outputs(
     reports: list[Path],
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
-    from riskcore.microdata import files, replace
-    from riskcore.protection import columns_renumbered
-    from riskcore.secret import user_key
+    from riskcore.files import formats, replace
+    from riskcore.protection.protect import columns_renumbered
+    from riskcore.protection.secret import user_key
 
     targets = [*reports]
     if options.report_public is not None:
@@ -462,7 +460,7 @@ def _check_outputs(
     written = (
         ()
         if options.output is None
-        else files.files_written(options.output, source.format)
+        else formats.files_written(options.output, source.format)
     )
     replace.refuse_sources([*written, *targets], [*source.paths, *rules, *replayed])
 
@@ -473,7 +471,7 @@ def _write_pages(
     source: Any,
     options: argparse.Namespace,
 ) -> None:
-    from riskcore.microdata import replace
+    from riskcore.files import replace
 
     with replace.replacing_all(options.overwrite, source.paths) as create:
         for path, text in pages.items():
@@ -499,7 +497,7 @@ def _pages(
     """Return the text of each report."""
     if not reports:
         return {}
-    from riskcore.page import protection_page
+    from riskcore.report.page import protection_page
 
     title = options.report_title
     if title is None:
@@ -519,7 +517,7 @@ def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
     """Return the text of the report for publication: one for all sets of keys."""
     if options.report_public is None:
         return {}
-    from riskcore.page import public_protection_page
+    from riskcore.report.page import public_protection_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
     return {options.report_public: public_protection_page(result, **title)}
@@ -574,7 +572,7 @@ def _said_of_output(
 
 def _is_the_input(source: Any, before: Any) -> bool | None:
     """Whether the file is that of a record; None if that cannot be checked."""
-    from riskcore.secret import user_key
+    from riskcore.protection.secret import user_key
 
     key = user_key(create=False)
     if before.digest is None or key is None or key.id != before.key:
@@ -584,7 +582,7 @@ def _is_the_input(source: Any, before: Any) -> bool | None:
 
 def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     """Return the settings of the options, or those of a record."""
-    from riskcore.settings import Settings
+    from riskcore.protection.settings import Settings
 
     if before is not None:
         return before.settings
@@ -630,7 +628,7 @@ def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None
 
 def _cost(words: list[str] | None) -> Any:
     """Read fewest, equal, entropy or KEY=NUMBER ...."""
-    from riskcore.settings import COSTS
+    from riskcore.protection.settings import COSTS
 
     if words is None or (len(words) == 1 and words[0] in COSTS):
         return words and words[0]

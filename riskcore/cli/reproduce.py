@@ -78,7 +78,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore import reproduce
-    from riskcore.report import printable
+    from riskcore.report.text import printable
 
     sources = list(dict.fromkeys(options.sources)) or list(reproduce.SOURCES)
     reproduce.check_sources(sources)

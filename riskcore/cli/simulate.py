@@ -84,11 +84,11 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     import numpy as np
 
-    from riskcore.microdata import files
+    from riskcore.files import formats
 
     _check(options)
     if options.output is not None:
-        files.check_writable(options.output, overwrite=options.overwrite)
+        formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.law}")
     random = np.random.default_rng(options.seed)
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     columns, lines = make(options, random)
     if options.output is not None:
         progress(f"writing {options.output}")
-        files.write(options.output, columns, overwrite=options.overwrite)
+        formats.write(options.output, columns, overwrite=options.overwrite)
     progress.done()
     print("\n".join(lines))
 
@@ -121,9 +121,9 @@ def _check(options: argparse.Namespace) -> None:
 def _microdata(
     options: argparse.Namespace, random: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    from riskcore import simulate
+    from riskcore.simulate import populations
 
-    columns = simulate.microdata(options.records, random)
+    columns = populations.microdata(options.records, random)
     people = columns["WEIGHT"].sum()
     lines = [
         f"{len(columns['WEIGHT']):,} records, {columns['HOUSEHOLD'][-1]:,} households",
@@ -137,15 +137,15 @@ def _population(
 ) -> tuple[dict[str, Any], list[str]]:
     import numpy as np
 
-    from riskcore import simulate
+    from riskcore.simulate import populations
 
     N, K = options.population, options.cells
     makers = {
-        "zipf": lambda: simulate.zipf_population(N, K, options.exponent, random),
-        "dirichlet-multinomial": lambda: simulate.dirichlet_multinomial_population(
+        "zipf": lambda: populations.zipf_population(N, K, options.exponent, random),
+        "dirichlet-multinomial": lambda: populations.dirichlet_multinomial_population(
             N, K, options.alpha, random
         ),
-        "pitman": lambda: simulate.pitman_population(
+        "pitman": lambda: populations.pitman_population(
             N, options.theta, options.sigma, random
         ),
     }
@@ -157,9 +157,9 @@ def _population(
         f"{int(np.count_nonzero(F == 1)):,} unique in the population"
     ]
     if options.sample is not None:
-        f = simulate.sample(F, options.sample, random)
+        f = populations.sample(F, options.sample, random)
         columns["sample_frequency"] = f
-        unique = simulate.uniques(F, f)
+        unique = populations.uniques(F, f)
         lines += [
             f"{options.sample:,} sampled, in {int(np.count_nonzero(f)):,} cells, "
             f"{unique.sample:,} unique in the sample",

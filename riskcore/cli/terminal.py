@@ -22,7 +22,7 @@ class Progress:
     def __call__(self, step: str) -> None:
         """Show the step at work."""
         if self.on:
-            from riskcore.report import printable
+            from riskcore.report.text import printable
 
             line = printable(f"riskcore: {step}")[: shutil.get_terminal_size()[0] - 5]
             print(f"{_CLEAR_LINE}{line} ...", end="", file=sys.stderr, flush=True)
@@ -51,7 +51,7 @@ def tell(message: str) -> None:
 
 def one_line(message: str) -> str:
     """Return a message that cannot steer the terminal, nor fill it."""
-    from riskcore.report import printable
+    from riskcore.report.text import printable
 
     half = _LONGEST // 2
     if len(message) > _LONGEST:

@@ -94,8 +94,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore import report
-    from riskcore.microdata import replace
+    from riskcore.files import replace
+    from riskcore.report import text
 
     if options.plot is not None:
         if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -113,21 +113,21 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
         return
     name = "size indices" if options.file is None else str(options.file)
-    print(report.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
+    print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
     if options.plot is not None:
-        print(f"\n  The plot is in {report.printable(str(options.plot))}")
+        print(f"\n  The plot is in {text.printable(str(options.plot))}")
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
-    from riskcore.microdata import files
+    from riskcore.files import formats
     from riskcore.uniques import estimate_uniques
 
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
     source = reading(options)
-    weight = options.weight or files.columns_of(options.file, source).weight
+    weight = options.weight or formats.columns_of(options.file, source).weight
     needed = [*options.keys, *([] if weight is None else [weight])]
-    data = files.read(
+    data = formats.read(
         options.file,
         needed,
         numeric=[] if weight is None else [weight],
@@ -148,11 +148,11 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
 
 def _sources(options: argparse.Namespace) -> tuple[Path, ...]:
     """Return the files that are read."""
-    from riskcore.microdata import files
+    from riskcore.files import formats
 
     if options.file is None:
         return ()
-    return files.format_of(options.file, reading(options)).paths
+    return formats.format_of(options.file, reading(options)).paths
 
 
 def _of_sizes(options: argparse.Namespace) -> Any:
@@ -187,10 +187,10 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def _plot(found: Any, options: argparse.Namespace) -> None:
-    from riskcore import chart
-    from riskcore.microdata import replace
+    from riskcore.files import replace
+    from riskcore.report import plots
 
-    figure = chart.uniques_figure(found)
+    figure = plots.uniques_figure(found)
     overwrite, sources = options.overwrite, _sources(options)
     with replace.replacing(options.plot, overwrite, sources) as file:
         figure.savefig(file, format=options.plot.suffix.lstrip(".").lower())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore._jit import native
+from riskcore.compiled.jit import native
 from riskcore.intruder.arguments import (
     LARGEST,
     Floats,

@@ -12,14 +12,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore._jit import kernel
-from riskcore._ufunc import elementwise
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import elementwise
 from riskcore.intruder.arguments import LARGEST, Floats, setting, unknown_form, whole
+from riskcore.special.double_double import add_pairs, divide_pairs, log_pair
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import bits, fma, from_bits, two_product
-from riskcore.special.gamma_ratio import log_gamma_ratio
+from riskcore.special.gamma.ratio import log_gamma_ratio
 from riskcore.special.near_one import log1p, log1p_pair
-from riskcore.special.pairs import add_pairs, divide_pairs, log_pair
 
 _CERTAIN = 800.0  # a hazard at which 1 - exp(-h) is 1
 

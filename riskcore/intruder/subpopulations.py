@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore._jit import kernel
+from riskcore.compiled.jit import kernel
 from riskcore.intruder.arguments import LARGEST, as_beta, checked
 from riskcore.intruder.hazards import (
     compiled,
@@ -17,9 +17,14 @@ from riskcore.intruder.hazards import (
     one_or_more,
     sum_along,
 )
+from riskcore.special.double_double import (
+    add_pairs,
+    divide_pairs,
+    log_pair,
+    multiply_pairs,
+)
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import two_product, two_sum
-from riskcore.special.pairs import add_pairs, divide_pairs, log_pair, multiply_pairs
 
 
 def subpopulation_risk(

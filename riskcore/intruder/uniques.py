@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from riskcore._jit import kernel
+from riskcore.compiled.jit import kernel
 from riskcore.intruder.arguments import (
     LARGEST_BETA,
     as_beta,
@@ -15,10 +15,10 @@ from riskcore.intruder.arguments import (
     checked,
 )
 from riskcore.intruder.hazards import compiled
+from riskcore.special.double_double import add_pairs, divide_pairs, multiply_pairs
 from riskcore.special.elementary import exp_parts
 from riskcore.special.floats import bits, from_bits, two_product
 from riskcore.special.near_one import log1p, log1p_pair, log1pmx
-from riskcore.special.pairs import add_pairs, divide_pairs, multiply_pairs
 
 _FAINT = 2.0**-200  # N beta: below it f_u is exp(-N/K)
 

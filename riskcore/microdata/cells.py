@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _check
-from riskcore._warn import warn
-from riskcore.microdata import files
+from riskcore.common import arguments
+from riskcore.common.warn import warn
+from riskcore.files import formats
+from riskcore.files.intake import Intake
+from riskcore.files.reading import Reading
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -21,8 +23,6 @@ from riskcore.microdata.columns import (
 )
 from riskcore.microdata.count import Codes, count
 from riskcore.microdata.doubtful import DoubtfulCodes, doubtful_codes
-from riskcore.microdata.intake import Intake
-from riskcore.microdata.reading import Reading
 from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -188,7 +188,7 @@ def tabulate(
     data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
-        Parquet or mu-Argus file, see `riskcore.microdata.files.read`. Of a mu-Argus
+        Parquet or mu-Argus file, see `riskcore.files.formats.read`. Of a mu-Argus
         file the weight is by default the one that its metadata declare.
     keys : iterable of hashable
         Names of the key variables.
@@ -262,9 +262,9 @@ def tabulate(
     check_missing(missing, alpha)
     keys = key_names(keys)
     if weight is None:
-        weight = files.declared_weight(data, reading)
+        weight = formats.declared_weight(data, reading)
     _check_names(keys, weight)
-    data, intake = files.load(data, [*keys, weight], weight, reading)
+    data, intake = formats.load(data, [*keys, weight], weight, reading)
     return tabulate_records(Records.of(data), keys, weight, missing, alpha, intake)
 
 
@@ -329,15 +329,15 @@ def check_missing(missing: str, alpha: float) -> None:
     ValueError
         Naming the rule or ``alpha``.
     """
-    _check.one_of("missing", missing, MISSING_RULES)
-    if not 0 <= _check.number("alpha", alpha) <= 1:
+    arguments.one_of("missing", missing, MISSING_RULES)
+    if not 0 <= arguments.number("alpha", alpha) <= 1:
         raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
     if alpha != 1 and missing != "wildcard":
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 
 
 def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
-    _check.column_name("weight", weight)
+    arguments.column_name("weight", weight)
     if weight is not None and weight in keys:
         raise ValueError(f"column {weight!r} is both a key and the weight")
     taken = [key for key in keys if str(key).lower() in RESULT_COLUMNS]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _check
+from riskcore.common import arguments
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
@@ -181,7 +181,7 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
     ValueError
         If ``keys`` is empty or names a column twice.
     """
-    names = _check.names("keys", keys)
+    names = arguments.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
     twice = [name for i, name in enumerate(names) if name in names[:i]]

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore._jit import kernel, native, primitive
+from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.special.floats import BLOCK, fast_two_sum, two_sum
 
 Codes = NDArray[np.unsignedinteger[Any]]

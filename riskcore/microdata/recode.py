@@ -24,8 +24,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import _check
-from riskcore._warn import warn
+from riskcore.common import arguments
+from riskcore.common.warn import warn
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -293,7 +293,7 @@ class Recoding:
         ('< 15', '[15, 65)')
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
-            raise TypeError(f"breaks={_check.shown(breaks)}: need a list of numbers")
+            raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
         ends = [_plain(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
             raise TypeError("breaks are numbers")
@@ -392,7 +392,7 @@ class Recoding:
         >>> Recoding.truncation(2).apply(["0361", "0389"]).codes
         ('03', '03')
         """
-        if _check.whole("drop", drop) < 1:
+        if arguments.whole("drop", drop) < 1:
             raise ValueError(f"drop={drop!r}: a whole number of at least 1")
         return cls(drop=drop)
 
@@ -559,7 +559,7 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     """
     given: Any = recodings
     if not isinstance(given, Mapping):
-        shown = _check.shown(given)
+        shown = arguments.shown(given)
         raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
     for name, recoding in recodings.items():
         if not isinstance(recoding, Recoding):

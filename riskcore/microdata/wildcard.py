@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore._jit import kernel, native
+from riskcore.compiled.jit import kernel, native
 from riskcore.microdata.count import CODE_BITS, Codes, add_exactly, count, sum_cells
 from riskcore.special.floats import two_product, two_sum
 

@@ -7,15 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from riskcore.models.functions import (
-    digamma_deficit,
-    digamma_difference,
-    log,
-    log_rising_excess,
-    log_rising_factorial,
-    trigamma_deficit,
-    trigamma_difference,
-)
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
@@ -23,6 +14,15 @@ from riskcore.models.superpopulation import (
     check_cells,
     check_method,
     check_parameter,
+)
+from riskcore.special.gamma.ufuncs import (
+    digamma_deficit,
+    digamma_difference,
+    log,
+    log_rising_excess,
+    log_rising_factorial,
+    trigamma_deficit,
+    trigamma_difference,
 )
 
 METHODS = ("ml", "moments")

@@ -6,13 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from riskcore.models.functions import (
-    digamma_deficit,
-    digamma_difference,
-    log,
-    log_rising_factorial,
-    trigamma_deficit,
-)
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
@@ -20,6 +13,13 @@ from riskcore.models.superpopulation import (
     check_indices,
     check_method,
     check_parameter,
+)
+from riskcore.special.gamma.ufuncs import (
+    digamma_deficit,
+    digamma_difference,
+    log,
+    log_rising_factorial,
+    trigamma_deficit,
 )
 
 METHODS = ("ml", "moments")

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore._jit import kernel, native, primitive
+from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.special.floats import fma, two_sum
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from riskcore.models.functions import (
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import all_roots, positive_root
+from riskcore.models.superpopulation import (
+    check_indices,
+    check_method,
+    check_parameter,
+)
+from riskcore.special.gamma.ufuncs import (
     digamma_deficit,
     digamma_difference,
     expm1,
@@ -22,14 +30,6 @@ from riskcore.models.functions import (
     log_rising_factorial,
     trigamma_deficit,
     trigamma_difference,
-)
-from riskcore.models.polya_urn import PolyaUrn
-from riskcore.models.size_indices import SizeIndices
-from riskcore.models.solve import all_roots, positive_root
-from riskcore.models.superpopulation import (
-    check_indices,
-    check_method,
-    check_parameter,
 )
 
 # Where roots in sigma are looked for, from 0 to 1.

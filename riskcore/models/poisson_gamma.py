@@ -10,16 +10,6 @@ from typing import ClassVar, Self
 
 from riskcore.models import dirichlet_multinomial
 from riskcore.models.binomial import interval
-from riskcore.models.functions import (
-    digamma_deficit,
-    digamma_difference,
-    exp,
-    log1p,
-    log1pmx,
-    log_rising_excess,
-    trigamma_deficit,
-    trigamma_difference,
-)
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
 from riskcore.models.superpopulation import (
@@ -28,6 +18,16 @@ from riskcore.models.superpopulation import (
     check_method,
     check_parameter,
     check_sizes,
+)
+from riskcore.special.gamma.ufuncs import (
+    digamma_deficit,
+    digamma_difference,
+    exp,
+    log1p,
+    log1pmx,
+    log_rising_excess,
+    trigamma_deficit,
+    trigamma_difference,
 )
 
 METHODS = ("ml", "moments", "moments_unbiased")

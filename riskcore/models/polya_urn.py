@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.models import posterior_uniques
-from riskcore.models.functions import exp, gamma_ratio, log
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
+from riskcore.special.gamma.ufuncs import exp, gamma_ratio, log
 
 # The law of tau takes urns up to 2^90; beyond this, shares change by below 2^-36.
 _HEAVIEST = 2.0**89

@@ -30,18 +30,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore._jit import kernel, native
-from riskcore.models.functions import (
+from riskcore.compiled.jit import kernel, native
+from riskcore.special.double_double import sqrt
+from riskcore.special.elementary import exp
+from riskcore.special.floats import BLOCK, fma, stack
+from riskcore.special.gamma.ufuncs import (
     expm1,
     gamma_ratio,
     log_gamma_ratio,
     log_gamma_ratio_curvature,
 )
-from riskcore.special.elementary import exp
-from riskcore.special.floats import BLOCK, fma, stack
 from riskcore.special.near_one import expm1 as expm1_of
 from riskcore.special.near_one import log1p
-from riskcore.special.pairs import sqrt
 
 Law = NDArray[np.float64]
 

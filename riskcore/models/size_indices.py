@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore import _check
-from riskcore.models.functions import log_rising_factorial
+from riskcore.common import arguments
+from riskcore.special.gamma.ufuncs import log_rising_factorial
 
 Ints = NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class SizeIndices:
         if not isinstance(given, Mapping):
             raise TypeError(
                 "counts: need a mapping of sizes to numbers of cells, got "
-                f"{_check.shown(given)}; "
+                f"{arguments.shown(given)}; "
                 "SizeIndices.from_frequencies takes the records of each cell"
             )
         sizes = _whole_numbers("sizes", list(counts.keys()), least=1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
-from riskcore import _check
+from riskcore.common import arguments
 from riskcore.models.size_indices import SizeIndices
 
 # Of differences: the error of the slope is far below that of the delta method.
@@ -217,7 +217,7 @@ def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
     ValueError
         Unless least <= n <= N <= 2^53.
     """
-    n, N = _check.whole("n", n), _check.whole("N", N)
+    n, N = arguments.whole("n", n), arguments.whole("N", N)
     if not least <= n <= N <= LARGEST:
         raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
     return n, N
@@ -234,7 +234,7 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
         If it is below the number of occupied cells or above 2^53.
     """
     check_indices(sizes)
-    K = _check.whole("K", K)
+    K = arguments.whole("K", K)
     if not sizes.u <= K <= LARGEST:
         raise ValueError(f"K: need {sizes.u} occupied cells to 2^53, got {K}")
     return K
@@ -248,7 +248,7 @@ def check_indices(sizes: Any) -> None:
     TypeError
     """
     if not isinstance(sizes, SizeIndices):
-        given = _check.shown(sizes)
+        given = arguments.shown(sizes)
         raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")
 
 

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.microdata import files, replace
+from riskcore.files import formats, replace
 from riskcore.reproduce.comparison import Comparison, markdown
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def write(
     folder.mkdir(exist_ok=True)
     try:
         with replace.replacing_all(overwrite) as create:
-            files.write(
+            formats.write(
                 folder / _TABLE, _columns(comparisons), overwrite=True, create=create
             )
             create(folder / _PAGE).write(_page(comparisons, pictures).encode())
@@ -119,7 +119,7 @@ def check_writable(
             raise NotADirectoryError(f"{folder}: not a directory")
         replace.refuse_existing(folder, overwrite)
         return
-    files.check_writable(folder / _TABLE, overwrite=overwrite)
+    formats.check_writable(folder / _TABLE, overwrite=overwrite)
     for name in (_PAGE, *_figures(comparisons, pictures)):
         replace.refuse_existing(folder / name, overwrite)
 

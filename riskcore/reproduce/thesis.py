@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import simulate
 from riskcore.models import DirichletMultinomial, SizeIndices
 from riskcore.reproduce import thesis_figures
 from riskcore.reproduce.comparison import (
@@ -24,6 +23,7 @@ from riskcore.reproduce.comparison import (
     simulated,
     within,
 )
+from riskcore.simulate import populations
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,8 +120,8 @@ def compare(
 def population(s: float | None, rng: np.random.Generator) -> Ints:
     """Return the cells of a population of the thesis: Zipf's law, or its own model."""
     if s is None:
-        return simulate.dirichlet_multinomial_population(DM_N, DM_K, DM_ALPHA, rng)
-    return simulate.zipf_population(ZIPF_N, ZIPF_K, s, rng)
+        return populations.dirichlet_multinomial_population(DM_N, DM_K, DM_ALPHA, rng)
+    return populations.zipf_population(ZIPF_N, ZIPF_K, s, rng)
 
 
 # --- simulations -------------------------------------------------------------------
@@ -157,10 +157,10 @@ def _runs(s: float | None, replicates: int, rng: np.random.Generator) -> _Runs:
 
 def _run(frequencies: Ints, rng: np.random.Generator) -> tuple[float, ...]:
     N = int(frequencies.sum())
-    sampled = simulate.sample(frequencies, round(SHARE * N), rng)
+    sampled = populations.sample(frequencies, round(SHARE * N), rng)
     sizes = SizeIndices.from_frequencies(sampled)
     model = DirichletMultinomial.fit(sizes, K=len(frequencies))
-    truth = simulate.uniques(frequencies, sampled)
+    truth = populations.uniques(frequencies, sampled)
     low, high = model.tau_interval(sizes, N)
     return (
         model.alpha,

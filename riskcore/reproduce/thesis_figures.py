@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import simulate
 from riskcore.models import DirichletMultinomial, SizeIndices
+from riskcore.simulate import populations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,12 +71,12 @@ def _population_and_sample(
     rng = np.random.default_rng(seed)
     frequencies = population(s, rng)
     n = round(share * int(frequencies.sum()))
-    return frequencies, simulate.sample(frequencies, n, rng)
+    return frequencies, populations.sample(frequencies, n, rng)
 
 
 def _model(alpha: float, seed: int) -> NDArray[np.int64]:
     rng = np.random.default_rng(seed)
-    return simulate.dirichlet_multinomial_population(1_000_000, 20_000, alpha, rng)
+    return populations.dirichlet_multinomial_population(1_000_000, 20_000, alpha, rng)
 
 
 def _pair(*parts: tuple[str, NDArray[np.int64]]) -> Figure:

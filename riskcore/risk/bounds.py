@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from riskcore._jit import kernel
-from riskcore._ufunc import UfuncSource, build, clear_flags
-from riskcore.special.certified import risk_ball, scaled, scaling
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import UfuncSource, build, clear_flags
 from riskcore.special.floats import bits, fma, from_bits, two_sum
+from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore import _check
-from riskcore._jit import native
+from riskcore.common import arguments
+from riskcore.compiled.jit import native
 from riskcore.special.floats import BLOCK, two_product, two_sum
 
 Risks = NDArray[np.float64]
@@ -202,7 +202,7 @@ def as_threshold(value: float) -> float:
     ValueError
         If it is nan or negative.
     """
-    threshold = _check.number("threshold", value)
+    threshold = arguments.number("threshold", value)
     if not threshold >= 0.0:
         raise ValueError(f"threshold: need a number >= 0, got {value}")
     return threshold

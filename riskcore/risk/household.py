@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore._jit import native
+from riskcore.compiled.jit import native
 from riskcore.risk.file_risk import Counts, Risks, as_numbers, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 from riskcore.special.floats import fast_two_sum, two_product, two_sum

@@ -17,11 +17,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from riskcore._contract import Contract
-from riskcore._jit import kernel
-from riskcore._ufunc import UfuncSource, address, build, clear_flags
-from riskcore.special.blocks import Block, Value, by_region
-from riskcore.special.certified import risk_ball, scaled, scaling
+from riskcore.compiled.contract import Contract
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import UfuncSource, address, build, clear_flags
 from riskcore.special.elementary import log_parts, log_words
 from riskcore.special.floats import (
     BLOCK,
@@ -31,7 +29,9 @@ from riskcore.special.floats import (
     stack,
     two_sum,
 )
-from riskcore.special.hyp2f1 import (
+from riskcore.special.gauss.blocks import Block, Value, by_region
+from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
+from riskcore.special.gauss.methods import (
     P_NEAR_ONE,
     RARE,
     division,
@@ -44,7 +44,7 @@ from riskcore.special.hyp2f1 import (
     resolvent_one,
     resolvent_small,
 )
-from riskcore.special.precise import gauss_excess, rare_risk
+from riskcore.special.gauss.remaining import gauss_excess, rare_risk
 
 if TYPE_CHECKING:
     import numpy as np

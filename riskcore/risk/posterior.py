@@ -12,11 +12,13 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from riskcore._contract import Contract
-from riskcore._jit import kernel
-from riskcore._ufunc import elementwise
+from riskcore.compiled.contract import Contract
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import elementwise
+from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
-from riskcore.special.negative_binomial import (
+from riskcore.special.negative_binomial.inverse_moments import moments
+from riskcore.special.negative_binomial.probability import (
     LARGEST,
     SMALLEST_F,
     log_probability,
@@ -24,8 +26,6 @@ from riskcore.special.negative_binomial import (
     quantile,
     tails,
 )
-from riskcore.special.pairs import sqrt
-from riskcore.special.reciprocal import moments
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore import _check
-from riskcore._jit import native
+from riskcore.common import arguments
+from riskcore.compiled.jit import native
 from riskcore.risk.file_risk import (
     Counts,
     Risks,
@@ -260,7 +260,7 @@ class RiskDistribution:
 
 
 def _as_rate(value: float) -> float:
-    rate = _check.number("rate", value)
+    rate = arguments.number("rate", value)
     if not 0.0 <= rate <= 1.0:
         raise ValueError(f"rate: need a fraction in [0, 1], got {value}")
     return rate

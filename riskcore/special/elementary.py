@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from riskcore._jit import kernel
+from riskcore.compiled.jit import kernel
 from riskcore.special.floats import bits, fast_two_sum, fma, from_bits
 
 # log 2 in two parts; the first has 11 trailing zero bits, so k * LN2_HIGH is exact

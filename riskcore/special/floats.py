@@ -11,7 +11,7 @@ import struct
 from fractions import Fraction
 from typing import Any
 
-from riskcore._jit import kernel, primitive
+from riskcore.compiled.jit import kernel, primitive
 
 # Cells in one pass of a block loop: the five buffers in use stay in a 32 KiB L1 cache.
 BLOCK = 512

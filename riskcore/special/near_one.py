@@ -5,10 +5,8 @@ With s = v/(2+v), log(1+v) = 2 atanh s, and 2s - v = -v s: small v lose nothing.
 
 from __future__ import annotations
 
-from riskcore._jit import kernel
-from riskcore.special.elementary import exp_parts, exprel
-from riskcore.special.floats import two_sum
-from riskcore.special.pairs import (
+from riskcore.compiled.jit import kernel
+from riskcore.special.double_double import (
     Pair,
     add_pairs,
     atanh_excess,
@@ -16,6 +14,8 @@ from riskcore.special.pairs import (
     log_pair,
     multiply_pairs,
 )
+from riskcore.special.elementary import exp_parts, exprel
+from riskcore.special.floats import two_sum
 
 # Between them |v/(2+v)| < 0.172; elsewhere the logarithm of 1 + v is far from 0.
 SMALLEST = -0.29

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
 
-from riskcore._jit import primitive
+from riskcore.compiled.jit import primitive
 
 Rule = tuple[tuple[float, float], ...]
 

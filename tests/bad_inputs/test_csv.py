@@ -7,14 +7,14 @@ import os
 import pytest
 
 from riskcore import Reading
-from riskcore.microdata import files
+from riskcore.files import formats
 
 LONG = "x" * (1 << 17)  # the limit of Python's own reader
 LONGER = "y" * ((1 << 20) + 3)  # beyond the block that Arrow reads
 BOM = codecs.BOM_UTF8
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.microdata.files.LineBreaksInFields"
+    "ignore::riskcore.files.formats.LineBreaksInFields"
 )
 
 # content: the values of the first column, as many as there are records
@@ -165,8 +165,8 @@ BAD = {
 def test_every_record_and_value_arrives(case, folder, summary):
     content, values = GOOD[case]
     (folder / "s.csv").write_bytes(content)
-    first = files.columns_of("s.csv").names[0]
-    table = files.read("s.csv", [first])
+    first = formats.columns_of("s.csv").names[0]
+    table = formats.read("s.csv", [first])
     assert table.column(0).to_pylist() == values
     roles = ["--missing", "category", "--top", "0"]
     assert summary("s.csv", "--keys", first, *roles)["records"] == len(values)
@@ -382,7 +382,7 @@ def test_weight(case, folder, refused):
     if isinstance(expected, float):
         decimal = "," if "--decimal" in options else "."
         reading = Reading(delimiter=mark, decimal=decimal)
-        table = files.read("s.csv", ["w"], numeric=["w"], reading=reading)
+        table = formats.read("s.csv", ["w"], numeric=["w"], reading=reading)
         assert table["w"].to_pylist() == [1.0, expected]
     else:
         roles = ["--keys", "a", "--weight", "w"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from riskcore import assess
-from riskcore.microdata import argus
+from riskcore.files.argus import reader
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import DoubtfulRules, Recoding, recode
 
@@ -137,7 +137,7 @@ def test_no_recode_file(tmp_path):
 
 
 def test_the_metadata_of_the_variable_are_respected(tmp_path):
-    age = argus.Variable("AGE", 0, 2, missing=("98", "99"))
+    age = reader.Variable("AGE", 0, 2, missing=("98", "99"))
     with pytest.raises(
         ValueError, match=r"line 2: a code of 3 .*, AGE has 2: '2: 7-10"
     ):
@@ -166,9 +166,9 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
     ],
 )
 def test_every_demo_file(file, name, categories):
-    metadata = argus.read_metadata(DEMO / "Demodata.rda")
+    metadata = reader.read_metadata(DEMO / "Demodata.rda")
     variable = next(v for v in metadata.variables if v.name == name)
-    data = argus.read_data(DEMO / "Demodata.asc", metadata, [name])
+    data = reader.read_data(DEMO / "Demodata.asc", metadata, [name])
     result = recode(data, {name: read_recoding(DEMO / file, variable)})[name]
     assert len(np.unique(result.compressed())) == categories
     assert np.array_equal(result.mask, data[name].mask)
@@ -181,7 +181,7 @@ def test_every_demo_file(file, name, categories):
 )
 def test_demodata_recoded_as_in_2004(method, rate, unsafe):
     # CASC (2004) 1.2-D3, section 7: 0.125 %, less than 400 unsafe at 0.00125.
-    data = argus.read_data(DEMO / "Demodata.asc")
+    data = reader.read_data(DEMO / "Demodata.asc")
     files = {"REGION": "Region.grc", "AGE": "Age.grc"}
     recodings = {name: read_recoding(DEMO / file) for name, file in files.items()}
     keys = ["REGION", "SEX", "AGE", "MARSTAT"]

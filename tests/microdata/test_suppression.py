@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore import forms
-from riskcore.microdata import argus
+from riskcore.files.argus import reader
 from riskcore.microdata.blank import blank
 from riskcore.microdata.cells import tabulate
 from riskcore.microdata.grc import read_recoding
@@ -626,7 +626,7 @@ THRESHOLD = 0.00125
 @pytest.fixture(scope="module")
 def demo():
     """Return the demo file as it is, and recoded as in 2004."""
-    data = argus.read_data(DEMO / "Demodata.asc")
+    data = reader.read_data(DEMO / "Demodata.asc")
     grc = {"REGION": "Region.grc", "AGE": "Age.grc"}
     rules = {name: read_recoding(DEMO / file) for name, file in grc.items()}
     return {"raw": data, "recoded": recode(data, rules)}

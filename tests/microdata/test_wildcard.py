@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.microdata import files
+from riskcore.files import formats
 from riskcore.microdata.cells import tabulate
 from riskcore.microdata.wildcard import count_compatible
 
@@ -222,7 +222,7 @@ def test_seventy_keys():
 def test_missing_codes_of_mu_argus_match_alike(tmp_path):
     (tmp_path / "m.rda").write_text("A 1 1 8 9\n <RECODABLE>\nB 2 1 9\n")
     (tmp_path / "m.asc").write_text("11\n81\n91\n 1\n21\n19\n")
-    data = files.read(tmp_path / "m.asc")
+    data = formats.read(tmp_path / "m.asc")
     cells = tabulate(data, ["A", "B"], missing="argus")
     assert cells.sample_frequency[cells.inverse].tolist() == [5, 6, 6, 6, 4, 5]
     assert cells.records.tolist() == [1, 1, 1, 3]

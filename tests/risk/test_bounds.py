@@ -12,10 +12,10 @@ import pytest
 from flint import arb, ctx
 
 import riskcore
-from riskcore import reference
+from riskcore.accuracy import reference
 from riskcore.risk import bounds
 from riskcore.risk.bounds import risk_bounds, risk_enclosure
-from riskcore.special.certified import F_HUGE, F_LARGE, P_NEAR_ONE, P_SMALL
+from riskcore.special.gauss.enclosure import F_HUGE, F_LARGE, P_NEAR_ONE, P_SMALL
 
 DATA = Path(__file__).parents[1] / "data"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)

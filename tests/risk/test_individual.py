@@ -9,7 +9,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore import forms, reference
+from riskcore import forms
+from riskcore.accuracy import reference
 from riskcore.risk import individual
 from riskcore.special.floats import BLOCK
 

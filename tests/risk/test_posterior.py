@@ -12,7 +12,7 @@ from scipy import stats
 
 import riskcore
 from riskcore.risk import posterior
-from riskcore.special.reciprocal import (
+from riskcore.special.negative_binomial.inverse_moments import (
     _BELOW,
     _END,
     _by_steps,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from riskcore._jit import kernel
-from riskcore._ufunc import elementwise
+from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc import elementwise
 from riskcore.special.floats import (
     BLOCK,
     bits,

@@ -1,0 +1,446 @@
+"""Compilation: the only module that knows Numba and LLVM.
+
+Kernels are plain Python functions over floats, integers and pointers. ``kernel``
+marks a function as callable from other kernels, ``primitive`` one that the compiler
+replaces by an instruction or two, ``native`` an entry point that Python calls with
+arrays.
+
+An entry point is compiled by Numba on its first use ever; its machine code is kept
+in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
+The cache key holds a hash of the source files an entry point is compiled from (its
+module and what that imports from this package, however far down), the versions of the
+compilers and the processor: an edited or updated package never meets an old number.
+(Numba's own cache of a user's function that calls a kernel knows nothing of this.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import inspect
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from riskcore.compiled import code_cache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
+# everything lets loops vectorise and the error path, which needs Numba, vanish.
+_OPTIONS: Any = {
+    "error_model": "numpy",
+    "fastmath": False,
+    "forceinline": True,
+}
+
+_kernels: list[Callable[..., Any]] = []
+_primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
+_overloads: list[tuple[Any, Callable[..., Any]]] = []
+# Two locks: Numba registers with its own compiler lock held, and compiling, which takes
+# that one, happens under the first.
+_lock = threading.RLock()
+_registering = threading.RLock()
+_log = logging.getLogger("riskcore")
+
+
+def kernel(function: Function) -> Function:
+    """Mark a plain function as callable from compiled code."""
+    _kernels.append(function)
+    return function
+
+
+def primitive(
+    signature: str, emit: Callable[..., Any]
+) -> Callable[[Function], Function]:
+    """Mark a function that compiled code replaces by one LLVM operation.
+
+    Parameters
+    ----------
+    signature : str
+        Numba signature, for example ``"float64(float64, float64)"``.
+    emit : callable
+        Called with the LLVM instruction builder and the argument values; returns
+        the result value.
+    """
+
+    def mark(function: Function) -> Function:
+        _primitives.append((function, signature, emit))
+        return function
+
+    return mark
+
+
+def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
+    """Make a compiled entry point of a kernel that returns nothing.
+
+    Parameters
+    ----------
+    signature : str
+        Argument types, for example ``"float64*, int64"``; a star is a pointer, for
+        which Python passes a C-contiguous array of that type.
+    """
+    return lambda function: Native(function, signature)
+
+
+def overload(name: Any, scalar: Callable[..., float]) -> None:
+    """Let user code under ``@njit`` call ``name`` as the kernel ``scalar``."""
+    with _registering:
+        _overloads.append((name, scalar))
+        if "numba" in sys.modules:
+            register_with_numba()
+
+
+def register_with_numba() -> None:
+    """Tell Numba of every kernel, primitive and overload met so far.
+
+    Numba calls this itself (entry point ``numba_extensions``) before its first
+    compilation in a process.
+    """
+    from numba import types
+    from numba.core.sigutils import normalize_signature
+    from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+    from numba.extending import lower_builtin, register_jitable
+    from numba.extending import overload as numba_overload
+
+    with _registering:
+        while _primitives:
+            function, text, emit = _primitives.pop()
+            arguments, result = normalize_signature(text)
+            template = type(
+                function.__name__,
+                (ConcreteTemplate,),
+                {"key": function, "cases": [signature(result, *arguments)]},
+            )
+            infer_global(function, types.Function(template))
+            lower_builtin(function, *arguments)(
+                lambda context, builder, sig, args, emit=emit: emit(builder, *args)
+            )
+        while _kernels:
+            register_jitable(**_OPTIONS)(_kernels.pop())
+        while _overloads:
+            name, scalar = _overloads.pop()
+            numba_overload(name, jit_options=_OPTIONS)(_of_numbers(scalar))
+
+
+def _of_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the chooser of the code for a call with up to three numbers.
+
+    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
+    float32 what it is, and the kernel would run in single precision.
+    """
+    from numba import float64, types
+
+    def numbers(*kinds: Any) -> bool:
+        real = (types.Integer, types.Float, types.Boolean)
+        return all(isinstance(kind, real) for kind in kinds)
+
+    # Numba wants equal signatures of the chooser and of what it chooses.
+    count = len(inspect.signature(scalar).parameters)
+    if count == 1:
+        return lambda a: (lambda a: scalar(float64(a))) if numbers(a) else None
+    if count == 2:
+        return lambda a, b: (
+            (lambda a, b: scalar(float64(a), float64(b))) if numbers(a, b) else None
+        )
+    return lambda a, b, c: (
+        (lambda a, b, c: scalar(float64(a), float64(b), float64(c)))
+        if numbers(a, b, c)
+        else None
+    )
+
+
+class Native:
+    """A compiled function of arrays and numbers; it runs without the GIL.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel, in the subset of Python that Numba compiles; it must neither
+        allocate nor raise.
+    signature : str
+        Its argument types, see ``native``.
+    identity : str, optional
+        Its name in the cache; the function's own full name by default.
+    returns : str
+        The type of its result.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: str,
+        identity: str | None = None,
+        returns: str = "void",
+    ) -> None:
+        self.function = function
+        self.signature = signature
+        self.returns = returns
+        self.identity = identity or f"{function.__module__}.{function.__name__}"
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._modules = frozenset(_modules(function))
+        self._types = [part.strip() for part in signature.split(",")]
+        self._address: int | None = None
+        self._call: Callable[..., Any] | None = None
+
+    def address(self) -> int:
+        """Return the address of the compiled code, compiling it if need be."""
+        with _lock:  # once: LLVM must not load again what another thread is running
+            if self._address is None:
+                self._address = _load(
+                    self.identity,
+                    self._modules,
+                    lambda: _compile(self.function, self.signature, self.returns),
+                )
+            return self._address
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the compiled code on arrays (by pointer) and numbers."""
+        if self._call is None:
+            kinds = [
+                ctypes.c_void_p if kind.endswith("*") else _C_TYPES[kind]
+                for kind in self._types
+            ]
+            result = _C_TYPES[self.returns]
+            self._call = ctypes.CFUNCTYPE(result, *kinds)(self.address())
+        pairs = zip(self._types, args, strict=True)
+        return self._call(*[_argument(kind, value) for kind, value in pairs])
+
+
+def _modules(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the modules of a function and of the functions it encloses."""
+    yield function.__module__
+    for cell in function.__closure__ or ():
+        if inspect.isfunction(cell.cell_contents):
+            yield from _modules(cell.cell_contents)
+
+
+_C_TYPES: dict[str, Any] = {
+    "void": None,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float64": ctypes.c_double,
+}
+
+
+def _argument(kind: str, value: Any) -> Any:
+    if not kind.endswith("*"):
+        return value
+    if value.dtype.name != kind[:-1] or not value.flags.c_contiguous:
+        raise TypeError(f"need a contiguous {kind[:-1]} array, got {value.dtype}")
+    return value.ctypes.data
+
+
+def _compile(
+    function: Callable[..., Any], signature: str, returns: str
+) -> tuple[str, str]:
+    """Compile with Numba; return the symbol and the optimised LLVM code."""
+    import numba
+
+    register_with_numba()
+    arguments = ", ".join(_numba_type(part.strip()) for part in signature.split(","))
+    compiled = numba.cfunc(f"{returns}({arguments})", **_OPTIONS)(function)
+    assembly = compiled.inspect_llvm()
+    declared = set(re.findall(r"^declare .*?@([\w.]+)\(", assembly, re.MULTILINE))
+    used = {
+        name
+        for name in declared
+        if not name.startswith("llvm.") and assembly.count(f"@{name}(") > 1
+    }
+    if used - _C_LIBRARY:
+        # A kernel that allocates or raises would need Numba's runtime, or worse.
+        raise RuntimeError(f"{function.__name__} calls {sorted(used - _C_LIBRARY)}")
+    return compiled.native_name, assembly
+
+
+def _numba_type(text: str) -> str:
+    return f"CPointer({_numba_type(text[:-1])})" if text.endswith("*") else text
+
+
+# What machine code may call: always present, and exact.
+_C_LIBRARY = {"feclearexcept", "fma", "memcpy", "memmove", "memset"}
+
+
+@cache
+def _machine() -> tuple[Any, Any, str]:
+    """LLVM's target machine, execution engine and the name of the processor."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    # Same bits on another target is a tested promise: tests set this variable.
+    cpu = os.environ.get("RISKCORE_CPU") or llvm.get_host_cpu_name()
+    features = (
+        "" if "RISKCORE_CPU" in os.environ else llvm.get_host_cpu_features().flatten()
+    )
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=cpu, features=features, opt=3, jit=True
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    return target, engine, f"{cpu} {features}"
+
+
+def loop_on_arrays(loop: int, count: int) -> int:
+    """Return the address of C code that runs a ufunc's loop on contiguous arrays.
+
+    Parameters
+    ----------
+    loop : int
+        Address of the loop.
+    count : int
+        Number of its arguments and results.
+
+    Returns
+    -------
+    int
+        Address of a ``void (double *, ..., int64_t n)`` with ``count`` pointers.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+
+    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
+    words = word.as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
+    module = ir.Module()
+    entry = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [array] * count + [word]), f"on_{loop:x}"
+    )
+    build = ir.IRBuilder(entry.append_basic_block())
+    arrays, steps = build.alloca(array, count), build.alloca(word, count)
+    size = build.alloca(word)
+    for i, given in enumerate(entry.args[:-1]):
+        build.store(given, build.gep(arrays, [word(i)]))
+        build.store(word(8), build.gep(steps, [word(i)]))
+    build.store(entry.args[-1], size)
+    code = build.inttoptr(word(loop), kind.as_pointer())
+    build.call(code, [arrays, size, steps, words(None)])
+    build.ret_void()
+    with _lock:
+        engine = _machine()[1]
+        engine.add_module(llvm.parse_assembly(str(module)))
+        engine.finalize_object()
+        address: int = engine.get_function_address(entry.name)
+    return address
+
+
+def _load(
+    identity: str, modules: frozenset[str], compiled: Callable[[], tuple[str, str]]
+) -> int:
+    """Return the address of an entry point, from the cache or freshly compiled."""
+    import llvmlite.binding as llvm
+
+    target, engine, _ = _machine()
+    build, name = _build(modules), f"{identity}.o"
+    content = code_cache.read(build, name)
+    if content is None:
+        with code_cache.alone(build, name):
+            content = code_cache.read(build, name)  # by the process that was waited for
+            if content is None:
+                _log.info("compiling %s, once for this installation", identity)
+                with _uninterrupted():
+                    symbol, assembly = compiled()
+                    code = target.emit_object(llvm.parse_assembly(assembly))
+                content = symbol.encode() + b"\n" + code
+                code_cache.write(build, name, content)
+    head, _, code = content.partition(b"\n")
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address: int = engine.get_function_address(head.decode())
+    return address
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C, which LLVM's callbacks into Python would swallow."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@cache
+def _build(modules: frozenset[str]) -> str:
+    """Name what is compiled from modules: a hash of all that it depends on."""
+    from importlib.metadata import version
+
+    digest = hashlib.sha256()
+    for name, source in sorted(_sources(modules).items()):
+        digest.update(f"{name} {len(source)} ".encode() + source)
+    for tool in ("numba", "llvmlite", "numpy"):
+        digest.update(f"{tool} {version(tool)}".encode())
+    digest.update(f"{sys.version} {_machine()[2]}".encode())
+    for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        digest.update(f"{setting} {os.environ.get(setting)}".encode())
+    return digest.hexdigest()[:24]
+
+
+# An import statement, also after ";" or ":"; what is taken for one in a text does no
+# harm. A parser would take longer than the first call may.
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:import[ \t]+([^\n]*)|"
+    rb"from[ \t]+(riskcore[\w.]*)[ \t]+import\b[ \t]*"
+    rb"(\((?:[^)#]|#[^\n]*)*\)|[^\n]*))",
+    re.MULTILINE,
+)
+
+
+def _sources(modules: frozenset[str]) -> dict[str, bytes]:
+    """Return the source of modules, and of all that they import from this package."""
+    package = Path(__file__).parent
+    found: dict[str, bytes] = {}
+    left = [*modules, __name__]
+    while left:
+        name = left.pop()
+        # The package itself has no kernels, only names that load what has.
+        if name in found or name == package.name:
+            continue
+        found[name] = b""
+        path = _source_file(name, package)
+        if path is not None:
+            found[name] = path.read_bytes()
+            left += _imported(found[name])
+        if name.startswith(f"{package.name}."):
+            left.append(name.rpartition(".")[0])  # to import it loads its package
+    return {name: source for name, source in found.items() if source}
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Yield the names of the package that the import statements of a source have."""
+    joined = re.sub(rb"\\\r?\n", b" ", source)
+    for names, parent, members in _IMPORT.findall(joined):
+        for name in re.findall(rb"\briskcore[\w.]*", names):
+            yield name.decode()
+        if parent:
+            yield parent.decode()
+            for member in re.findall(rb"\w+", members):
+                # What is imported from a package may be a module of it.
+                yield f"{parent.decode()}.{member.decode()}"
+
+
+def _source_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module: of this package without loading it."""
+    first, *rest = name.split(".")
+    if first == package.name:
+        stem = package.joinpath(*rest)
+        found = (stem.with_suffix(".py"), stem / "__init__.py")
+        return next((path for path in found if path.is_file()), None)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    path = Path(file) if file else None
+    return path if path and path.is_file() else None

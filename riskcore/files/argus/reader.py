@@ -1,0 +1,967 @@
+"""mu-Argus files: metadata (.rda), codelists (.cdl), fixed and free format data (.asc).
+
+Tolerances are those of mu-Argus itself: tags in any case, tabs, any line ending,
+comment lines, quoted tokens, unknown tags ignored. A text file is UTF-8 if it can be
+read as such, else Windows-1252, which is what mu-Argus writes. Positions and widths
+count characters, which for Windows-1252 are the bytes mu-Argus counts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.files.intake import Intake
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+# Rest of a line up to and with its next token; a comment ends the line.
+_TOKEN = re.compile(r'[ \t]*(?://.*|("[^"]*"?|[,|()]|[^ \t]+))')
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+_FLAGS = {
+    "<RECODABLE>": "recodable",
+    "<RECODEABLE>": "recodable",
+    "<TRUNCABLE>": "truncable",
+    "<NUMERIC>": "numeric",
+    "<WEIGHT>": "weight",
+    "<HOUSE_ID>": "household_id",
+    "<HOUSEHOLD>": "household",
+}
+_NUMBERS = {
+    "<IDLEVEL>": "id_level",
+    "<DECIMALS>": "decimals",
+    "<SUPPRESSWEIGHT>": "suppress_weight",
+    "<SUPPRESSPRIORITY>": "suppress_weight",
+}
+
+# Of other files not ".rds": R's data files are called so too.
+_METADATA = {
+    ".asc": (".rda", ".rds"),
+    ".dat": (".rda", ".rds"),
+    ".saf": (".rds", ".rda"),
+}
+# Characters of data handled at a time: bounds the working memory.
+_BLOCK = 1 << 22
+# mu-Argus itself stops at 100; a longer field means a wrong separator or position.
+_LONGEST_FIELD = 1000
+# Names of columns in a message.
+_LISTED = 20
+_NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
+_DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a mu-Argus file.
+
+    Attributes
+    ----------
+    name : str
+    start : int or None
+        Position of its first character in the record, counted from 0 (the file counts
+        from 1); None in free format.
+    width : int
+        Characters in the record, or the longest code in free format.
+    missing : tuple of str
+        At most two codes that stand for a missing value; a blank field always does.
+    recodable, truncable, numeric : bool
+    codelist : pathlib.Path or None
+        File with the labels of the codes; it need not exist.
+    id_level : int
+        Identification level: 0 is not identifying, 1 the most.
+    decimals : int
+        Decimals to print; the data carry their own decimal points.
+    weight, household_id : bool
+        Whether it is the sampling weight or the household's number.
+    household : bool
+        Whether it is equal for all members of a household.
+    suppress_weight : int
+        Priority in local suppression, 0 to 100; higher means keep.
+    related : str or None
+        Variable suppressed together with this one.
+    """
+
+    name: str
+    start: int | None
+    width: int
+    missing: tuple[str, ...] = ()
+    recodable: bool = False
+    codelist: Path | None = None
+    id_level: int = 0
+    truncable: bool = False
+    numeric: bool = False
+    decimals: int = 0
+    weight: bool = False
+    household_id: bool = False
+    household: bool = False
+    suppress_weight: int = 50
+    related: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a mu-Argus metadata file says of its data file.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    variables : tuple of Variable
+        In the order of the file.
+    separator : str or None
+        The character between fields in free format; None is fixed format.
+    names_in_front : bool
+        Whether the first line of the data holds the names.
+    spss : bool
+        Whether the data are in an SPSS system file.
+    """
+
+    path: Path
+    variables: tuple[Variable, ...]
+    separator: str | None = None
+    names_in_front: bool = False
+    spss: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def weight(self) -> str | None:
+        """Name of the sampling weight."""
+        return next((v.name for v in self.variables if v.weight), None)
+
+    @property
+    def household_id(self) -> str | None:
+        """Name of the household's number."""
+        return next((v.name for v in self.variables if v.household_id), None)
+
+
+def metadata_beside(path: str | Path) -> Path | None:
+    """Return the metadata of the same name beside a data file, whatever its case.
+
+    They are the ``.rda``; of ``.asc`` and ``.dat`` else the ``.rds``, as mu-Argus calls
+    those of a safe file; of a safe file itself, ``.saf``, first the ``.rds``.
+    """
+    path = Path(path)
+    suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
+    found = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
+    return next(filter(None, found), None)
+
+
+def metadata_of(
+    path: str | Path, metadata: Metadata | str | Path | None = None
+) -> Metadata:
+    """Return the metadata of a data file: those given, else those beside it.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The data file.
+    metadata : Metadata, str or pathlib.Path, optional
+
+    Returns
+    -------
+    Metadata
+
+    Raises
+    ------
+    FileNotFoundError
+        If none are given and there are none beside the data.
+    ValueError
+        As `read_metadata`.
+    """
+    if isinstance(metadata, Metadata):
+        return metadata
+    found = metadata or metadata_beside(path)
+    if found is None:
+        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda beside it")
+    return read_metadata(found)
+
+
+def read_metadata(path: str | Path) -> Metadata:
+    r"""Read a mu-Argus metadata file (``.rda``, ``.rds``).
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Returns
+    -------
+    Metadata
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be understood (file, line number and text are named), a name
+        is given twice, there are two weights or household numbers, or no variable.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.rda"
+    ...     _ = path.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 6\n <WEIGHT>\n")
+    ...     metadata = read_metadata(path)
+    >>> metadata.names, metadata.weight, metadata.variables[0].missing
+    (('SEX', 'W'), 'W', ('9',))
+    """
+    path = Path(path)
+    variables: list[Variable] = []
+    header: dict[str, Any] = {}
+    for number, line in enumerate(text_lines(path), 1):
+        tokens = line_tokens(line)
+        if not tokens:
+            continue
+        tag = tokens[0].upper()
+        try:
+            if not tag.startswith("<"):
+                variables.append(_variable(tokens, free="separator" in header))
+            elif variables:
+                variables[-1] = _tagged(variables[-1], tag, tokens[1:], path.parent)
+            else:
+                header |= _header(tag, tokens[1:])
+        except ValueError as error:
+            text = line.strip()[:80]
+            raise ValueError(f"{path}, line {number}: {error}: {text!r}") from None
+    metadata = Metadata(path, tuple(variables), **header)
+    _check(metadata)
+    return metadata
+
+
+def line_tokens(line: str) -> list[str]:
+    """Split a line as mu-Argus does; quoted tokens keep their quotes."""
+    return [token for token in _TOKEN.findall(line.strip()) if token]
+
+
+def unquoted(token: str) -> str:
+    """Return a token without its quotes, the last of which may be lacking."""
+    return token[1:].removesuffix('"') if token.startswith('"') else token
+
+
+def _header(tag: str, tokens: list[str]) -> dict[str, Any]:
+    """Read a tag that stands before the first variable."""
+    if tag == "<SPSS>":
+        return {"spss": True}
+    if tag == "<NAMESINFRONT>":
+        return {"names_in_front": True}
+    if tag != "<SEPARATOR>":
+        return {}
+    separator = unquoted(tokens[0]) if tokens else ""
+    if len(separator) != 1 or separator in '\r\n"':
+        raise ValueError("the separator must be one character")
+    return {"separator": separator}
+
+
+def _variable(tokens: list[str], *, free: bool) -> Variable:
+    """Read ``name [start] width [missing [missing]]``, the start in fixed format."""
+    name = unquoted(tokens[0])
+    if not name:
+        raise ValueError("a variable without a name")
+    begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
+    width = _integer(tokens, 1 if free else 2, "width", least=1)
+    missing = missing_codes(tokens[2 if free else 3 :])
+    return Variable(name, begin, width, missing)
+
+
+def missing_codes(tokens: list[str]) -> tuple[str, ...]:
+    """Read missing codes; commas between them are met in practice."""
+    codes: list[str] = []
+    for token in tokens:
+        quoted = token.startswith('"')
+        codes += [unquoted(token)] if quoted else token.split(",")
+    codes = [code.strip() for code in codes if code.strip()]
+    if len(codes) > 2:
+        raise ValueError("more than two missing codes")
+    return tuple(codes)
+
+
+def _tagged(variable: Variable, tag: str, tokens: list[str], folder: Path) -> Variable:
+    """Return the variable with what one tag says of it."""
+    change: dict[str, Any]
+    if tag in _FLAGS:
+        change = {_FLAGS[tag]: True}
+        return replace(variable, **change)
+    if tag in _NUMBERS:
+        change = {_NUMBERS[tag]: _integer(tokens, 0, tag)}
+        return replace(variable, **change)
+    if tag not in ("<CODELIST>", "<RELATED>"):
+        return variable
+    if not tokens:
+        raise ValueError(f"{tag} needs a name")
+    name = unquoted(tokens[0])
+    if tag == "<RELATED>":
+        return replace(variable, related=name)
+    return replace(variable, codelist=folder / PureWindowsPath(name).as_posix())
+
+
+def _integer(tokens: list[str], position: int, what: str, least: int = 0) -> int:
+    text = unquoted(tokens[position]) if position < len(tokens) else ""
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}")
+    return int(text)
+
+
+def _check(metadata: Metadata) -> None:
+    """Refuse metadata that contradict themselves."""
+    names = metadata.names
+    problems = {
+        "declares no variable": not names,
+        "declares a name twice": len(set(names)) < len(names),
+        "declares two weights": sum(v.weight for v in metadata.variables) > 1,
+        "declares two household numbers": (
+            sum(v.household_id for v in metadata.variables) > 1
+        ),
+        "has <NAMESINFRONT> but no <SEPARATOR>": (
+            metadata.names_in_front and metadata.separator is None
+        ),
+        "relates a variable to one it does not declare": any(
+            v.related and v.related not in names for v in metadata.variables
+        ),
+    }
+    for problem, found in problems.items():
+        if found:
+            raise ValueError(f"{metadata.path}: {problem}")
+
+
+def read_codelist(path: str | Path) -> dict[str, str]:
+    r"""Read the labels of a variable's codes (``.cdl``).
+
+    One ``code,label`` per line; the label ends at the next comma, lines without a
+    comma are ignored, and the last line with a code wins.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Found whatever the case of its name.
+
+    Returns
+    -------
+    dict of str to str
+        From code to label.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Sex.cdl"
+    ...     _ = path.write_text("1,male\n2,female\n")
+    ...     read_codelist(path)
+    {'1': 'male', '2': 'female'}
+    """
+    path = Path(path)
+    labels = {}
+    for line in text_lines(path):
+        fields = line.split(",")
+        if len(fields) > 1:
+            labels[fields[0].strip()] = unquoted(fields[1].strip())
+    return labels
+
+
+def read_data(
+    path: str | Path,
+    metadata: Metadata | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Array]:
+    r"""Read a mu-Argus data file, fixed or free format.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+    metadata : Metadata, str or pathlib.Path, optional
+        By default those of the same name beside the data, see `metadata_beside`.
+    columns : sequence of str, optional
+        Variables to read; by default all.
+    numeric : iterable of str, optional
+        Variables to read as numbers whatever the metadata say.
+    text : bool, optional
+        Whether all others are text, whatever the metadata say.
+    progress : callable, optional
+        Called with the characters done and their total after each part.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        By variable, one value per record. Codes are text without surrounding blanks in
+        a masked array, missing codes and blank fields masked. The weight, and NUMERIC
+        variables that are neither recodable nor the household's number (those are
+        codes), are float64 with nan where missing: the printed number, for like
+        mu-Argus the DECIMALS tag implies no decimal point.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the data or their metadata do not exist.
+    KeyError
+        If a column is not in the metadata.
+    ValueError
+        If records are empty, end inside a needed field or have a wrong number of
+        fields, if a number is not one, or if the file is not text. The first line and
+        the number of records are named. A fixed-format record that ends before a field
+        has lost trailing blanks: the field is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.asc"
+    ...     _ = path.write_text("112.50\n9 8.00\n")
+    ...     metadata = path.with_suffix(".rda")
+    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
+    ...     data = read_data(path)
+    >>> data["SEX"].tolist(), data["W"].tolist()
+    (['1', None], [12.5, 8.0])
+    """
+    data, _ = read_counted(
+        path, metadata, columns, numeric=numeric, text=text, progress=progress
+    )
+    return data
+
+
+def read_counted(
+    path: str | Path,
+    metadata: Metadata | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Array], Intake]:
+    """Return what `read_data` does, and the account of the file's lines."""
+    path = Path(path)
+    metadata = metadata_of(path, metadata)
+    if metadata.spss:
+        raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
+    chosen = _choose(metadata, columns, numeric, text=text)
+    parts = [_Column(variable) for variable in chosen]
+    characters = _characters(path)
+    read = 0
+    for lines, fields in _fields_of(path, characters, metadata, chosen, progress):
+        read += lines.size
+        for column, values in zip(parts, fields, strict=True):
+            column.add(stripped(values), lines)
+    for column in parts:
+        column.fault.refuse(path)
+    layout = _Layout.of(path, characters)
+    names = int(metadata.separator is not None and metadata.names_in_front)
+    intake = Intake(
+        records=layout.lines - layout.empty - names,
+        lines=layout.lines,
+        names=names,
+        empty=layout.empty,
+    )
+    intake.check(path, read)
+    return {column.variable.name: column.finish() for column in parts}, intake
+
+
+def read_fields(
+    path: Path,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Progress | None = None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
+    """Yield records part by part: their lines, and the text of each variable.
+
+    The text is as it stands in the file, with the blanks around it; see `stripped`.
+
+    Raises
+    ------
+    FileNotFoundError, KeyError, ValueError
+        As `read_data`, but for what the text means.
+    """
+    return _fields_of(path, _characters(path), metadata, variables, progress)
+
+
+def _fields_of(
+    path: Path,
+    characters: Array,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Progress | None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
+    fields_of: _Fixed | _Free = _Fixed(path, variables)
+    first_line = 1
+    if metadata.separator is not None:
+        names = list(metadata.names)
+        if metadata.names_in_front:
+            names, characters = _split_names(path, characters, metadata.separator)
+            first_line = 2
+        fields_of = _Free(path, variables, names, metadata.separator)
+    done = 0
+    for block, starts, ends in _blocks(path, characters):
+        lines = np.arange(first_line, first_line + starts.size)
+        yield fields_of(block, starts, ends, lines)
+        first_line += starts.size
+        done += block.size
+        if progress:
+            progress(done, characters.size)
+    for fault in fields_of.faults:
+        fault.refuse(path)
+
+
+def no_such_column(
+    path: Path, missing: Sequence[str], names: Sequence[str]
+) -> KeyError:
+    """Make the error for columns a file lacks, with the names that come close."""
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(missing[0].casefold(), folded)
+    close = [folded[name] for name in close]
+    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+    hint = f"; close: {', '.join(close)}" if close else f"; the columns are {listed}"
+    parts = [part.strip() for part in missing[0].split(",")]
+    if len(parts) > 1 and all(part in names for part in parts):
+        hint = f"; give each name by itself, with blanks between: {' '.join(parts)}"
+    return KeyError(f"{path}: no column {', '.join(map(repr, missing))}{hint}")
+
+
+def _choose(
+    metadata: Metadata,
+    columns: Sequence[str] | None,
+    numeric: Iterable[str],
+    *,
+    text: bool,
+) -> list[Variable]:
+    """Return the wanted variables, marked numeric if they are to be numbers."""
+    known = {variable.name: variable for variable in metadata.variables}
+    numeric = set(numeric)
+    wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
+    asked = dict.fromkeys([*wanted, *sorted(numeric)])
+    lacking = [name for name in asked if name not in known]
+    if lacking:
+        raise no_such_column(metadata.path, lacking, metadata.names)
+    variables = []
+    for name in wanted:
+        variable = known[name]
+        code = variable.recodable or variable.household_id
+        number = variable.weight or (variable.numeric and not code)
+        number = name in numeric or (number and not text)
+        variables.append(replace(variable, numeric=number))
+    return variables
+
+
+class _Fault:
+    """What is wrong with some records: how many, and the first."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.count = 0
+        self.first = ""
+
+    def add(self, lines: Array, text: str = "") -> None:
+        if lines.size and not self.count:
+            self.first = f"line {lines[0]}" + (f": {text!r}" if text else "")
+        self.count += lines.size
+
+    def refuse(self, path: Path) -> None:
+        if self.count:
+            raise ValueError(
+                f"{path}: {self.what} in {self.count} records, first in {self.first}"
+            )
+
+
+class _Column:
+    """The values of one variable, gathered block by block."""
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+        self.fault = _Fault(f"{variable.name} is not a number")
+        self.values: list[Array] = []
+        self.masks: list[Array] = []
+
+    def add(self, text: Array, lines: Array) -> None:
+        """Add stripped text, one element per record."""
+        missing = text == ""
+        for code in self.variable.missing:
+            missing |= text == code
+        if not self.variable.numeric:
+            self.values.append(text)
+            self.masks.append(missing)
+            return
+        numbers, wrong = _numbers(np.where(missing, "0", text))
+        if wrong.any():
+            self.fault.add(lines[wrong], str(text[wrong][0]))
+        numbers[missing] = np.nan
+        self.values.append(numbers)
+
+    def finish(self) -> Array:
+        if self.variable.numeric:
+            return np.concatenate(self.values)
+        values, mask = np.concatenate(self.values), np.concatenate(self.masks)
+        return np.ma.MaskedArray(values, mask)
+
+
+def _numbers(text: Array) -> tuple[Array, Array]:
+    """Return text as float64 and a mask of what is no finite decimal number."""
+    wrong = ~np.isin(characters_of(text), _DIGITS).all(
+        axis=1
+    )  # no nan, inf, underscore
+    plain = np.where(wrong, "0", text)
+    try:
+        numbers = plain.astype(np.float64)
+    except ValueError:
+        wrong |= ~np.fromiter(map(_is_number, plain.tolist()), bool, text.size)
+        numbers = np.where(wrong, "0", plain).astype(np.float64)
+    return numbers, wrong | np.isinf(numbers)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class _Fixed:
+    """Fixed format: each variable has its columns."""
+
+    def __init__(self, path: Path, variables: Sequence[Variable]) -> None:
+        for variable in variables:
+            _check_width(path, variable.width, f"the columns of {variable.name}")
+        self.spans = [(v.start or 0, v.width) for v in variables]
+        self.empty = _Fault("no data")
+        self.short = [
+            _Fault(f"{v.name}, columns {start + 1} to {start + width}, is cut off")
+            for v, (start, width) in zip(variables, self.spans, strict=True)
+        ]
+        self.faults = (self.empty, *self.short)
+
+    def __call__(
+        self, block: Array, starts: Array, ends: Array, lines: Array
+    ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers, and the text of each variable."""
+        length = ends - starts
+        self.empty.add(lines[length == 0])
+        strides = np.diff(starts)
+        even = bool((strides == strides[:1]).all())
+        fields = []
+        for (start, width), fault in zip(self.spans, self.short, strict=True):
+            if even and length.min() >= start + width:
+                stride = int(strides[0]) if strides.size else block.size
+                characters = _aligned(block, start, width, stride, length.size)
+            else:
+                fault.add(lines[(length > start) & (length < start + width)])
+                characters = _gathered(block, starts + start, ends, width)
+            fields.append(_as_text(characters))
+        return lines, fields
+
+
+def _check_width(path: Path, width: int, suspect: str) -> None:
+    if width > _LONGEST_FIELD:
+        raise ValueError(
+            f"{path}: a field of {width} characters, more than {_LONGEST_FIELD}; "
+            f"check {suspect}"
+        )
+
+
+def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> Array:
+    """Copy one field of records of equal length: shape (records, width)."""
+    step = block.itemsize
+    return np.lib.stride_tricks.as_strided(
+        block[start:], (count, width), (stride * step, step), writeable=False
+    ).astype(np.uint32)
+
+
+def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
+    """Copy one field of any records, nothing where the record has ended."""
+    positions = begins[:, None] + np.arange(width)
+    characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
+    characters[positions >= ends[:, None]] = 0
+    return characters
+
+
+def _as_text(characters: Array) -> Array:
+    """Turn characters, shape (records, width), into text; zeros at the end are none."""
+    count, width = characters.shape
+    text: Array = characters.view(f"U{width}").reshape(count)
+    return text
+
+
+def characters_of(text: Array) -> Array:
+    """Return the characters of text as a view, shape (records, width)."""
+    view: Array = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
+    return view
+
+
+def stripped(text: Array) -> Array:
+    """Take the blanks around text off, in place."""
+    characters = characters_of(text)
+    width = characters.shape[1]
+    blank = (characters == _BLANK) | (characters == 0)
+    rows = np.flatnonzero(blank[:, 0] | blank[:, -1])
+    if rows.size:
+        seen = ~blank[rows]
+        leading = np.where(seen.any(axis=1), seen.argmax(axis=1), width)
+        trailing = seen[:, ::-1].argmax(axis=1)
+        places = np.arange(width) + leading[:, None]
+        moved = characters[rows[:, None], np.minimum(places, width - 1)]
+        moved[places >= (width - trailing)[:, None]] = 0
+        characters[rows] = moved
+    return text
+
+
+class _Free:
+    """Free format: fields between separators, perhaps quoted."""
+
+    def __init__(
+        self,
+        path: Path,
+        variables: Sequence[Variable],
+        names: list[str],
+        separator: str,
+    ) -> None:
+        lacking = [v.name for v in variables if v.name not in names]
+        if lacking:
+            raise no_such_column(path, lacking, names)
+        self.path = path
+        self.positions = [names.index(v.name) for v in variables]
+        self.count = len(names)
+        self.separator = separator
+        self.faults = (_Fault(f"not {self.count} fields"),)
+
+    def __call__(
+        self, block: Array, starts: Array, ends: Array, lines: Array
+    ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers of good records, and the text of each variable."""
+        if (block == _QUOTE).any():
+            good, fields = self._quoted(block, starts, ends)
+        else:
+            good, fields = self._plain(block, starts, ends)
+        self.faults[0].add(lines[~good])
+        return lines[good], fields
+
+    def _plain(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+        marks = np.flatnonzero(block == ord(self.separator))
+        first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
+        good = last - first == self.count - 1
+        inner = first[good, None] + np.arange(self.count - 1)
+        inner = marks[inner] if inner.size else inner
+        begins = np.column_stack([starts[good], inner + 1])
+        stops = np.column_stack([inner, ends[good]])
+        return good, [
+            self._field(block, begins[:, i], stops[:, i]) for i in self.positions
+        ]
+
+    def _field(self, block: Array, begins: Array, stops: Array) -> Array:
+        width = max(1, (stops - begins).max(initial=1))
+        _check_width(self.path, width, f"the separator {self.separator!r}")
+        return _as_text(_gathered(block, begins, stops, width))
+
+    def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+        text = _decoded(block)
+        rows = [
+            _split(text[start:end], self.separator)
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        good = np.array([len(row) == self.count for row in rows])
+        rows = [row for row in rows if len(row) == self.count]
+        return good, [
+            np.array([row[i] for row in rows], dtype=np.str_) for i in self.positions
+        ]
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Split one record; an open quote gives no fields."""
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True), [""])
+    except csv.Error:
+        return []
+
+
+def _split_names(
+    path: Path, characters: Array, separator: str
+) -> tuple[list[str], Array]:
+    """Take the names off the first line of the data."""
+    block, starts, ends = next(_blocks(path, characters))
+    line = _decoded(block[starts[0] : ends[0]])
+    names = [name.strip() for name in _split(line, separator)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}: a name stands twice in the first line")
+    begin = starts[1] if starts.size > 1 else characters.size
+    return names, characters[begin:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The lines of a file, counted by themselves.
+
+    Attributes
+    ----------
+    newline : int
+        The character that ends them: LF, which CR may precede, or CR.
+    size : int
+        Characters up to the end of the last line that is not empty.
+    lines : int
+    empty : int
+        Empty lines at the end.
+    """
+
+    newline: int
+    size: int
+    lines: int
+    empty: int
+
+    @classmethod
+    def of(cls, path: Path, characters: Array) -> _Layout:
+        """Count the lines of a file, and refuse one whose lines end in two ways."""
+        size = _size(characters)
+        if not size:
+            raise ValueError(f"{path}: no records")
+        newlines = _count(characters, _NEWLINE)
+        newline = _NEWLINE if newlines else _RETURN
+        if newlines:
+            _refuse_lone_returns(path, characters[:size])
+        ends = newlines or _count(characters, _RETURN)
+        at_end = _count(characters[size:], newline)
+        return cls(newline, size, ends + (at_end == 0), max(at_end - 1, 0))
+
+
+def _parts(characters: Array) -> Iterator[tuple[int, Array]]:
+    """Yield parts of a text with their positions, to bound the working memory."""
+    for begin in range(0, characters.size, _BLOCK):
+        yield begin, characters[begin : begin + _BLOCK]
+
+
+def _count(characters: Array, character: int) -> int:
+    return sum(
+        int(np.count_nonzero(part == character)) for _, part in _parts(characters)
+    )
+
+
+def _size(characters: Array) -> int:
+    """Return the size of a text without the line ends and the end mark behind it."""
+    for begin, part in reversed(list(_parts(characters))):
+        inner = np.flatnonzero(~np.isin(part, (_NEWLINE, _RETURN, _END_OF_FILE)))
+        if inner.size:
+            return begin + int(inner[-1]) + 1
+    return 0
+
+
+def _refuse_lone_returns(path: Path, characters: Array) -> None:
+    """Raise if a CR stands within a line: another program would end it there."""
+    lines = 1
+    for begin, part in _parts(characters):
+        returns = np.flatnonzero(part == _RETURN) + begin + 1
+        behind = characters[np.minimum(returns, characters.size - 1)]
+        lone = returns[(behind != _NEWLINE) & (returns < characters.size)]
+        if lone.size:
+            lines += int(np.count_nonzero(part[: lone[0] - begin] == _NEWLINE))
+            raise ValueError(
+                f"{path}: a carriage return within line {lines}, where other lines "
+                "end in a line feed: two records may stand in one line"
+            )
+        lines += int(np.count_nonzero(part == _NEWLINE))
+
+
+def _blocks(path: Path, characters: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield whole records: characters, and the start and end of each record."""
+    layout = _Layout.of(path, characters)
+    size, newline = layout.size, layout.newline
+    begin = 0
+    while begin < size:
+        block = characters[begin : min(begin + _BLOCK, size)]
+        ends = np.flatnonzero(block == newline)
+        if begin + block.size == size:
+            ends = np.append(ends, block.size)
+        elif not ends.size:
+            raise ValueError(f"{path}: a record of more than {_BLOCK} characters")
+        block = block[: ends[-1] + 1]
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        begin += block.size
+        if newline == _NEWLINE:
+            ends = ends - ((ends > starts) & (block[ends - 1] == _RETURN))
+        yield block, starts, ends
+
+
+def _characters(path: Path) -> Array:
+    """Return the characters of a text file, bytes if it is plain ASCII."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path}: the file is empty")
+    raw: Array = np.memmap(path, np.uint8, "r").view(np.ndarray)
+    if raw.max() < 128 and raw.min() > 0:
+        return raw
+    codes = _read_text(path).encode("utf-32-le")
+    return np.frombuffer(codes, "<u4").astype(np.uint32)
+
+
+def _decoded(characters: Array) -> str:
+    return characters.astype("<u4").tobytes().decode("utf-32-le")
+
+
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a text file, found whatever the case of its name."""
+    return _LINE_END.split(_read_text(ignoring_case(path) or path))
+
+
+def encoding_of(path: Path) -> str:
+    """Return the encoding in which a text file is read: UTF-8 or Windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            for part in iter(lambda: file.read(1 << 20), b""):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8"
+
+
+def encodes(text: str, encoding: str) -> bool:
+    """Whether text can be written in an encoding."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _read_text(path: Path) -> str:
+    """Read a text file, UTF-8 or else Windows-1252."""
+    raw = path.read_bytes()
+    zero = raw.find(0)
+    if zero >= 0:
+        raise ValueError(f"{path}: not a text file (zero byte at offset {zero})")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return raw.decode("cp1252")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: neither UTF-8 nor Windows-1252 (byte offset {error.start})"
+        ) from None
+
+
+def ignoring_case(path: Path) -> Path | None:
+    """Return the file of that name, or of that name in another case, if any."""
+    if path.exists():
+        return path
+    wanted = path.name.casefold()
+    try:
+        names = sorted(path.parent.iterdir())
+    except OSError:
+        return None
+    return next((name for name in names if name.name.casefold() == wanted), None)

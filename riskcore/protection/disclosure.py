@@ -1,0 +1,630 @@
+"""What a protected file still tells of the values that were suppressed.
+
+An attacker sees the file as it is written. He sorts it by every column, looks at the
+records around each blank, and tries his rules on the records that show the key: a rule
+that gives those back is one to trust for the blanks. `what_shows` does the same. Of
+each suppressed key it looks at each other column, and at the order of the records, by
+two rules:
+
+equal
+    the value that the other records with the same value of the column have: members of
+    a household, equal weights of a stratum, a finer or coarser code of the same thing;
+between
+    the value that the nearest records before and after it in the order of the column
+    have, by number and as text: numbers given out region by region, weights that hardly
+    vary within a region, a sorted file. Records with the same value of the column are
+    taken together, so that the order of the records is not blamed on the column.
+
+A rule is tried on each record that shows the key, without that record; "between" also
+without those that share its value. The office is told of it if it is right for nine in
+ten of those it speaks of, makes at most half the errors of one who always guesses the
+commonest value, and this is not by chance. Dependence between variables is what data
+are for; what gives single values back nine times in ten is not. Therefore:
+
+- Rules speak only where others agree. A column that goes with the key in general, as
+  age does with marital status, has few values whose records all agree. What is left are
+  such as "below 15, never married", which an attacker can rely upon indeed.
+- How many must agree is tried from one upwards by powers of two, and the smallest
+  number that is right for nine in ten is taken: a class of weights that one region
+  alone has is found although other classes tell nothing.
+- Guesses at the commonest value, guesses at others, and both together are judged each
+  by itself. A key of which 95 % are equal gives no alarm, as a guess at the commonest
+  must be right far more often than that. And a rule that finds the rare values, which
+  are those suppressed, is not lost among thousands of trivial guesses.
+- If a column as a whole gives nine in ten values back by the commonest among equals, a
+  few exceptions in a class do not hide the others.
+- Chance is bounded as if errors came in pairs, as they do where two records stand for
+  each other.
+
+The count is that of suppressed values that are right by a rule that holds. It is told
+only if it suits such a rule better than chance: one that holds for the members of
+households may speak of suppressed values by strangers alone. Rules see one column at a
+time: not what two columns tell together, nor what can be known from outside the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.microdata.columns import Records, code_column
+
+Integers = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+Rule = Literal["equal", "between"]
+
+# The share of records for which a rule must be right, and what part of the errors of a
+# guess it may make.
+_MOSTLY = 0.9
+_ERRORS = 0.5
+# The probability that a rule seems to hold by chance is below this.
+_CHANCE = 1e-5
+# Rules need so many records that agree: 1, 2, 4, ..., 64.
+_STEPS = 7
+
+_HOW = {
+    "equal": "records with the same value agree",
+    "between": "records next to each other in its order agree",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Suppressed:
+    """A column of which values were suppressed.
+
+    Attributes
+    ----------
+    codes : integer ndarray, shape (n,)
+        The values as they were, as codes from 0; -1 if missing already.
+    blanked : bool ndarray, shape (n,)
+        Which of them were suppressed.
+    """
+
+    codes: Integers
+    blanked: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Suppressed values of a key that can be told from one column.
+
+    Attributes
+    ----------
+    key : column name
+    column : column name or None
+        None stands for the order of the records.
+    rule : {"equal", "between"}
+        How, see `riskcore.protection.disclosure`; of both, the one that tells more.
+    count : int
+        The number of values told by either rule.
+    of : int
+        The number of values suppressed.
+    """
+
+    key: Hashable
+    column: Hashable | None
+    rule: Rule
+    count: int
+    of: int
+
+    def __str__(self) -> str:
+        told = f"{self.count} of {self.of} suppressed values of {self.key!r} show in"
+        if self.column is None:
+            return f"{told} the order of the records: neighbours agree"
+        return f"{told} {self.column!r}: {_HOW[self.rule]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {
+            "key": self.key,
+            "column": self.column,
+            "rule": self.rule,
+            "count": self.count,
+            "of": self.of,
+        }
+
+
+def what_shows(
+    columns: Mapping[Hashable, Any],
+    suppressed: Mapping[Hashable, Suppressed],
+    order: Integers | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns and the order of the records tell of suppressed values.
+
+    Parameters
+    ----------
+    columns : mapping of column names to arrays or narwhals series, each of length n
+        All columns, as they are written.
+    suppressed : mapping of column names to Suppressed
+    order : integer ndarray, shape (n,), optional
+        Positions of the records in the order in which they are written; by default the
+        order of the columns.
+
+    Returns
+    -------
+    tuple of Shown
+        One for each key and column that tells of it, the most values first.
+
+    Examples
+    --------
+    >>> region = np.repeat([1, 2, 3], 40)
+    >>> blanked = np.isin(np.arange(120), [7, 51, 99])
+    >>> columns = {"region": np.ma.array(region, mask=blanked), "id": np.arange(120)}
+    >>> shuffled = np.random.default_rng(1).permutation(120)
+    >>> suppressed = {"region": Suppressed(region, blanked)}
+    >>> print(*what_shows(columns, suppressed, shuffled))
+    3 of 3 suppressed values of 'region' show in 'id': records next to each other in \
+its order agree
+    """
+    keys = {name: _Key.of(one) for name, one in suppressed.items() if one.blanked.any()}
+    keys = {name: key for name, key in keys.items() if key.shown.any()}
+    if not keys:
+        return ()
+    found = []
+    for column, by in _groupings(columns, order):
+        for name, key in keys.items():
+            if name == column and column is not None:
+                continue
+            told = _told_by(by, key)
+            rule: Rule = max(told, key=lambda one: int(np.count_nonzero(told[one])))
+            either = np.logical_or.reduce(list(told.values()))
+            if count := int(np.count_nonzero(either)):
+                found.append(Shown(name, column, rule, count, len(key.blanked)))
+    return tuple(
+        sorted(found, key=lambda one: (-one.count, str(one.key), str(one.column)))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Key:
+    """A suppressed key as the attacker sees it, and what he is after.
+
+    Attributes
+    ----------
+    codes : int32 ndarray, shape (n,)
+    shown : bool ndarray, shape (n,)
+        Which of them he sees.
+    blanked : integer ndarray, shape (B,)
+        Positions of the suppressed values.
+    common : int
+        The commonest value that shows.
+    shares : float64 ndarray
+        The share of each value among those that show.
+    first, second : float
+        The shares of the two commonest values.
+    """
+
+    codes: NDArray[np.int32]
+    shown: Mask
+    blanked: Integers
+    common: int
+    shares: NDArray[np.float64]
+    first: float
+    second: float
+
+    @classmethod
+    def of(cls, given: Suppressed) -> _Key:
+        codes = given.codes.astype(np.int32)
+        shown = (codes >= 0) & ~given.blanked
+        counts = np.bincount(codes[shown], minlength=2)
+        shares = counts / max(int(counts.sum()), 1)
+        second, first = np.sort(shares)[-2:].tolist()
+        blanked = np.flatnonzero(given.blanked)
+        return cls(codes, shown, blanked, int(counts.argmax()), shares, first, second)
+
+    @cached_property
+    def at(self) -> Integers:
+        """Positions of the values that show."""
+        return np.flatnonzero(self.shown)
+
+    @cached_property
+    def truth(self) -> NDArray[np.int32]:
+        """The suppressed values, shape (B,)."""
+        return self.codes[self.blanked]
+
+
+@dataclass(frozen=True, eq=False)
+class _Grouping:
+    """The records grouped by the values of a column.
+
+    Attributes
+    ----------
+    group : integer ndarray, shape (n,)
+        The rank of each record's value; missing is the last.
+    groups : int
+        The number of values, missing among them.
+    single : bool
+        Whether no two records have the same value.
+    orders : tuple of _Order
+        The orders in which values are neighbours.
+    """
+
+    group: Integers
+    groups: int
+    single: bool
+    orders: tuple[_Order, ...]
+
+    @cached_property
+    def sorted_by(self) -> Integers:
+        """Positions of the records, sorted by group."""
+        return np.argsort(self.group, kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """An order of the values of a column, shape (G,).
+
+    Attributes
+    ----------
+    values : integer ndarray
+        The values by rank; missing is not among them.
+    place : integer ndarray
+        The place of each value, -1 for missing.
+    """
+
+    values: Integers
+    place: Integers
+
+    @classmethod
+    def of(cls, values: Integers, groups: int) -> _Order:
+        place = np.full(groups, -1, np.int64)
+        place[values] = np.arange(len(values))
+        return cls(values, place)
+
+
+def _groupings(
+    columns: Mapping[Hashable, Any], order: Integers | None
+) -> Iterator[tuple[Hashable | None, _Grouping]]:
+    """Yield the records by each column, and by their order."""
+    records = Records.of(columns)
+    for name in records.columns:
+        group, labels = _coded(records, name)
+        groups = len(labels) + 1
+        single = bool(np.bincount(group).max() == 1)
+        orders = tuple(_Order.of(values, groups) for values in _orders(labels))
+        yield name, _Grouping(group, groups, single, orders)
+    at = np.arange(records.n) if order is None else np.asarray(order)
+    every = np.arange(records.n)
+    place = _Order.of(at, records.n)
+    yield None, _Grouping(place.place, records.n, True, (_Order(every, every),))
+
+
+def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
+    """Return the ranks of a column's values and the values, whatever they are."""
+    try:
+        column = code_column(records, name)
+    except TypeError:
+        # Lists and the like: what cannot be ordered as it is has a text that can.
+        values = records.column(name)
+        listed = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
+        texts = np.fromiter(map(repr, listed), object, records.n)
+        column = code_column(Records({name: texts}, records.n), name)
+    return column.codes, column.labels
+
+
+def _orders(labels: NDArray[Any]) -> tuple[Integers, ...]:
+    """Return the orders of values: as they are, by number and as text."""
+    natural = np.arange(len(labels))
+    if labels.dtype.kind in "bmM":
+        return (natural,)
+    other = _by_number(labels) if _is_text(labels) else _as_text(labels)
+    if other is None or np.array_equal(other, natural):
+        return (natural,)
+    return natural, other
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    return all(isinstance(label, str) for label in labels.tolist())
+
+
+def _by_number(labels: NDArray[Any]) -> Integers | None:
+    """Return the order of texts that are numbers; None if one is none."""
+    try:
+        numbers = np.array([float(label) for label in labels.tolist()])
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else np.argsort(numbers, kind="stable")
+
+
+def _as_text(labels: NDArray[Any]) -> Integers:
+    texts = [str(label) for label in labels.tolist()]
+    return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """The values of a column with records that show a key: a table of counts.
+
+    Attributes
+    ----------
+    group : integer ndarray, shape (U,)
+        The value of the column, rising.
+    first, kinds : integer ndarray, shape (U,)
+        Where the unit begins in the rows, and the number of its rows.
+    size : integer ndarray, shape (U,)
+        The number of its records.
+    value : integer ndarray, shape (U,)
+        The key if all its records agree, else -1.
+    codes, counts : integer ndarray, shape (R,)
+        The rows: a value of the key, and how many records of the unit have it.
+    of_group : integer ndarray, shape (G,)
+        The unit of each value of the column, -1 if none of its records shows the key.
+    """
+
+    group: Integers
+    first: Integers
+    kinds: Integers
+    size: Integers
+    value: Integers
+    codes: Integers
+    counts: Integers
+    of_group: Integers
+
+    @classmethod
+    def of(cls, by: _Grouping, key: _Key) -> _Units:
+        group, codes, counts = _table(by, key)
+        first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+        kinds = np.diff(first, append=len(group))
+        group = group[first]
+        of_group = np.full(by.groups, -1, np.int64)
+        of_group[group] = np.arange(len(first))
+        value = np.where(kinds == 1, codes[first], -1)
+        size = np.add.reduceat(counts, first)
+        return cls(group, first, kinds, size, value, codes, counts, of_group)
+
+    @cached_property
+    def divided(self) -> _Divided:
+        """The units in which records differ."""
+        unit = np.flatnonzero(self.kinds > 1)
+        if not len(unit):
+            return _Divided(unit, unit, unit, unit)
+        inside = np.repeat(self.kinds > 1, self.kinds)
+        codes, counts = self.codes[inside], self.counts[inside]
+        kinds = self.kinds[unit]
+        first = np.cumsum(kinds) - kinds
+        span = int(codes.max()) + 1
+        # Of equally common values the smallest.
+        rank = counts * span + (span - 1 - codes)
+        best = np.maximum.reduceat(rank, first)
+        others = np.where(rank == np.repeat(best, kinds), 0, counts)
+        second = np.maximum.reduceat(others, first)
+        return _Divided(unit, span - 1 - best % span, best // span, second)
+
+    def share_other(self, unit: Integers, guess: Integers) -> NDArray[np.float64]:
+        """Return the share of the records of some units that differ from a guess."""
+        wrong = (self.value[unit] != guess).astype(np.float64)
+        mixed = np.flatnonzero(self.kinds[unit] > 1)
+        if len(mixed):
+            of_unit = np.full(len(self.size), -1, np.int64)
+            of_unit[unit[mixed]] = guess[mixed]
+            equal = self.codes == np.repeat(of_unit, self.kinds)
+            right = np.add.reduceat(np.where(equal, self.counts, 0), self.first)
+            wrong[mixed] = 1 - (right / self.size)[unit[mixed]]
+        return np.asarray(wrong, np.float64)
+
+
+def _table(by: _Grouping, key: _Key) -> tuple[Integers, Integers, Integers]:
+    """Return groups, values of the key and numbers of records, sorted."""
+    levels = int(key.codes.max()) + 1
+    if by.groups * levels <= 4 * len(key.codes):
+        pairs = by.group[key.at].astype(np.int64) * levels + key.codes[key.at]
+        table = np.bincount(pairs)
+        rows = np.flatnonzero(table)
+        return rows // levels, rows % levels, table[rows]
+    at = by.sorted_by[key.shown[by.sorted_by]]
+    group, codes = by.group[at].astype(np.int64), key.codes[at]
+    if by.single:
+        return group, codes, np.ones(len(at), np.int64)
+    pairs = group * levels + codes
+    pairs.sort(kind="stable")  # nearly sorted already
+    first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+    counts = np.diff(first, append=len(pairs))
+    return pairs[first] // levels, pairs[first] % levels, counts
+
+
+@dataclass(frozen=True, eq=False)
+class _Divided:
+    """The units in which records differ, each with its two commonest values.
+
+    Attributes
+    ----------
+    unit : integer ndarray, shape (D,)
+    value : integer ndarray, shape (D,)
+        The commonest value, the smallest of equally common ones.
+    first, second : integer ndarray, shape (D,)
+        How often it and the next one occur.
+    """
+
+    unit: Integers
+    value: Integers
+    first: Integers
+    second: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Guesses:
+    """What a rule says of records that show the key, and of the suppressed values.
+
+    Attributes
+    ----------
+    value : integer ndarray, shape (T,)
+        What is guessed in each trial.
+    agreeing : integer ndarray, shape (T,)
+        How many records agree on it.
+    trials, wrong : ndarray, shape (T,)
+        The number of records guessed at, and how many of them wrongly.
+    blank_value, blank_agreeing : integer ndarray, shape (B,)
+        What is guessed of the suppressed values, -1 for nothing.
+    """
+
+    value: Integers
+    agreeing: Integers
+    trials: NDArray[Any]
+    wrong: NDArray[Any]
+    blank_value: Integers
+    blank_agreeing: Integers
+
+
+def _told_by(by: _Grouping, key: _Key) -> dict[Rule, Mask]:
+    """Return the suppressed values that each rule tells, shape (B,)."""
+    units = _Units.of(by, key)
+    equal = _told(_equal(units, by, key), key) | _told_by_commonest(units, by, key)
+    between = np.zeros(len(key.blanked), bool)
+    for order in by.orders:
+        between |= _told(_between(units, by, key, order), key)
+    return {"equal": equal, "between": between}
+
+
+def _told(guesses: _Guesses, key: _Key) -> Mask:
+    """Return the suppressed values that are told where enough records agree."""
+    says = guesses.blank_value >= 0
+    told = np.zeros(len(says), bool)
+    if not np.any(guesses.blank_value[says] == key.truth[says]):
+        return told
+    common = guesses.value == key.common
+    blank_common = guesses.blank_value == key.common
+    parts = (
+        (np.ones_like(common), says, 1 - key.first),
+        (common, says & blank_common, 1 - key.first),
+        (~common, says & ~blank_common, 1 - key.second),
+    )
+    steps = _step(guesses.agreeing)
+    for part, spoken, by_chance in parts:
+        trials = _from_step(steps[part], guesses.trials[part])
+        wrong = _from_step(steps[part], guesses.wrong[part])
+        for least in range(_STEPS):
+            enough = spoken & (_step(guesses.blank_agreeing) >= least)
+            if _holds(trials[least], wrong[least], by_chance):
+                right = _right(np.where(enough, guesses.blank_value, -1), key)
+                if right.any():
+                    told |= right
+                    break
+    return told
+
+
+def _right(guess: Integers, key: _Key) -> Mask:
+    """Return which suppressed values are guessed; none if chance would do as well.
+
+    A rule that holds for records with others of their household may speak of suppressed
+    values by strangers alone: it must do for these, too.
+    """
+    right: Mask = guess == key.truth
+    spoken = guess >= 0
+    count, tries = int(np.count_nonzero(right)), int(np.count_nonzero(spoken))
+    chance = float(np.sum(key.shares[guess[spoken]]))
+    if not count > chance:
+        return np.zeros_like(right)
+    # The likelihood of so many right by the rule, over that by chance.
+    lucky = chance / tries
+    share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
+    by_rule = count * math.log(share / lucky)
+    by_rule += (tries - count) * math.log((1 - share) / (1 - lucky))
+    clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
+    return right if clearly else np.zeros_like(right)
+
+
+def _step(agreeing: Integers) -> Integers:
+    """Return how many doublings lead from one to these numbers."""
+    exponent: Integers = np.frexp(np.maximum(agreeing, 1))[1]
+    return np.minimum(exponent - 1, _STEPS - 1)
+
+
+def _from_step(step: Integers, counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the sums of the counts at each step and beyond it."""
+    sums = np.bincount(step, counts, _STEPS).astype(np.float64)
+    return np.cumsum(sums[::-1])[::-1]
+
+
+def _holds(trials: float, wrong: float, by_chance: float) -> bool:
+    """Tell whether a rule is mostly right, and clearly better than a guess.
+
+    The tail of Poisson's distribution is bounded by Chernoff's method, at half the
+    numbers, as errors may come in pairs.
+    """
+    expected = trials * by_chance
+    if wrong > (1 - _MOSTLY) * trials or wrong > _ERRORS * expected or not expected:
+        return False
+    gain = wrong * math.log(wrong / expected) if wrong else 0.0
+    return (expected - wrong + gain) / 2 > -math.log(_CHANCE)
+
+
+def _equal(units: _Units, by: _Grouping, key: _Key) -> _Guesses:
+    """Guess what all others with the same value of the column have."""
+    several = (units.value >= 0) & (units.size > 1)
+    divided = units.divided
+    # One that differs from all the others is guessed at, wrongly; of two both are.
+    alone = divided.first == units.size[divided.unit] - 1
+    pair = alone & (divided.first == 1)
+    size = np.concatenate([units.size[several], units.size[divided.unit[alone]]])
+    errors = np.where(pair[alone], 2, 1)
+    wrong = np.concatenate([np.zeros(np.count_nonzero(several), np.int64), errors])
+    trials = np.concatenate([units.size[several], errors])
+    value = np.concatenate([units.value[several], divided.value[alone]])
+    unit = units.of_group[by.group[key.blanked]]
+    return _Guesses(
+        value,
+        size - 1,
+        trials,
+        wrong,
+        np.where(unit >= 0, units.value[unit], -1),
+        np.where(unit >= 0, units.size[unit], 0),
+    )
+
+
+def _told_by_commonest(units: _Units, by: _Grouping, key: _Key) -> Mask:
+    """Return what the commonest value of the others tells, if it does in general."""
+    divided = units.divided
+    trials = int(units.size[units.size > 1].sum())
+    agreed = int(units.size[(units.value >= 0) & (units.size > 1)].sum())
+    right = agreed + int(divided.first[divided.first > divided.second + 1].sum())
+    if not _holds(trials, trials - right, 1 - key.first):
+        return np.zeros(len(key.blanked), bool)
+    value = units.value.copy()
+    value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
+    unit = units.of_group[by.group[key.blanked]]
+    return _right(np.where(unit >= 0, value[unit], -1), key)
+
+
+def _between(units: _Units, by: _Grouping, key: _Key, order: _Order) -> _Guesses:
+    """Guess what the nearest records before and after in an order have.
+
+    Records with the same value of the column are one trial.
+    """
+    unit = units.of_group[order.values]
+    upto = np.append(np.cumsum(unit >= 0), 0)  # the last for missing
+    unit = unit[unit >= 0]
+    # At either end stands something of which nothing is known.
+    value = np.concatenate([[-1], units.value[unit], [-1]])
+    before, after = _runs(value)
+    agree = (value[:-2] == value[2:]) & (value[:-2] >= 0)
+    says = np.flatnonzero(agree)
+    guess = value[says]
+    place = order.place[by.group[key.blanked]]
+    own = units.of_group[by.group[key.blanked]] >= 0
+    # Where the units before and after a suppressed value stand.
+    left: Integers = upto[place] - own
+    right: Integers = upto[place] + 1
+    told = (place >= 0) & (value[left] == value[right])
+    return _Guesses(
+        guess,
+        np.minimum(before[says], after[says + 2]),
+        np.ones(len(says)),
+        units.share_other(unit[says], guess),
+        np.where(told, value[left], -1),
+        np.minimum(before[left], after[right]),
+    )
+
+
+def _runs(value: Integers) -> tuple[Integers, Integers]:
+    """Return how many neighbours are equal up to each place, and from it on."""
+    n = len(value)
+    start = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
+    length = np.diff(start, append=n)
+    before = np.arange(1, n + 1) - np.repeat(start, length)
+    return before, np.repeat(length, length) - before + 1

@@ -1,0 +1,209 @@
+"""One round of suppression: which records are unsafe, and which values to blank.
+
+A record is unsafe if its risk reaches the threshold of the records, or its share of the
+threshold of its household. Sets of keys are planned one after the other; what is
+blanked already is free for the next. Where no costs are given, the order of the keys
+and of their sets decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment import Assessment, Progress, risk_of
+from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
+from riskcore.protection.settings import Settings
+
+Risks = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Masks = dict[Any, Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What makes the records of a file safe from an intruder with one set of keys.
+
+    Attributes
+    ----------
+    threshold : float
+        The individual risk that no record may reach; infinite if there is none.
+    household_threshold : float
+        The same for the risk of households.
+    within_households : bool
+        Whether members are unsafe only within unsafe households.
+    """
+
+    threshold: float
+    household_threshold: float
+    within_households: bool
+
+    @classmethod
+    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
+        """Find the thresholds that the settings ask for in the recoded file."""
+        threshold, household = settings.threshold, settings.household_threshold
+        if settings.rate is not None:
+            threshold = assessment.risk_threshold(rate=settings.rate)
+        if settings.household_rate is not None:
+            household = assessment.household_threshold(rate=settings.household_rate)
+        return cls(
+            np.inf if threshold is None else float(threshold),
+            np.inf if household is None else float(household),
+            settings.within_households,
+        )
+
+    @property
+    def of_households(self) -> bool:
+        """Whether there is a threshold for households."""
+        return self.household_threshold < np.inf
+
+    def limit(self, assessment: Assessment) -> Risks:
+        """Return for each record the risk that makes it unsafe, shape (n,)."""
+        limit = np.full(assessment.cells.n, self.threshold)
+        groups = assessment.households
+        if not self.of_households or groups is None:
+            return limit
+        member = groups.member_threshold(self.household_threshold)
+        if self.within_households:
+            member[~groups.unsafe(self.household_threshold)] = np.inf
+        lower: Risks = np.minimum(limit, member[groups.inverse])
+        return lower
+
+    def unsafe(self, assessment: Assessment) -> Mask:
+        """Return the mask of the unsafe records, shape (n,)."""
+        return assessment.individual_risk >= self.limit(assessment)
+
+    def unsafe_households(self, assessment: Assessment) -> int:
+        """Return the number of households whose risk reaches their threshold."""
+        if not self.of_households:
+            return 0
+        return assessment.unsafe_household_count(self.household_threshold)
+
+
+def suppress(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+    progress: Progress,
+) -> Masks:
+    """Return which values to blank so that the unsafe records become safe.
+
+    Parameters
+    ----------
+    assessments : sequence of Assessment
+        The file as it is, from each set of keys.
+    aims : sequence of Aim
+    costs : sequence of float64 ndarray, each shape (m,)
+        What blanking each key costs, see `costs_of_keys`.
+    settings : Settings
+    progress : callable
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    dict of column name to bool ndarray, each shape (n,)
+    """
+    n = assessments[0].cells.n
+    masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:
+        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+    for assessment, aim, cost in sets:
+        limit = aim.limit(assessment)
+        _suppress_set(assessment, limit, cost, masks, settings, progress)
+    return masks
+
+
+def _suppress_set(
+    assessment: Assessment,
+    limit: Risks,
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+    progress: Progress,
+) -> None:
+    """Add to the masks what makes the file safe from one set of keys.
+
+    What is blanked already, for another set or another member of the household, is
+    free. So household keys are settled first, then the records' own.
+    """
+    cells = assessment.cells
+    unsafe = np.flatnonzero(assessment.individual_risk >= limit)
+    if not len(unsafe):
+        return
+    margins = Margins(cells, partial(risk_of, assessment.method))
+    loss = entropies(cells) if settings.by_content else None
+    while True:
+        prices = _prices(assessment, unsafe, cost, masks, settings)
+        found = plan(
+            margins,
+            cells.inverse[unsafe],
+            limit[unsafe],
+            prices,
+            settings.suppression,
+            progress,
+            loss=loss,
+        )
+        new = {key: np.zeros(cells.n, bool) for key in cells.keys}
+        for i, key in enumerate(cells.keys):
+            new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
+        before = {key: masks[key].sum() for key in settings.household_keys}
+        shared = [key for key in cells.keys if key in settings.household_keys]
+        for key in shared:
+            masks[key] |= _spread(new[key], assessment)
+        settled = all(masks[key].sum() == before[key] for key in shared)
+        if settled or settings.suppression == "argus":
+            break
+    for key in cells.keys:
+        masks[key] |= new[key]
+    _join_related(masks, assessment, settings)
+
+
+def _prices(
+    assessment: Assessment,
+    unsafe: NDArray[np.int64],
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+) -> Risks:
+    """Return what each key costs each unsafe record, shape (U, m)."""
+    keys, groups = assessment.cells.keys, assessment.households
+    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
+    shared = [key in settings.household_keys for key in keys]
+    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
+    blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
+    return np.where(blanked, 0.0, prices)
+
+
+def _spread(mask: Mask, assessment: Assessment) -> Mask:
+    """Return the mask of all members of the households of some records."""
+    groups = assessment.households
+    assert groups is not None
+    hit = np.zeros(len(groups), bool)
+    hit[groups.inverse[mask]] = True
+    return hit[groups.inverse]
+
+
+def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
+    """Blank related columns, and those of the whole household, with a key."""
+    total = -1
+    while total != (now := sum(int(mask.sum()) for mask in masks.values())):
+        total = now
+        for key, others in settings.related.items():
+            for other in others:
+                masks[other] |= masks[key]
+        for key in settings.household_keys:
+            masks[key] |= _spread(masks[key], assessment)
+
+
+def costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
+    """Return the cost of blanking each key."""
+    if settings.cost == "entropy":
+        return entropies(assessment.cells)
+    return np.array([settings.cost_of(key) for key in assessment.cells.keys])

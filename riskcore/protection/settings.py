@@ -1,0 +1,444 @@
+"""How a file is protected: every choice, checked, and as plain data for a record."""
+
+from __future__ import annotations
+
+import math
+import os
+import reprlib
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from riskcore.assessment import METHODS, Method, check_roles
+from riskcore.common import arguments
+from riskcore.files.argus import reader
+from riskcore.microdata.cells import check_missing
+from riskcore.microdata.columns import key_names
+from riskcore.microdata.grc import read_recoding
+from riskcore.microdata.recode import Recoding
+from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
+from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.source import Source
+from riskcore.risk.file_risk import as_threshold
+
+Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
+Names: TypeAlias = tuple[Hashable, ...]
+Declared: TypeAlias = Mapping[Hashable, reader.Variable]
+
+# What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
+DEFAULT_COST = 50.0
+COSTS = ("fewest", "equal", "entropy")
+# JSON has no infinity: the cost of a key that may not be blanked.
+_NEVER = "never"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The arguments of `protect`, with what a file's metadata say filled in.
+
+    Attributes
+    ----------
+    keys : tuple of tuple of column names
+        One or several sets of key variables.
+    weight, household : column name or None
+    threshold, rate, household_threshold, household_rate : float or None
+    within_households : bool
+    recodings : dict of column name to Recoding
+    household_keys : tuple of column names
+    related : dict of column name to tuple of column names
+    cost : "fewest", "equal", "entropy" or dict of column name to float
+    suppression, method, missing : str
+    alpha : float
+    rounds : int or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they contradict each other or one is none; `protect` says which.
+    """
+
+    keys: tuple[Names, ...]
+    weight: Hashable | None
+    household: Hashable | None
+    threshold: float | None
+    rate: float | None
+    household_threshold: float | None
+    household_rate: float | None
+    within_households: bool
+    recodings: dict[Any, Recoding]
+    household_keys: Names
+    related: dict[Any, Names]
+    cost: Literal["fewest", "equal", "entropy"] | dict[Any, float]
+    suppression: Suppression
+    method: Method
+    missing: str
+    alpha: float
+    rounds: int | None
+
+    def __post_init__(self) -> None:
+        for keys in self.keys:
+            check_roles(keys, self.weight, self.household)
+        self._check_rules()
+        self._check_thresholds()
+        self._check_columns()
+
+    @property
+    def variables(self) -> Names:
+        """The key variables of all sets, in order."""
+        return tuple(dict.fromkeys(key for keys in self.keys for key in keys))
+
+    @property
+    def suppressible(self) -> Names:
+        """The columns of which values may be suppressed: keys and those related."""
+        others = (name for names in self.related.values() for name in names)
+        return tuple(dict.fromkeys([*self.variables, *others]))
+
+    @property
+    def columns(self) -> Names:
+        """All columns that have a part in the protection."""
+        roles = [role for role in (self.weight, self.household) if role is not None]
+        return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
+
+    @property
+    def by_content(self) -> bool:
+        """Whether what is blanked depends on the data alone, on no order of keys."""
+        return self.cost == "fewest"
+
+    def cost_of(self, key: Hashable) -> float:
+        """Return what a key costs if costs are not those of entropy."""
+        return self.cost.get(key, DEFAULT_COST) if isinstance(self.cost, dict) else 1.0
+
+    def _check_rules(self) -> None:
+        if not _is_number(self.alpha):
+            raise TypeError(f"alpha={self.alpha!r}: no number")
+        check_missing(self.missing, self.alpha)
+        if self.missing == "refuse":
+            raise ValueError(
+                "missing='refuse': suppression makes missing keys, so say what they "
+                "match: 'wildcard', 'argus' or 'category'"
+            )
+        if self.method not in METHODS:
+            raise ValueError(f"method={self.method!r}: use one of {', '.join(METHODS)}")
+        if self.suppression not in SUPPRESSIONS:
+            rules = " or ".join(map(repr, SUPPRESSIONS))
+            raise ValueError(f"suppression={self.suppression!r}: use {rules}")
+        if self.rounds is not None and not _is_whole(self.rounds):
+            raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
+        if not isinstance(self.within_households, bool):
+            raise TypeError(f"within_households={self.within_households!r}: no bool")
+
+    def _check_thresholds(self) -> None:
+        thresholds = {
+            "threshold": self.threshold,
+            "household_threshold": self.household_threshold,
+        }
+        rates = {"rate": self.rate, "household_rate": self.household_rate}
+        if all(v is None for v in (*thresholds.values(), *rates.values())):
+            raise ValueError(
+                "no threshold: give a threshold or a rate, of records or households"
+            )
+        for name, value in {**thresholds, **rates}.items():
+            if value is not None and not _is_number(value):
+                raise TypeError(f"{name}={value!r}: no number")
+        for (name, threshold), (target, rate) in zip(
+            thresholds.items(), rates.items(), strict=True
+        ):
+            if threshold is not None and rate is not None:
+                raise ValueError(f"give {name} or {target}, not both")
+            if threshold is not None and not 0 < as_threshold(threshold) <= 1:
+                raise ValueError(f"{name}={threshold}: need a risk in (0, 1]")
+            if rate is not None and not 0 < rate <= 1:
+                raise ValueError(f"{target}={rate}: need a fraction in (0, 1]")
+        of_households = (self.household_threshold, self.household_rate)
+        if self.household is None and any(v is not None for v in of_households):
+            raise ValueError("a threshold for households needs the household column")
+
+    def _check_columns(self) -> None:
+        """Refuse costs, recodings and the like of columns that cannot have them."""
+        known = self.variables
+        if isinstance(self.cost, dict):
+            for name, cost in self.cost.items():
+                _refuse_unless_key(name, known, "cost")
+                if not cost >= 0:
+                    raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
+        elif self.cost not in COSTS:
+            names = ", ".join(map(repr, COSTS))
+            raise ValueError(f"cost={self.cost!r}: use {names} or a mapping")
+        for name in self.household_keys:
+            _refuse_unless_key(name, known, "household_keys")
+        if self.household_keys and self.household is None:
+            raise ValueError("household keys need the household column")
+        for name, others in self.related.items():
+            _refuse_unless_key(name, known, "related")
+            for other in others:
+                if other in (self.weight, self.household):
+                    raise ValueError(
+                        f"related: {other!r} is the weight or the household"
+                    )
+        for name in self.recodings:
+            if name in (self.weight, self.household):
+                raise ValueError(f"recodings: {name!r} is the weight or the household")
+
+    @classmethod
+    def resolve(
+        cls,
+        source: Source,
+        keys: Iterable[Any],
+        *,
+        weight: Hashable | None,
+        household: Hashable | None,
+        recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None,
+        household_keys: Iterable[Hashable] | None,
+        related: Mapping[Any, Iterable[Hashable]] | None,
+        cost: Costs | None,
+        **others: Any,
+    ) -> Settings:
+        """Return the settings of `protect`, filled in from the file's metadata."""
+        arguments.protection(
+            weight=weight,
+            household=household,
+            recodings=recodings,
+            household_keys=household_keys,
+            related=related,
+            cost=cost,
+        )
+        sets = _key_sets(keys)
+        names = list(dict.fromkeys(key for one in sets for key in one))
+        declared = source.variables
+        if household_keys is None:
+            household_keys = (
+                () if household is None else _household_keys(names, declared)
+            )
+        if related is None:
+            related = _related(names, declared)
+        if cost is None:
+            cost = _costs(names, declared)
+        return cls(
+            keys=sets,
+            weight=source.weight if weight is None else weight,
+            household=household,
+            recodings={
+                name: rule
+                if isinstance(rule, Recoding)
+                else read_recoding(Path(rule), declared.get(name))
+                for name, rule in (recodings or {}).items()
+            },
+            household_keys=tuple(household_keys),
+            related={key: tuple(others) for key, others in related.items()},
+            cost=cost
+            if isinstance(cost, str)
+            else {key: float(one) for key, one in cost.items()},
+            **others,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data: what JSON holds comes back the same.
+
+        Raises
+        ------
+        TypeError
+            If a column's name is no text.
+        """
+        for name in self.columns:
+            if not isinstance(name, str):
+                raise TypeError(f"column {name!r}: a record needs names that are text")
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            **plain,
+            "keys": [list(keys) for keys in self.keys],
+            "recodings": {name: r.to_dict() for name, r in self.recodings.items()},
+            "household_keys": list(self.household_keys),
+            "related": {name: list(others) for name, others in self.related.items()},
+            "cost": self.cost
+            if isinstance(self.cost, str)
+            else {k: _NEVER if math.isinf(c) else c for k, c in self.cost.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
+        """Return the settings that `to_dict` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data are none that `to_dict` writes.
+        """
+        names = {each.name for each in fields(cls)}
+        if set(plain) != names:
+            odd = ", ".join(sorted(set(plain) ^ names))
+            raise ValueError(f"not the settings of a protection: {odd}")
+        for name, (fits, what) in _KINDS.items():
+            if not fits(plain[name]):
+                given = reprlib.repr(plain[name])
+                raise ValueError(f"settings.{name}: need {what}, not {given}")
+        cost = plain["cost"]
+        try:
+            return cls(
+                **{
+                    **plain,
+                    "keys": _key_sets(plain["keys"]),
+                    "recodings": {
+                        name: _recoding(f"settings.recodings.{name}", rules)
+                        for name, rules in plain["recodings"].items()
+                    },
+                    "household_keys": tuple(plain["household_keys"]),
+                    "related": {k: tuple(v) for k, v in plain["related"].items()},
+                    "cost": cost
+                    if isinstance(cost, str)
+                    else {
+                        k: math.inf if c == _NEVER else float(c)
+                        for k, c in cost.items()
+                    },
+                }
+            )
+        except OverflowError as error:
+            raise ValueError(f"settings: {error}") from None
+
+
+def _recoding(member: str, plain: Any) -> Recoding:
+    """Return a recoding from plain data that may be anything."""
+    if not isinstance(plain, dict):
+        raise ValueError(f"{member}: need an object, not {reprlib.repr(plain)}")
+    rules = plain.get("rules", [])
+    if not (isinstance(rules, list) and all(isinstance(r, dict) for r in rules)):
+        raise ValueError(f"{member}.rules: need a list of objects")
+    each = [(member, _OF_RECODING, plain)]
+    each += [(f"{member}.rules[{i}]", _OF_RULE, one) for i, one in enumerate(rules)]
+    for place, kinds, given in each:
+        for name, value in given.items():
+            fits, what = kinds.get(name, (_is_nothing, "nothing of this name"))
+            if not fits(value):
+                raise ValueError(
+                    f"{place}.{name}: need {what}, not {reprlib.repr(value)}"
+                )
+    try:
+        return Recoding.from_dict(plain)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{member}: {error}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_nothing(_: Any) -> bool:
+    return False
+
+
+def _is_code(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or fits(value)
+
+
+def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def _dict_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_cost(value: Any) -> bool:
+    return _is_number(value) or value == _NEVER
+
+
+# What JSON holds of settings, of a recoding and of a rule: whether a value fits, and
+# what is needed in words.
+_NAME = (_or_none(_is_text), "a name or null")
+_NUMBER = (_or_none(_is_number), "a number or null")
+_WORD = (_is_text, "text")
+_NAMES = (_list_of(_is_text), "a list of names")
+_YES = (_is_bool, "true or false")
+_CODE = (_is_code, "a code or null")
+_Kinds: TypeAlias = dict[str, tuple[Callable[[Any], bool], str]]
+_KINDS: _Kinds = {
+    "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
+    "weight": _NAME, "household": _NAME,
+    "threshold": _NUMBER, "rate": _NUMBER,
+    "household_threshold": _NUMBER, "household_rate": _NUMBER,
+    "within_households": _YES,
+    "recodings": (_dict_of(lambda _: True), "an object of recodings"),
+    "household_keys": _NAMES,
+    "related": (_dict_of(_list_of(_is_text)), "an object of lists of names"),
+    "cost": (
+        lambda value: _is_text(value) or _dict_of(_is_cost)(value),
+        "a word or an object of numbers",
+    ),
+    "suppression": _WORD, "method": _WORD, "missing": _WORD,
+    "alpha": (_is_number, "a number"),
+    "rounds": (_or_none(_is_whole), "a whole number or null"),
+}  # fmt: skip
+_OF_RECODING: _Kinds = {
+    "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),
+    "others": _WORD, "missing": _CODE,
+    "drop": (_is_whole, "a whole number"), "padded": _YES, "missing_codes": _NAMES,
+    "codelist": _NAME, "source": _NAME,
+}  # fmt: skip
+_OF_RULE: _Kinds = {
+    "to": _CODE, "low": _CODE, "high": _CODE, "bounds": _WORD,
+    "line": (_or_none(_is_whole), "a whole number or null"),
+}  # fmt: skip
+
+
+def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
+    """Return the sets of keys: one, or several if lists of names are given."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        key_names(keys)
+    given = list(keys)
+    several = bool(given) and all(isinstance(one, list) for one in given)
+    sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
+    if len(set(map(frozenset, sets))) < len(sets):
+        raise ValueError("keys: the same set of keys stands twice")
+    return sets
+
+
+def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
+    """Return the keys that metadata declare to be equal within households."""
+    return tuple(
+        name for name in names if name in declared and declared[name].household
+    )
+
+
+def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
+    """Return the columns that metadata relate to the keys, whichever names which."""
+    pairs = [(v.name, v.related) for v in declared.values() if v.related]
+    both = [*pairs, *((b, a) for a, b in pairs)]
+    related = {key: tuple(b for a, b in both if a == key) for key in names}
+    return {key: others for key, others in related.items() if others}
+
+
+def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
+    """Return the suppression weights in metadata; without metadata equal costs."""
+    if not declared:
+        return "fewest"
+    return {
+        name: float(declared[name].suppress_weight)
+        for name in names
+        if name in declared
+    }
+
+
+def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:
+    if name not in keys:
+        known = ", ".join(map(repr, keys))
+        raise ValueError(f"{argument}: {name!r} is no key; keys are {known}")

@@ -1,0 +1,398 @@
+"""What may be said of a file in public: classes of risk, and rounded figures.
+
+The risk of a record that is alone in its cell gives its weight exactly, and a figure
+computed from a file tells which of two versions of the file it was computed from. So
+what is published are classes that hold several records, each at least twice as high
+as low, and sums that move no single record within its class. `notes/reports.md` has the
+rules and the reasons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment import Assessment
+from riskcore.common.html import short
+from riskcore.risk.file_risk import Counts, Risks, as_threshold
+from riskcore.risk.histogram import decimals
+
+# So many records, cells and households a class has at least, if it has any.
+FEWEST = 3
+# Counts other than those of classes are rounded to multiples of it, or coarser.
+COARSE = 10
+# A threshold of more digits than these may be a figure of the file.
+_DIGITS_ASKED = 3
+# The largest share of a sum that may be due to one of its parts.
+_LARGEST_SHARE = 1 / 3
+
+Ids = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The risk of each record as one intruder has it: its own, or its household's.
+
+    Attributes
+    ----------
+    assessment : Assessment
+    household : bool
+        Whether the risk is that of the household.
+    limit : float
+        A threshold that is published with the words that none of the risks reaches it.
+    """
+
+    assessment: Assessment
+    household: bool = False
+    limit: float = math.inf
+
+    @property
+    def risk(self) -> Risks:
+        """The risk of each record, shape (n,)."""
+        of = self.assessment
+        return of.household_risk if self.household else of.individual_risk
+
+    @property
+    def total(self) -> float:
+        """The sum of the risks."""
+        groups = self.assessment.households
+        if self.household and groups is not None:
+            return groups.distribution.expected_reidentifications
+        return self.assessment.expected_reidentifications
+
+    @property
+    def units(self) -> list[Ids]:
+        """What a class needs several of, by record: cells, and households."""
+        groups = self.assessment.households
+        inverse = self.assessment.cells.inverse
+        return [inverse] if groups is None else [inverse, groups.inverse]
+
+    @property
+    def together(self) -> Counts:
+        """For each record how many may share its risk: a cell of two, a household.
+
+        Members of a household mostly have one weight.
+        """
+        groups, cells = self.assessment.households, self.assessment.cells
+        few = np.where(cells.records < FEWEST, cells.records, 1)[cells.inverse]
+        return few if groups is None else np.maximum(few, groups.size[groups.inverse])
+
+
+def views_of(
+    assessment: Assessment, limit: float = math.inf, household_limit: float = math.inf
+) -> list[View]:
+    """Return the view of the records and, if there are any, of the households.
+
+    The limits are thresholds that no record and no household reaches, if that is said.
+    """
+    if assessment.households is None:
+        return [View(assessment, limit=limit)]
+    # No record has a larger risk than its household.
+    own = View(assessment, limit=min(limit, household_limit))
+    return [own, View(assessment, household=True, limit=household_limit)]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicClasses:
+    """Classes of risk that may be published, made by `public_classes`.
+
+    Attributes
+    ----------
+    edges : float64 ndarray, shape (B + 1,)
+        Rising bounds of the classes, the lower one belonging to a class; the last
+        class takes in a risk of 1.
+    views : sequence of View
+    counts : tuple of int64 ndarray, each shape (B,)
+        For each view the number of records in each class.
+    """
+
+    edges: Risks
+    views: Sequence[View]
+    counts: tuple[Counts, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return int(self.counts[0].sum())
+
+    def at_least(self, view: int) -> Counts:
+        """Return the number of records at or above each bound, shape (B + 1,)."""
+        return np.append(self.counts[view][::-1].cumsum()[::-1], 0)
+
+    def reaching(self, view: int, threshold: float) -> tuple[int, int]:
+        """Return bounds of the number of records at or above a threshold.
+
+        They follow from the classes alone: those below and above, counted whole.
+        """
+        at_least = self.at_least(view)
+        edges = self.edges.copy()
+        if edges[-1] == 1.0:  # the only upper bound that a risk can reach
+            edges[-1] = math.nextafter(1.0, 2.0)
+        above = int(np.searchsorted(edges, threshold))
+        below = int(np.searchsorted(edges, threshold, "right")) - 1
+        least = at_least[above] if above < len(at_least) else 0
+        return int(least), int(at_least[max(below, 0)])
+
+    def top(self, view: int) -> tuple[float, float]:
+        """Return the bounds of the class with the largest risk."""
+        k = int(np.flatnonzero(self.counts[view])[-1])
+        return float(self.edges[k]), float(self.edges[k + 1])
+
+    def rates(self) -> list[float | None]:
+        """Return the re-identification rate by view, None where it tells too much.
+
+        A rate is the sum of the records' risks over n. With it and the classes every
+        single risk can still be anything in its class, and the difference of two rates
+        is due to several records or households, none of which makes most of it.
+        """
+        shown: list[float | None] = []
+        for k, view in enumerate(self.views):
+            before = [self.views[i] for i, rate in enumerate(shown) if rate is not None]
+            apart = all(_spread(_differences(view, other)) for other in before)
+            free = self._leaves_all_open(k) and apart
+            shown.append(_rate(view) if free else None)
+        return shown
+
+    def _leaves_all_open(self, view: int) -> bool:
+        """Whether the sum of the risks narrows the class of no record.
+
+        With the others at the lower bounds of their classes, a risk can be as high as
+        what the sum leaves; with the others at the upper bounds, as low as what it
+        asks for.
+        """
+        one, counts = self.views[view], self.counts[view]
+        low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
+        classes = np.searchsorted(self.edges[1:-1], one.risk, "right")
+        widest = float(np.max((high - low)[classes] * one.together))
+        occupied = counts > 0
+        above = one.total - math.fsum((counts * low)[occupied].tolist())
+        below = math.fsum((counts * high)[occupied].tolist()) - one.total
+        return above >= widest and below >= widest
+
+
+def public_classes(
+    views: Sequence[View], unsafe_at: Iterable[float] = ()
+) -> PublicClasses | None:
+    """Return classes of risk that may be published for all views together.
+
+    Parameters
+    ----------
+    views : sequence of View
+        Of the same records.
+    unsafe_at : iterable of float
+        Thresholds that are published with the words that some risks reach them.
+
+    Returns
+    -------
+    PublicClasses or None
+        The same bounds for all views, numbers 1, 2 or 5 times a power of ten. Counted
+        from the largest risks down, a class ends where for each view it holds no record
+        or at least `FEWEST`, of as many cells (and households, where there are any),
+        and where no two views differ by 1 or 2 in the number of records above it. No
+        class, cut by a threshold, is less than twice as high as low. None if there is
+        no such class.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"age": list(range(9)), "w": [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]}
+    >>> found = public_classes(views_of(riskcore.assess(data, ["age"], "w")))
+    >>> found.edges, found.counts
+    (array([0.05, 0.1 , 0.5 , 1.  ]), (array([3, 3, 3]),))
+    """
+    risks = [view.risk for view in views]
+    highest = max(float(risk.max()) for risk in risks)
+    grid = _grid(
+        min(float(risk.min()) for risk in risks),
+        max([highest, *(2 * t for t in unsafe_at if math.isfinite(t))]),
+    )
+    columns = [_Column(view, grid) for view in views]
+    barred = [(view.limit / 2, view.limit) for view in views]
+    kept = [len(grid) - 1]
+    for k in range(len(grid) - 2, -1, -1):
+        free = not any(low < grid[k] < high for low, high in barred)
+        if free and _may_end(columns, k, kept[-1]):
+            kept.append(k)
+    while kept[-1] != 0:
+        # What is left at the lower end joins the class above it.
+        kept.pop()
+        if not kept:
+            return None
+        if all(column.may_be(0, kept[-1]) for column in columns):
+            kept.append(0)
+    positions = kept[::-1]
+    return PublicClasses(
+        grid[positions],
+        views,
+        tuple(np.diff(column.below[positions]) for column in columns),
+    )
+
+
+def _grid(low: float, high: float) -> Risks:
+    """Return 1, 2 and 5 times powers of ten, from below the risks to above, or 1."""
+    low = min(low, 0.5)
+    numbers = decimals((1, 2, 5), low, min(high, 1.0))
+    numbers = numbers[numbers <= 1.0]
+    first = int(np.searchsorted(numbers, low, "right")) - 1
+    last = int(np.searchsorted(numbers, high, "right"))
+    return numbers[first : last + 1]
+
+
+class _Column:
+    """The records of a view by the bounds of a grid."""
+
+    def __init__(self, view: View, grid: Risks) -> None:
+        classes = np.searchsorted(grid[1:-1], view.risk, "right")
+        self.order = np.argsort(classes, kind="stable")
+        counts = np.bincount(classes, minlength=len(grid) - 1)
+        self.below: Counts = np.concatenate([[0], np.cumsum(counts)])
+        self.units = view.units
+
+    def may_be(self, start: int, stop: int) -> bool:
+        """Whether the records between two bounds are none, or several of everything."""
+        first, last = int(self.below[start]), int(self.below[stop])
+        if first == last:
+            return True
+        records = self.order[first:last]
+        return len(records) >= FEWEST and all(
+            _has_several(ids, records) for ids in self.units
+        )
+
+    def at_least(self, k: int) -> int:
+        """Return the number of records at or above a bound."""
+        return int(self.below[-1] - self.below[k])
+
+
+def _has_several(ids: Ids, records: Ids) -> bool:
+    # Most classes show it soon.
+    return any(
+        len(np.unique(ids[part])) >= FEWEST for part in (records[:1000], records)
+    )
+
+
+def _may_end(columns: Sequence[_Column], start: int, stop: int) -> bool:
+    above = [column.at_least(start) for column in columns]
+    apart = {abs(a - b) for a in above for b in above}
+    between = any(0 < difference < FEWEST for difference in apart)
+    return not between and all(column.may_be(start, stop) for column in columns)
+
+
+def _rate(view: View) -> float:
+    if not view.household:
+        return view.assessment.reidentification_rate
+    return view.assessment.household_reidentification_rate
+
+
+def _differences(view: View, other: View) -> Risks:
+    """Return by household, or by record, how far the sums of the risks are apart."""
+    difference = view.risk - other.risk
+    difference[np.abs(difference) <= 1e-12 * view.risk] = 0.0
+    groups = view.assessment.households or other.assessment.households
+    if groups is None:
+        return np.abs(difference)
+    return np.abs(np.bincount(groups.inverse, difference))
+
+
+def _spread(parts: NDArray[Any]) -> bool:
+    """Whether a sum is due to several of its parts, or all are 0.
+
+    Of three parts of which none is above a third, each would be known to be one.
+    """
+    several = np.count_nonzero(parts) > FEWEST
+    return not parts.any() or bool(
+        several and parts.max() <= _LARGEST_SHARE * parts.sum()
+    )
+
+
+def public_population(assessment: Assessment) -> float | None:
+    """Return the sum of the weights, None if there are none or it tells too much."""
+    cells, groups = assessment.cells, assessment.households
+    if not cells.weighted or not _spread(cells.weight_sum):
+        return None
+    if groups is not None:
+        mean = (cells.weight_sum / cells.records)[cells.inverse]
+        if not _spread(np.bincount(groups.inverse, mean)):
+            return None
+    return math.fsum(cells.weight_sum.tolist())
+
+
+# Numbers as they are written
+
+
+def coarse(count: int) -> int:
+    """Return a count to two digits, and no finer than tens; 0 for those below 10.
+
+    Examples
+    --------
+    >>> [coarse(count) for count in (0, 9, 14, 127, 1049, 23456)]
+    [0, 0, 10, 130, 1000, 23000]
+    """
+    unit = max(10 ** (len(str(count)) - 2), COARSE)
+    return 0 if count < COARSE else (count + unit // 2) // unit * unit
+
+
+def about(count: int) -> str:
+    """Return in words a count that is rounded by `coarse`.
+
+    Examples
+    --------
+    >>> [about(count) for count in (0, 2, 23456)]
+    ['0', 'fewer than 10', 'about 23,000']
+    """
+    if 0 < count < COARSE:
+        return f"fewer than {COARSE}"
+    return f"about {coarse(count):,}" if count else "0"
+
+
+def between(least: int, most: int) -> str:
+    """Return bounds of a count in words, as `PublicClasses.reaching` gives them.
+
+    Examples
+    --------
+    >>> between(7, 7), between(3, 1200), between(0, 12)
+    ('7', '3 to 1,200', 'at most 12')
+    """
+    if least == most:
+        return f"{most:,}"
+    return f"{least:,} to {most:,}" if least else f"at most {most:,}"
+
+
+def two_digits(x: float, shift: int = 0) -> str:
+    """Return a number with two digits, its point moved by ``shift`` digits.
+
+    Examples
+    --------
+    >>> two_digits(0.0123456, 2), two_digits(1284.6)
+    ('1.2', '1,300')
+    """
+    text = short(x, shift, 2)
+    return f"{int(text):,}" if text.isdecimal() else text
+
+
+def rounded(x: float) -> float:
+    """Return the number that `two_digits` writes."""
+    return float(short(x, 0, 2))
+
+
+def threshold_shown(threshold: float) -> float:
+    """Return a threshold as it may be shown: with two digits, rounded up, or three.
+
+    A threshold of up to three digits is somebody's choice; one of more may be a figure
+    of the file, and is rounded.
+
+    Examples
+    --------
+    >>> threshold_shown(0.00125), threshold_shown(0.0012345)
+    (0.00125, 0.0013)
+    """
+    threshold = as_threshold(threshold)
+    number = Decimal(repr(threshold)).normalize()
+    if not number.is_finite() or len(number.as_tuple().digits) <= _DIGITS_ASKED:
+        return threshold
+    return float(Context(prec=2, rounding=ROUND_CEILING).plus(number))

@@ -1,0 +1,484 @@
+"""The report to hand out: classes of risk and rounded figures, see `riskcore.report.public`.
+
+Of a protection it describes the protected file alone: a figure of the file before would
+tell the suppressed values to whoever tries them and computes it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment import Assessment
+from riskcore.common.html import digits
+from riskcore.microdata.recode import Recoding
+from riskcore.protection.protect import Protected
+from riskcore.protection.settings import Settings
+from riskcore.report import parts
+from riskcore.report.public import (
+    COARSE,
+    FEWEST,
+    PublicClasses,
+    View,
+    about,
+    between,
+    coarse,
+    public_classes,
+    public_population,
+    rounded,
+    threshold_shown,
+    two_digits,
+    views_of,
+)
+from riskcore.report.svg import class_plot
+from riskcore.report.text import cost_text, printable
+
+_NOT_SHOWN = "not shown"
+
+
+def public_page(
+    assessment: Assessment,
+    *,
+    title: str = "Re-identification risk",
+    threshold: float | None = None,
+    household_threshold: float | None = None,
+) -> str:
+    """Return a report of a file that may be published, as HTML.
+
+    Parameters
+    ----------
+    assessment : Assessment
+        Of the file that users get, or of one that nobody gets. Beside another version
+        of the file, a protected one, this report would tell what was suppressed there:
+        see `public_protection_page`.
+    title : str, optional
+        Title of the page, which is in it as it is given.
+    threshold, household_threshold : float, optional
+        Risks at which to count the records; in classes, so that a threshold between
+        two of their bounds gives a range.
+
+    Returns
+    -------
+    str
+        A page that needs no network and holds no number but those it shows: classes
+        of records by risk and rounded figures, by the rules of `riskcore.report.public`.
+
+    Raises
+    ------
+    ValueError
+        If a threshold is nan or negative, a household threshold is given without
+        households, or a risk is 0.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore.page import public_page
+    >>> weights = [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]
+    >>> result = riskcore.assess({"age": list(range(9)), "w": weights}, ["age"], "w")
+    >>> text = public_page(result, threshold=0.2)
+    >>> "For publication" in text and "3 to 6" in text
+    True
+    """
+    if household_threshold is not None and assessment.households is None:
+        raise ValueError("household_threshold: the file has no households")
+    one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
+    cells = assessment.cells
+    return _Report((one,)).page(
+        title=title,
+        use=_USE.format(_ALONE),
+        facts=parts.method_facts(assessment.method, cells.missing, cells.alpha),
+    )
+
+
+def public_protection_page(
+    protected: Protected, *, title: str = "Re-identification risk after protection"
+) -> str:
+    """Return a report of a protection that may be published, as HTML.
+
+    Parameters
+    ----------
+    protected : Protected
+    title : str, optional
+        Title of the page, which is in it as it is given.
+
+    Returns
+    -------
+    str
+        As `public_page`, of the protected file: from all sets of keys in one page, for
+        the difference of two pages would be nobody's business. With it how the file
+        was protected and about how many values were suppressed.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore.page import public_protection_page
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> "fewer than 10" in public_protection_page(result)
+    True
+    """
+    settings = protected.settings
+    threshold = _shown(settings.threshold)
+    household_threshold = _shown(settings.household_threshold)
+    sets = [
+        _KeySet(one.protected, threshold, household_threshold, protected.safe)
+        for one in protected.sets
+    ]
+    return _Report(tuple(sets)).page(
+        title=title,
+        use=_USE.format(_PROTECTED),
+        verdict=_verdict(protected),
+        suppressed=protected.suppressed,
+        facts=_facts(settings),
+    )
+
+
+def _shown(threshold: float | None) -> float | None:
+    return None if threshold is None else threshold_shown(threshold)
+
+
+_USE = (
+    f"<b>For publication:</b> this page holds classes of at least {FEWEST} records and "
+    "rounded figures. No weight, risk or combination of values of a single record "
+    "follows from them. {}"
+)
+_ALONE = (
+    "It goes with the file it describes, or alone: not beside another version of that "
+    "file, such as a protected one, and not beside another report of it."
+)
+_PROTECTED = (
+    "It describes the protected file alone, and tells no suppressed value: of the file "
+    "before nothing is said. It should be the only report of the file."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _KeySet:
+    """A file as it looks to an intruder, and the thresholds that are shown.
+
+    ``safe`` says whether the page says that no risk reaches them, or that some do;
+    None, if it says neither.
+    """
+
+    assessment: Assessment
+    threshold: float | None
+    household_threshold: float | None
+    safe: bool | None = None
+
+    @cached_property
+    def views(self) -> list[View]:
+        limits = [
+            math.inf if one is None or not self.safe else one
+            for one in (self.threshold, self.household_threshold)
+        ]
+        return views_of(self.assessment, *limits)
+
+    def threshold_of(self, view: View) -> float | None:
+        """Return the threshold at which to count the records of a view."""
+        if self.safe:
+            return None
+        return self.household_threshold if view.household else self.threshold
+
+
+@dataclass(frozen=True, eq=False)
+class _Report:
+    """A file as it looks to one or several intruders."""
+
+    sets: tuple[_KeySet, ...]
+
+    @cached_property
+    def views(self) -> list[View]:
+        return [view for one in self.sets for view in one.views]
+
+    @cached_property
+    def classes(self) -> PublicClasses | None:
+        unsafe_at = [
+            threshold
+            for one in self.sets
+            if one.safe is False
+            for threshold in (one.threshold, one.household_threshold)
+            if threshold is not None
+        ]
+        return public_classes(self.views, unsafe_at)
+
+    def page(
+        self,
+        *,
+        title: str,
+        use: str,
+        facts: parts.Pairs,
+        verdict: str = "",
+        suppressed: Mapping[Any, int] | None = None,
+    ) -> str:
+        """Return the page."""
+        return parts.framed(
+            title=title,
+            lead=self._lead(),
+            use=use,
+            verdict=verdict,
+            sections=[
+                self._charts(),
+                self._figures(),
+                _suppression(suppressed, self._n) if suppressed else "",
+                self._table(),
+                parts.settings_section(facts),
+                self._rules(),
+            ],
+            footer="It loads nothing from elsewhere.",
+        )
+
+    @property
+    def _n(self) -> int:
+        return self.sets[0].assessment.cells.n
+
+    @property
+    def _of_households(self) -> bool:
+        return self.sets[0].assessment.households is not None
+
+    def _lead(self) -> str:
+        keys = [parts.crossed(one.assessment.cells.keys) for one in self.sets]
+        if len(keys) > 1:
+            named = "; ".join(f"keys {i}: {one}" for i, one in enumerate(keys, 1))
+            known = f"key variables of {len(keys)} intruders, {named}"
+        else:
+            several = len(self.sets[0].assessment.cells.keys) > 1
+            known = f"key variable{'s' if several else ''} {keys[0]}"
+        return f"Re-identification risk of {parts.counted(self._n, 'record')}; {known}."
+
+    def _name(self, view: View) -> str:
+        """Return what a view is of, as text."""
+        risk = "household risk" if view.household else "individual risk"
+        if len(self.sets) == 1:
+            return risk
+        found = [one.assessment is view.assessment for one in self.sets]
+        return f"{risk}, keys {found.index(True) + 1}"
+
+    def _charts(self) -> str:
+        if self.classes is None:
+            return ""
+        figures = []
+        for k, view in enumerate(self.views):
+            name = self._name(view)
+            drawing = class_plot(
+                self.classes.counts[k], self.classes.edges, name, f"chart-{k}"
+            )
+            figures.append(
+                f'<figure>\n<figcaption id="chart-{k}">Records by {name}.<br>'
+                '<span class="key"><i class="b"></i>records per class (left)</span> '
+                '<span class="key"><i class="l"></i>share of records at or above the '
+                "risk, known at the bounds of the classes (right)</span>"
+                "</figcaption>\n"
+                f"{drawing}\n</figure>"
+            )
+        return parts.section("chart", "Risk chart", "\n".join(figures))
+
+    def _figures(self) -> str:
+        columns = [dict(self._column(one)) for one in self.sets]
+        names = dict.fromkeys(name for column in columns for name in column)
+        rows = [[name, *(column[name] for column in columns)] for name in names]
+        head = ["", *(f"Keys {i}" for i in range(1, len(columns) + 1))]
+        if len(columns) == 1:
+            head = ["", "The file"]
+        body = parts.table(
+            "Figures of the file, rounded", head, rows, [False] + [True] * len(columns)
+        )
+        if self.classes is None:
+            body += (
+                f'\n<p class="note">The file is too small for classes of {FEWEST} '
+                f"records in {FEWEST} cells: nothing is said of its risks.</p>"
+            )
+        return parts.section("figures", "The file", body)
+
+    def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
+        cells, groups = one.assessment.cells, one.assessment.households
+        yield "Records", f"{cells.n:,}"
+        if groups is not None:
+            yield "Households", about(len(groups))
+        yield "Cells", about(len(cells))
+        uniques = int(np.count_nonzero(cells.sample_frequency == 1))
+        yield "Sample uniques", about(uniques)
+        if cells.weighted:
+            population = public_population(one.assessment)
+            yield "Population, the sum of the weights", _rounded_text(population)
+        if self.classes is None:
+            return
+        for k, (view, rate) in enumerate(zip(self.views, self._rates, strict=True)):
+            if view.assessment is one.assessment:
+                yield from self._of_view(one, k, view, rate)
+
+    @cached_property
+    def _rates(self) -> list[float | None]:
+        return self.classes.rates() if self.classes else []
+
+    def _of_view(
+        self, one: _KeySet, k: int, view: View, rate: float | None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the figures of the risks of records, or of households."""
+        assert self.classes is not None
+        of = "household " if view.household else ""
+        percent = _NOT_SHOWN if rate is None else f"{two_digits(rate, 2)} %"
+        yield f"{of}re-identification rate".capitalize(), percent
+        if not view.household:
+            # Of the rounded rate: it tells nothing more.
+            expected = None if rate is None else rounded(rate) * view.assessment.cells.n
+            yield "Expected re-identifications", _rounded_text(expected)
+        low, high = map(digits, self.classes.top(k))
+        yield f"Largest {of}risk", f"{low} to {high}"
+        threshold = one.threshold_of(view)
+        if threshold is not None:
+            where = "in households " if view.household else ""
+            yield (
+                f"Records {where}at or above {digits(threshold)}",
+                between(*self.classes.reaching(k, threshold)),
+            )
+
+    def _table(self) -> str:
+        classes = self.classes
+        if classes is None:
+            return ""
+        # Beside many columns of counts no shares are needed.
+        shares = len(self.views) <= 2
+        head, columns = ["Risk"], [_class_names(classes)]
+        for k, view in enumerate(self.views):
+            name = self._name(view)
+            head.append(name.capitalize())
+            columns.append([f"{count:,}" for count in classes.counts[k].tolist()])
+            if shares:
+                above = classes.at_least(k)[:-1] / classes.n
+                head.append("Share at or above")
+                columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
+        body = parts.table(
+            "Records by class of risk",
+            head,
+            list(zip(*columns, strict=True)),
+            [False] + [True] * (len(columns) - 1),
+        )
+        return parts.section("classes", "Classes of risk", body)
+
+    def _rules(self) -> str:
+        households = f" and {FEWEST} households" if self._of_households else ""
+        several = len(self.views) > 1
+        columns = (
+            " The classes are the same for all columns, and the numbers of records "
+            f"above a bound differ between them by 0 or by at least {FEWEST}."
+            if several
+            else ""
+        )
+        lines = [
+            parts.RISK_DEFINITION,
+            "Classes begin and end at 1, 2 or 5 times a power of ten; the lower bound "
+            "belongs to a class. From the largest risks down, neighbouring ones are "
+            "taken together until each holds no record, or at least "
+            f"{FEWEST} of at least {FEWEST} cells{households}; "
+            f"none is less than twice as high as low.{columns}",
+            f"Other counts are rounded to two digits and no finer than {COARSE}; rates "
+            "and the population to two digits. A rate is not shown if, with the "
+            "classes, it would say more of one record than its class does, or if its "
+            "difference from another is mostly due to one record or household; the "
+            "population is not shown if more than a third of it is in one cell or "
+            "household.",
+            "Numbers of records at a threshold are those of whole classes, so that for "
+            "a threshold within a class there is a range.",
+        ]
+        if self._of_households:
+            lines.insert(1, parts.HOUSEHOLD_DEFINITION)
+        return parts.section(
+            "definitions",
+            "Definitions and rules",
+            "\n".join(f"<p>{line}</p>" for line in lines),
+        )
+
+
+def _class_names(classes: PublicClasses) -> list[str]:
+    edges = [digits(edge) for edge in classes.edges.tolist()]
+    return [f"{low} to {high}" for low, high in pairwise(edges)]
+
+
+def _rounded_text(x: float | None) -> str:
+    return _NOT_SHOWN if x is None else f"about {two_digits(x)}"
+
+
+def _suppression(suppressed: Mapping[Any, int], n: int) -> str:
+    counts = {name: coarse(count) for name, count in suppressed.items()}
+    longest = max(counts.values()) or 1
+    rows = [
+        [
+            parts.label(name),
+            about(count),
+            f"{two_digits(counts[name] / n, 2)} %" if counts[name] else "",
+            parts.bar(counts[name] / longest),
+        ]
+        for name, count in suppressed.items()
+    ]
+    head = ["Variable", "Values suppressed", "Share of records", ""]
+    return parts.section(
+        "suppression",
+        "Suppression",
+        parts.table(
+            "Values suppressed, by variable", head, rows, [False, True, True, False]
+        ),
+    )
+
+
+def _verdict(protected: Protected) -> str:
+    """Say whether the file is safe, and from what: of an unsafe one, no more."""
+    if not protected.safe:
+        return "Not safe: some risks still reach the threshold."
+    goals = " and ".join(
+        f"no {unit} has a risk that reaches {goal}"
+        for unit, goal in _goals(protected.settings)
+    )
+    known = " or ".join(
+        " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
+    )
+    return f"Safe: to an intruder who knows {known}, {goals}."
+
+
+def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what was asked for. A threshold found from a rate is one of the file."""
+    asked = {
+        "record": (settings.threshold, settings.rate),
+        "household": (settings.household_threshold, settings.household_rate),
+    }
+    for unit, (threshold, rate) in asked.items():
+        if rate is not None:
+            percent = digits(threshold_shown(rate), 2)
+            yield unit, f"the threshold for a re-identification rate of {percent} %"
+        elif threshold is not None:
+            yield unit, digits(threshold_shown(threshold))
+
+
+def _facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return how the file was protected, without codes of the data."""
+    facts = parts.method_facts(settings.method, settings.missing, settings.alpha)
+    facts += [
+        (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
+        for name, recoding in settings.recodings.items()
+    ]
+    facts.append(("costs", cost_text(settings.cost)))
+    facts.append(("suppression", parts.SUPPRESSION_NAMES[settings.suppression]))
+    for unit, goal in _goals(settings):
+        facts.append((f"the risk of no {unit} may reach", goal))
+    if settings.household_keys:
+        facts.append(("equal within households", _names(settings.household_keys)))
+    for key, others in settings.related.items():
+        facts.append((f"blanked with {printable(str(key))}", _names(others)))
+    return facts
+
+
+def _names(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names))
+
+
+def _recoding_kind(recoding: Recoding) -> str:
+    if recoding.drop:
+        return f"without the last {parts.counted(recoding.drop, 'character')}"
+    if all(rule.single for rule in recoding.rules):
+        return "single codes replaced" if recoding.rules else "missing values replaced"
+    return "ranges of codes taken together"

@@ -1,0 +1,213 @@
+"""The risk chart as SVG, for pages: with their style, and right at every width.
+
+Lengths across are in per cent of the plot, lengths down in pixels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from riskcore.common.html import digits, escape, short
+from riskcore.risk.file_risk import Counts, Risks
+from riskcore.risk.histogram import class_counts
+from riskcore.risk.threshold import RiskDistribution
+
+_HEIGHT, _STEPS = 240, 1000
+_MARKS = 8
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def risk_plot(
+    distribution: RiskDistribution,
+    edges: Risks,
+    threshold: float,
+    title: str,
+    description: str,
+) -> str:
+    """Return the classes of risk, the share at or above each risk, and a threshold.
+
+    Parameters
+    ----------
+    distribution : RiskDistribution
+    edges : float64 ndarray
+        Rising bounds of the classes.
+    threshold : float
+        Risk threshold to mark; what is beyond it is shaded.
+    title : str
+        Title of the axis of risk.
+    description : str
+        The id of the element that describes the drawing.
+
+    Returns
+    -------
+    str
+        An ``svg`` element of class ``plot``; its parts have the classes ``unsafe``,
+        ``grid``, ``bars``, ``curve``, ``axis``, ``threshold``, ``mark`` and ``spare``.
+    """
+    at = f"{_place(threshold, edges):.3f}"
+    beyond = (
+        f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
+        f'height="{_HEIGHT}"/>'
+    )
+    line = (
+        f'<line class="threshold" x1="{at}%" x2="{at}%" y1="0" y2="{_HEIGHT}"/>'
+        f'<text class="mark" x="{at}%" y="-8" text-anchor="{_anchor(float(at))}">'
+        f"{short(threshold)}</text>"
+    )
+    counts = class_counts(distribution, edges)
+    drawn = _drawing(counts, edges, _steps(distribution, edges), title)
+    return _plot([beyond, *drawn, line], description)
+
+
+def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
+    """Return the classes of risk, and the share at or above each of their bounds.
+
+    Parameters
+    ----------
+    counts : int64 ndarray, shape (B,)
+        Number of records in each class.
+    edges : float64 ndarray, shape (B + 1,)
+        Rising bounds of the classes.
+    title, description : str
+        As for `risk_plot`.
+
+    Returns
+    -------
+    str
+        As `risk_plot`, without a threshold. It holds no number but these.
+    """
+    path = _line(counts, edges)
+    return _plot(_drawing(counts, edges, path, title), description)
+
+
+def _plot(parts: list[str], description: str) -> str:
+    return (
+        f'<svg class="plot" role="img" aria-labelledby="{description}">'
+        + "\n".join(parts)
+        + "</svg>"
+    )
+
+
+def _drawing(counts: Counts, edges: Risks, path: str, title: str) -> list[str]:
+    """Return bars, curve and axes."""
+    return [
+        _classes(counts, edges),
+        f'<svg width="100%" height="{_HEIGHT}" preserveAspectRatio="none" '
+        f'viewBox="0 0 {_STEPS} {_HEIGHT}" overflow="visible">'
+        f'<path class="curve" d="{path}"/></svg>',
+        f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
+        *(_risk_mark(value, spare, edges) for value, spare in _risk_marks(edges)),
+        *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
+    ]
+
+
+def _place(risk: float, edges: Risks) -> float:
+    """Return where a risk is on the log axis, in per cent; beyond it, at its end."""
+    low, high = float(edges[0]), float(edges[-1])
+    inside = min(max(risk, low), high)
+    return 100 * math.log(inside / low) / math.log(high / low)
+
+
+def _anchor(place: float) -> str:
+    return "start" if place < 20 else "end" if place > 80 else "middle"
+
+
+def _classes(counts: Counts, edges: Risks) -> str:
+    """Return the histogram with its axis to the left."""
+    marks = _count_marks(int(counts.max()))
+    bounds = [_place(edge, edges) for edge in edges.tolist()]
+    bars = []
+    ends = zip(bounds[:-1], bounds[1:], counts.tolist(), strict=True)
+    for left, right, count in ends:
+        if count:
+            # Half a pixel at least: one record in a million is there to be seen.
+            height = max(_HEIGHT * count / marks[-1], 0.5)
+            bars.append(
+                f'<rect x="{left:.3f}%" width="{right - left:.3f}%" '
+                f'y="{_HEIGHT - height:.2f}" height="{height:.2f}"/>'
+            )
+    lines = [_count_mark(value, marks[-1]) for value in marks]
+    return "\n".join([*lines, f'<g class="bars">{"".join(bars)}</g>'])
+
+
+def _count_marks(most: int) -> list[int]:
+    """Return round numbers from 0 to at least ``most``, at most 7."""
+    steps = (m * 10**e for e in range(19) for m in (1, 2, 5))
+    step = next(step for step in steps if most <= 6 * step)
+    return [k * step for k in range(max(-(-most // step), 1) + 1)]
+
+
+def _count_mark(value: int, top: int) -> str:
+    y = f"{_HEIGHT * (1 - value / top):.2f}"
+    text = f"{value:,}" if top < 10**6 else f"{value / 10**6:,g} M"
+    return (
+        f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+        f'<text x="0" dx="-8" y="{y}" dy="4" text-anchor="end">{text}</text>'
+    )
+
+
+def _steps(distribution: RiskDistribution, edges: Risks) -> str:
+    """Return the path of the share at or above the risk, at each step across."""
+    low, high = float(edges[0]), float(edges[-1])
+    path: list[str] = []
+    last = -1
+    for step in range(_STEPS + 1):
+        risk = low * (high / low) ** (step / _STEPS)
+        count = distribution.unsafe_count(risk)
+        if count != last:
+            y = f"{_HEIGHT * (1 - count / distribution.n):.2f}"
+            path.append(f"H{step}V{y}" if path else f"M0 {y}")
+            last = count
+    path.append(f"H{_STEPS}V{_HEIGHT}")
+    return "".join(path)
+
+
+def _line(counts: Counts, edges: Risks) -> str:
+    """Return the path through the shares of records at or above the bounds."""
+    above = [*counts[::-1].cumsum()[::-1].tolist(), 0]
+    points = [
+        f"{_STEPS * _place(edge, edges) / 100:.2f} "
+        f"{_HEIGHT * (1 - count / above[0]):.2f}"
+        for edge, count in zip(edges.tolist(), above, strict=True)
+    ]
+    return "M" + "L".join(points)
+
+
+def _share_mark(percent: int) -> str:
+    y = _HEIGHT * (1 - percent / 100)
+    return f'<text x="100%" dx="8" y="{y:.2f}" dy="4">{percent} %</text>'
+
+
+def _risk_marks(edges: Risks) -> list[tuple[float, bool]]:
+    """Return round numbers on the log axis, and whether narrow pages omit each."""
+    low, high = float(edges[0]), float(edges[-1])
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    decades = last - first
+    mantissas = (1, 2, 5) if decades <= 3 else (1,)
+    every = next(e for e in (1, 2, 5, 10, 20, 50) if decades <= _MARKS * e)
+    marks = [
+        (float(f"{m}e{e}"), m != 1 or (decades > 5 and e % (2 * every) != 0))
+        for e in range(first - first % every, last + 1, every)
+        for m in mantissas
+    ]
+    return [(value, spare) for value, spare in marks if low <= value <= high]
+
+
+def _risk_mark(value: float, spare: bool, edges: Risks) -> str:
+    x = f"{_place(value, edges):.3f}"
+    kind = ' class="spare"' if spare else ""
+    return (
+        f'<line class="axis" x1="{x}%" x2="{x}%" y1="{_HEIGHT}" y2="{_HEIGHT + 5}"/>'
+        f'<text{kind} x="{x}%" y="{_HEIGHT + 20}" text-anchor="middle">'
+        f"{_power(value)}</text>"
+    )
+
+
+def _power(value: float) -> str:
+    """Return a round number, a small one with a power of ten."""
+    if value >= 1e-4:
+        return digits(value)
+    mantissa, _, exponent = f"{value:.0e}".partition("e")
+    power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
+    return power if mantissa == "1" else f"{mantissa}·{power}"

@@ -1,0 +1,310 @@
+"""Blocks of cells: every loop over many cells runs one region's method, unbranched.
+
+If the first cells of a block tell that a common region prevails, its method runs over
+all of them in place. The cells left are picked out, then those of each region among
+them, evaluated and put back. A value does not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from riskcore.compiled.jit import kernel, primitive
+from riskcore.special.elementary import log_words
+from riskcore.special.floats import BLOCK, integer_stack, stack
+from riskcore.special.gauss.methods import (
+    FORWARD_15,
+    LEVELS_15,
+    LEVELS_29,
+    ONE,
+    OTHER,
+    REGIONS,
+    SMALL,
+    e_15,
+    is_levels_15,
+    is_one,
+    is_small,
+    region,
+)
+
+# (f, p, excess) -> value; what has a loop of its own, log p in two words or E, comes
+# with it.
+Value = Callable[[float, float, float], float]
+ValueByLogarithm = Callable[[float, float, float, float, float], float]
+ValueByE = Callable[[float, float, float, float], float]
+Block = Callable[[Any, Any, Any, Any, int], None]
+Fill = Callable[[int, Any, Any, Any, Any, int], None]
+
+_WORD = 64  # cells that one mask holds; a divisor of BLOCK
+_VECTOR = 8  # cells that a loop takes at once, at most; a divisor of BLOCK
+
+
+def _emit_code_stack(builder: Any) -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    return cgutils.alloca_once(builder, ir.IntType(8), size=BLOCK)
+
+
+@primitive("CPointer(uint8)()", _emit_code_stack)
+def code_stack() -> Any:
+    """Return room for ``BLOCK`` small numbers that lives as long as the caller."""
+    return [REGIONS] * BLOCK
+
+
+def _emit_matching(builder: Any, codes: Any, first: Any, code: Any) -> Any:
+    from llvmlite import ir
+
+    vector = ir.VectorType(ir.IntType(8), _WORD)
+    place = builder.bitcast(builder.gep(codes, [first]), vector.as_pointer())
+    found = builder.load(place)
+    found.align = 1
+    one = builder.insert_element(
+        ir.Constant(vector, ir.Undefined),
+        builder.trunc(code, ir.IntType(8)),
+        ir.Constant(ir.IntType(32), 0),
+    )
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), _WORD), [0] * _WORD)
+    all_equal = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
+    return builder.bitcast(
+        builder.icmp_unsigned("==", found, all_equal), ir.IntType(_WORD)
+    )
+
+
+@primitive("int64(CPointer(uint8), int64, int64)", _emit_matching)
+def matching(codes: Any, first: int, code: int) -> int:
+    """Return a mask of 64 bits, bit i set where ``codes[first + i] == code``."""
+    return sum(1 << i for i in range(_WORD) if codes[first + i] == code)
+
+
+def _emit_lowest(builder: Any, mask: Any) -> Any:
+    from llvmlite import ir
+
+    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))
+
+
+@primitive("int64(int64)", _emit_lowest)
+def lowest(mask: int) -> int:
+    """Return the position of the lowest bit set of a mask that is not 0."""
+    return (mask & -mask).bit_length() - 1
+
+
+def _emit_size(builder: Any, mask: Any) -> Any:
+    return builder.ctpop(mask)
+
+
+@primitive("int64(int64)", _emit_size)
+def size(mask: int) -> int:
+    """Return how many bits of a mask are set."""
+    return mask.bit_count()
+
+
+@kernel
+def _classify(f: Any, p: Any, codes: Any, n: int) -> int:
+    """Fill the codes of n cells, and of none up to whole masks; return their number."""
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n):
+        codes[i] = region(f[i], p[i])
+    for i in range(n, words * _WORD):
+        codes[i] = REGIONS
+    return words
+
+
+@kernel
+def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
+    """List the cells that have a code; return how many."""
+    m = 0
+    for j in range(words):
+        mask = matching(codes, j * _WORD, code)
+        while mask != 0:
+            picked[m] = j * _WORD + lowest(mask)
+            mask &= mask - 1
+            m += 1
+    return m
+
+
+@kernel
+def _filled_up(picked: Any, m: int) -> int:
+    """Repeat the first cell up to whole vectors; return the new length.
+
+    The rest of a vectorised loop would run cell by cell.
+    """
+    full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
+    for j in range(m, full):
+        picked[j] = picked[0]
+    return full
+
+
+@kernel
+def _gather(
+    f: Any, p: Any, excess: Any, picked: Any, to_f: Any, to_p: Any, to_e: Any, n: int
+) -> None:
+    """Copy the n cells listed."""
+    for j in range(n):
+        i = picked[j]
+        to_f[j], to_p[j], to_e[j] = f[i], p[i], excess[i]
+
+
+@kernel
+def _scatter(source: Any, picked: Any, target: Any, n: int) -> None:
+    for j in range(n):
+        target[picked[j]] = source[j]
+
+
+@kernel
+def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
+    """Return the region to try on a whole block; REGIONS if none is common enough."""
+    n = min(n, _WORD)
+    _classify(f, p, codes, n)
+    ones = size(matching(codes, 0, ONE))
+    small = size(matching(codes, 0, SMALL))
+    if 2 * (ones + small) > n:
+        return SMALL if small > 0 else ONE
+    for w in (LEVELS_15, FORWARD_15):
+        if 2 * size(matching(codes, 0, w)) > n:
+            return w
+    return REGIONS
+
+
+@kernel
+def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
+    """List the cells that the method of region ``w`` does not serve."""
+    if w == ONE:
+        for i in range(n):
+            codes[i] = is_one(f[i], p[i])
+    elif w == SMALL:
+        for i in range(n):
+            codes[i] = is_small(f[i], p[i])
+    elif w == LEVELS_15:
+        for i in range(n):
+            codes[i] = is_levels_15(f[i], p[i])
+    else:
+        for i in range(n):
+            codes[i] = region(f[i], p[i]) == w
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n, words * _WORD):
+        codes[i] = 1
+    return _pick(codes, words, 0, rest)
+
+
+def by_region(
+    one: ValueByLogarithm,
+    small: ValueByLogarithm,
+    forward_15: Value,
+    levels_29: Value,
+    levels_15: ValueByE,
+    other: Value,
+) -> tuple[Value, Block]:
+    """Make the kernels of one cell and of a block from those of each region.
+
+    Parameters
+    ----------
+    one, small, forward_15, levels_29, levels_15, other : kernel
+        (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
+        for cells of the region; ``one`` and ``small`` take two more arguments, log p
+        in two words, ``levels_15`` one, E. ``small`` gives the same as ``one`` where
+        f = 1; ``other`` gives nan outside the domain.
+
+    Returns
+    -------
+    scalar : kernel
+        (f, p, excess) -> value, nan outside the domain.
+    block : kernel
+        (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
+        for bit those of ``scalar``; ``out`` must not overlap the others.
+    """
+
+    @kernel
+    def scalar(f: float, p: float, excess: float) -> float:
+        where = region(f, p)
+        if where <= SMALL:
+            high, low = log_words(p, 0.0)
+            if where == ONE:
+                return one(f, p, excess, high, low)
+            return small(f, p, excess, high, low)
+        if where == FORWARD_15:
+            return forward_15(f, p, excess)
+        if where == LEVELS_29:
+            return levels_29(f, p, excess)
+        if where == LEVELS_15:
+            return levels_15(f, p, excess, e_15(f, p))
+        return other(f, p, excess)
+
+    @kernel
+    def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        if w <= SMALL:
+            # Two loops, here and below: the processor overlaps more of short chains.
+            high, low = stack(), stack()
+            for i in range(n):
+                high[i], low[i] = log_words(p[i], 0.0)
+            if w == ONE:
+                for i in range(n):
+                    out[i] = one(f[i], p[i], excess[i], high[i], low[i])
+            else:
+                for i in range(n):
+                    out[i] = small(f[i], p[i], excess[i], high[i], low[i])
+        elif w == FORWARD_15:
+            for i in range(n):
+                out[i] = forward_15(f[i], p[i], excess[i])
+        elif w == LEVELS_29:
+            for i in range(n):
+                out[i] = levels_29(f[i], p[i], excess[i])
+        elif w == LEVELS_15:
+            E = stack()
+            for i in range(n):
+                E[i] = e_15(f[i], p[i])
+            for i in range(n):
+                out[i] = levels_15(f[i], p[i], excess[i], E[i])
+        else:
+            for i in range(n):
+                out[i] = other(f[i], p[i], excess[i])
+
+    return scalar, _blockwise(fill)
+
+
+def _blockwise(fill: Fill) -> Block:
+    """Make the kernel of a block from one that evaluates cells by one method."""
+
+    @kernel
+    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        codes, rest, picked = code_stack(), integer_stack(), integer_stack()
+        f_rest, p_rest, excess_rest, out_rest = stack(), stack(), stack(), stack()
+        f_picked, p_picked = stack(), stack()
+        excess_picked, out_picked = stack(), stack()
+        alone = n == 1
+        first = region(f[0], p[0]) if alone else _prevailing(f, p, codes, n)
+        in_place = first < REGIONS
+        left = 0 if alone else n
+        if in_place and not alone:
+            left = _filled_up(rest, _set_apart(first, f, p, codes, n, rest))
+            _gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
+        x = f_rest if in_place else f
+        y = p_rest if in_place else p
+        z = excess_rest if in_place else excess
+        value = out_rest if in_place else out
+        words = _classify(x, y, codes, left)
+        # One turn for the cells in place, then one for each region among the rest: a
+        # single call of ``fill``, which is long.
+        for turn in range(1 if left == 0 else REGIONS + 1):
+            w, m, full = first, n if in_place else 0, n
+            if turn > 0:
+                w = turn - 1
+                m = _pick(codes, words, w, picked)
+                full = _filled_up(picked, m) if w < OTHER else m
+                _gather(x, y, z, picked, f_picked, p_picked, excess_picked, full)
+            if m > 0:
+                fill(
+                    w,
+                    f_picked if turn > 0 else f,
+                    p_picked if turn > 0 else p,
+                    excess_picked if turn > 0 else excess,
+                    out_picked if turn > 0 else out,
+                    full,
+                )
+            if turn > 0:
+                _scatter(out_picked, picked, value, full)
+        if in_place:
+            _scatter(out_rest, rest, out, left)
+
+    return block

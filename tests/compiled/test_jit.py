@@ -1,0 +1,422 @@
+import ast
+import inspect
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.compiler_lock import global_compiler_lock
+
+import riskcore
+from riskcore import embed, forms
+from riskcore.compiled import jit
+from riskcore.compiled.jit import Native, native, register_with_numba
+from riskcore.risk import bounds, individual, posterior
+from riskcore.special.gamma import ufuncs
+
+PACKAGE = Path(riskcore.__file__).parent
+
+# Printed: a number that compiled code returns, and whether Numba was there afterwards:
+# that tells a compilation. The kernel is small, for it is compiled again and again.
+VALUE = """
+import sys
+from riskcore.compiled.jit import Native
+def third(x):
+    return x / 3.0
+print(Native(third, "float64", returns="float64")(2.0).hex(), "numba" in sys.modules)
+"""
+COMPILED, LOADED = f"{(2 / 3).hex()} True", f"{(2 / 3).hex()} False"
+
+FOR_EVER = 600  # seconds: so long nothing takes on the busiest machine
+
+
+@native("float64*, float64, int64")
+def fill(target, value, n):
+    for i in range(n):
+        target[i] = value
+
+
+def test_native_runs_on_arrays_and_numbers():
+    target = np.zeros(4)
+    fill(target, 2.5, 3)
+    assert target.tolist() == [2.5, 2.5, 2.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(4, np.float32), np.zeros(8)[::2], np.zeros(4, np.int64)]
+)
+def test_native_refuses_other_arrays(wrong):
+    with pytest.raises(TypeError, match="contiguous float64"):
+        fill(wrong, 1.0, 4)
+
+
+def test_native_refuses_a_wrong_number_of_arguments():
+    with pytest.raises(ValueError, match="zip"):
+        fill(np.zeros(4), 1.0)
+
+
+def difference(a, b):
+    return a - b
+
+
+def test_native_returns_a_number():
+    minus = Native(difference, "int64, int64", returns="int64")
+    assert minus(2**62, 1) == 2**62 - 1
+
+
+def raises(target, n):
+    if n < 0:
+        raise ValueError
+    target[0] = 1.0
+
+
+def allocates(target, n):
+    scratch = np.empty(n)
+    for i in range(n):
+        scratch[i] = i
+    target[0] = scratch[n - 1]
+
+
+@pytest.mark.parametrize("function", [raises, allocates])
+def test_a_kernel_that_raises_or_allocates_is_refused(function):
+    with pytest.raises(RuntimeError, match=rf"{function.__name__} calls"):
+        native("float64*, int64")(function)(np.zeros(1), 1)
+
+
+def test_registering_while_another_thread_compiles(monkeypatch):
+    # Numba may ask for the kernels with its compiler lock held.
+    compiling = threading.Event()
+
+    def load(identity, modules, compiled):
+        compiling.set()  # the lock of this package is held; Numba's is waited for
+        compiled()
+        return 0
+
+    monkeypatch.setattr(jit, "_load", load)
+    another = Native(difference, "float64, float64", "another", "float64")
+    thread = threading.Thread(target=another.address, daemon=True)
+    registering = threading.Thread(target=register_with_numba, daemon=True)
+    with global_compiler_lock:
+        thread.start()
+        compiling.wait()
+        registering.start()
+        registering.join(FOR_EVER)
+        assert not registering.is_alive()
+    thread.join(FOR_EVER)
+    assert not thread.is_alive()
+
+
+# --- numbers in compiled code -----------------------------------------------------
+
+risk, truncated = riskcore.individual_risk, forms.truncated
+franconi = forms.franconi  # of two numbers, and soon compiled
+
+
+@numba.njit
+def risks(f, p):
+    out = np.empty(len(f))
+    for i in range(len(f)):
+        out[i] = franconi(f[i], p[i])
+    return out
+
+
+@numba.njit
+def truncations(f, p, order):
+    out = np.empty(len(f))
+    for i in range(len(f)):
+        out[i] = truncated(f[i], p[i], order)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["f4", "i4", "u8", "?"])
+def test_every_number_becomes_a_double(kind):
+    # In single precision the risk would be wrong from the eighth digit on.
+    f = np.tile(np.arange(1, 51), 4).astype(kind)
+    p = np.linspace(0.01, 0.99, 200, dtype=np.float32)
+    expected = franconi(f.astype(float), p.astype(float))
+    for got in (risks(f, p), franconi(f, p)):
+        assert got.dtype == np.float64
+        assert got.tobytes() == expected.tobytes()
+
+
+def test_integers_past_2_53_round_as_in_numpy():
+    f = np.array([2**53 + 1, 2**53 + 3, 2**63 - 1, 2**62 + 2**9 + 1])
+    p = np.full(4, 0.1)
+    assert risks(f, p).tobytes() == franconi(f, p).tobytes()
+    assert (franconi(f, p) != franconi(np.nextafter(f.astype(float), 0), p)).all()
+
+
+def test_half_precision():
+    f, p = np.array([1, 2.5, 60000], np.float16), np.array([0.1, 1], np.float16)
+    got = riskcore.individual_risk(f[:, None], p)
+    assert got.dtype == np.float64
+    expected = riskcore.individual_risk(f.astype(float)[:, None], p.astype(float))
+    assert got.tobytes() == expected.tobytes()
+
+
+def test_three_numbers_in_compiled_code():
+    f, p = np.array([1, 2, 7]), np.array([0.1, 0.2, 0.3], np.float32)
+    assert truncations(f, p, 3).tobytes() == truncated(f, p, 3).tobytes()
+
+
+@pytest.mark.parametrize("wrong", [1j, np.ones(2), None, "1", np.datetime64("2020")])
+def test_what_is_not_a_real_number_is_refused(wrong):
+    @numba.njit
+    def one(x):
+        return risk(x, 0.5)
+
+    with pytest.raises(numba.TypingError, match="individual_risk"):
+        one(wrong)
+
+
+# --- the cache ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Return the directory of a copy of the package, to be edited."""
+    shutil.copytree(
+        PACKAGE, tmp_path / "copy/riskcore", ignore=shutil.ignore_patterns("*.pyc")
+    )
+    return tmp_path / "copy"
+
+
+def test_a_second_process_loads_what_the_first_compiled(python, tmp_path):
+    assert python(VALUE, cache=tmp_path / "cache") == COMPILED
+    assert python(VALUE, cache=tmp_path / "cache") == LOADED
+
+
+def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
+    code = (
+        "from riskcore.forms import closed_form;"
+        "print(float(closed_form(2, 0.01)).hex())"
+    )
+    before = python(code, path=package, cache=tmp_path / "cache")
+    callee = package / "riskcore/special/elementary.py"
+    source = callee.read_text()
+    assert source.count('LN2_HIGH = float.fromhex("0x1.62') == 1
+    callee.write_text(source.replace("0x1.62", "0x1.63"))
+    after = python(code, path=package, cache=tmp_path / "cache")
+    assert float.fromhex(after) == pytest.approx(float.fromhex(before), rel=0.1)
+    assert after != before
+
+
+def test_a_damaged_cache_file_is_compiled_again(python, tmp_path):
+    cache = tmp_path / "cache"
+    python(VALUE, cache=cache)
+    (file,) = cache.rglob("*.o")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    assert python(VALUE, cache=cache) == COMPILED
+    assert len(file.read_bytes()) == len(whole)
+    assert python(VALUE, cache=cache) == LOADED
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="needs root, to give a file away"
+)
+def test_code_that_another_user_planted_is_not_run(python, tmp_path):
+    cache = tmp_path / "cache"
+    python(VALUE, cache=cache)
+    other = VALUE.replace("x / 3.0", "x / 7.0")
+    python(other, cache=tmp_path / "evil")
+    (file,), (planted,) = cache.rglob("*.o"), (tmp_path / "evil").rglob("*.o")
+    shutil.copyfile(planted, file)
+    assert python(VALUE, cache=cache) == f"{(2 / 7).hex()} False"  # it would be run
+    os.chown(file, 12345, -1)
+    assert python(VALUE, cache=cache) == COMPILED
+    os.chown(file.parent, 12345, -1)
+    assert python(VALUE, cache=cache) == COMPILED
+
+
+def test_without_a_cache_everything_works(python, tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    assert python(VALUE, cache=tmp_path / "file/cache") == COMPILED
+    before = set(tmp_path.iterdir())
+    assert python(VALUE, cache="relative") == COMPILED
+    homeless = "import os.path; os.path.expanduser = lambda path: path\n"
+    assert (
+        python(homeless + VALUE, RISKCORE_CACHE_DIR="", XDG_CACHE_HOME="") == COMPILED
+    )
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_of_eight_cold_processes_one_compiles(python, tmp_path):
+    pytest.importorskip("fcntl", reason="needs locks of files")
+    cache = tmp_path / "cache"
+    eight = [python(VALUE, cache=cache, wait=False) for _ in range(8)]
+    results = [process.communicate() for process in eight]
+    assert [process.returncode for process in eight] == [0] * 8, results
+    assert sorted(out.strip() for out, _ in results) == [LOADED] * 7 + [COMPILED]
+    names = sorted(path.name for path in cache.rglob("*") if path.is_file())
+    assert names == ["__main__.third.o", "__main__.third.o.lock"]  # and no part
+
+
+# --- the sources that a build depends on ----------------------------------------------
+
+
+def entry_modules():
+    """Return the modules that make entry points."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        wanted = {"riskcore.compiled.jit": {"native", "Native"}}
+        wanted["riskcore.compiled.ufunc"] = {"build", "elementwise"}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = {alias.name for alias in node.names}
+                if names & wanted.get(node.module, set()):
+                    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+                    found.append(".".join(parts).removesuffix(".__init__"))
+                    break
+    return found
+
+
+def test_entry_modules_are_found():
+    assert {"riskcore.compiled.ufunc", "riskcore.embed", "riskcore.forms"} < {
+        *entry_modules()
+    }
+    assert {"riskcore.risk.individual", "riskcore.simulate"} < {*entry_modules()}
+
+
+@pytest.mark.parametrize("module", entry_modules())
+def test_every_module_that_is_loaded_is_a_source(python, module):
+    # Importing the package itself loads names only: what it defines is no kernel.
+    code = f"""
+import sys, importlib
+importlib.import_module({module!r})
+loaded = {{name for name in sys.modules if name.startswith("riskcore.")}}
+from riskcore.compiled.jit import _sources
+print(*sorted(loaded - _sources(frozenset({{{module!r}}})).keys()), sep=", ")
+"""
+    # A module of which nothing but a comment is left would be missing too.
+    assert python(code) == ""
+
+
+def functions_used(function, seen):
+    """Add to ``seen`` every function of the package that compiled code may call."""
+    if function in seen:
+        return
+    seen.add(function)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    codes = [function.__code__]
+    names = set()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [each for each in code.co_consts if inspect.iscode(each)]
+    values = [function.__globals__.get(name) for name in names]
+    inside = [
+        getattr(value, name, None)
+        for value in values
+        if inspect.ismodule(value)
+        for name in names
+    ]
+    for value in (*cells, *values, *inside):
+        if inspect.isfunction(value) and value.__module__.startswith("riskcore"):
+            functions_used(value, seen)
+
+
+LOOPS = {
+    **{name: source.loop for name, source in individual._SOURCES.items()},
+    **{name: source.loop for name, source in bounds._SOURCES.items()},
+    **posterior._KERNELS,
+    **forms._SCALARS,
+    **ufuncs._KERNELS,
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_function_that_a_ufunc_uses_is_in_its_sources(name):
+    used = set()
+    functions_used(LOOPS[name], used)
+    modules = {function.__module__ for function in used}
+    sources = jit._sources(frozenset(jit._modules(LOOPS[name])))
+    assert modules <= sources.keys()
+
+
+def test_functions_used_are_found():
+    used = set()
+    functions_used(LOOPS["individual_risk"], used)
+    modules = {function.__module__ for function in used}
+    assert {"riskcore.special.gauss.methods", "riskcore.special.elementary"} < modules
+
+
+def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
+    # The function that is compiled may only enclose the kernel.
+    made = []
+    monkeypatch.setattr(Native, "address", lambda self: made.append(self) or 1)
+    ufunc = riskcore.individual_risk
+    for make in (embed._make_scalar, embed._make_integrand):
+        make(ufunc)
+    for entry in made:
+        sources = jit._sources(entry._modules)
+        assert {
+            "riskcore.risk.individual",
+            "riskcore.special.gauss.methods",
+        } <= sources.keys()
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import riskcore.a", "riskcore.a"),
+        ("import riskcore.a as b", "riskcore.a"),
+        ("import os, riskcore.a as b, riskcore.c.d", "riskcore.a riskcore.c.d"),
+        ("import os; import riskcore.a", "riskcore.a"),
+        ("def f():\n    import riskcore.a", "riskcore.a"),
+        ("if True: import riskcore.a", "riskcore.a"),
+        ("try:\n\tfrom riskcore.a import b", "riskcore.a riskcore.a.b"),
+        ("from riskcore import a as b, c", "riskcore.a riskcore.c"),
+        ("from riskcore.a import (\n    b,\n    c,\n)", "riskcore.a.b riskcore.a.c"),
+        ("from riskcore.a import (b,  # (x)\n c)", "riskcore.a.b riskcore.a.c"),
+        ("from riskcore.a import(b)", "riskcore.a.b"),
+        ("from riskcore.a import \\\n    b, \\\r\n    c", "riskcore.a.b riskcore.a.c"),
+        ("import \\\n  riskcore.a", "riskcore.a"),
+        ("from riskcore.a import b\r\nx = 1", "riskcore.a.b"),
+    ],
+)
+def test_every_form_of_import_is_seen(text, names):
+    assert {*names.split()} <= {*jit._imported(text.encode())}
+
+
+def test_what_is_no_import_is_not_taken_for_one():
+    text = "# import riskcore.a\nimported = 1\nx.riskcore.b\nimport myriskcore.c"
+    assert [*jit._imported(text.encode())] == []
+
+
+def test_kernels_read_no_files():
+    # Numbers from a file would change without a change of a source.
+    for module in entry_modules():
+        for name, source in jit._sources(frozenset({module})).items():
+            calls = {
+                getattr(node.func, "attr", getattr(node.func, "id", ""))
+                for node in ast.walk(ast.parse(source))
+                if isinstance(node, ast.Call)
+            }
+            reads = calls & {"open", "read_text", "read_bytes", "loadtxt", "fromfile"}
+            assert not reads or name in {
+                "riskcore.compiled.jit",
+                "riskcore.compiled.code_cache",
+            }, name
+
+
+# --- signals --------------------------------------------------------------------------
+
+
+def test_interrupting_the_compiler_is_not_lost(python):
+    code = """
+import os, signal
+from riskcore import _jit
+try:
+    with jit._uninterrupted():
+        os.kill(os.getpid(), signal.SIGINT)
+        print("compiled")
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    assert python(code).split() == ["compiled", "interrupted"]

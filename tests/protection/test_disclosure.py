@@ -1,0 +1,496 @@
+"""What a written file tells of suppressed values: attacks, and no false alarms."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from riskcore import Recoding, assess, protect, simulate
+from riskcore.files import formats
+from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.protect import SuppressedValueShows
+
+N = 1200
+
+
+def drawn(seed=1, n=N, regions=12, share=0.02):
+    """Return regions in order, which of them are suppressed, and a generator."""
+    rng = np.random.default_rng(seed)
+    region = np.sort(rng.integers(0, regions, n))
+    return region, rng.random(n) < share, rng
+
+
+def shown(columns, codes, blanked, order=None):
+    """Return what shows of the key "k", which is one of the columns."""
+    columns = {"k": np.ma.array(codes, mask=blanked | (codes < 0)), **columns}
+    return what_shows(columns, {"k": Suppressed(codes, blanked)}, order)
+
+
+def by_column(found):
+    return {one.column: (one.rule, one.count) for one in found}
+
+
+def recovered(codes, visible, blanked, order):
+    """Attack by sorting: return guesses and right guesses at what shows and at blanks.
+
+    A guess is the value that the nearest records before and after in the order have,
+    among those of which the key is visible.
+    """
+    ordered = codes[order]
+    tries = {True: [0, 0], False: [0, 0]}
+    at = np.flatnonzero(visible[order])
+    for place, record in enumerate(order):
+        if not (visible[record] or blanked[record]):
+            continue
+        before = at[np.searchsorted(at, place) - 1 :][:1]
+        after = at[np.searchsorted(at, place, "right") :][:1]
+        if not len(before) or not len(after) or before[0] >= place:
+            continue
+        if ordered[before[0]] == ordered[after[0]]:
+            count = tries[bool(visible[record])]
+            count[0] += 1
+            count[1] += int(ordered[before[0]] == codes[record])
+    return tries[True], tries[False]
+
+
+# What shows
+
+
+def test_ids_that_follow_the_key():
+    region, blanked, rng = drawn()
+    mixed = rng.permutation(N)
+    count = np.count_nonzero(blanked)
+    for ids in (
+        np.arange(N),
+        np.arange(N) * 1.5 - 7,
+        np.arange(N).astype(str),
+        np.array([f"P{i:06d}" for i in range(N)]),
+        np.datetime64("2020-01-01") + np.arange(N),
+    ):
+        found = by_column(shown({"id": ids}, region, blanked, mixed))
+        assert found.keys() == {"id"}
+        rule, told = found["id"]
+        assert rule == "between"
+        # But for the ends of regions.
+        assert count - 3 <= told <= count
+
+
+def test_ids_of_text_are_looked_at_as_text_too():
+    # Region and number within it: 7, 71, 710, ... are neighbours as text alone.
+    region, blanked, rng = drawn(regions=9)
+    ids = np.array([f"{r + 1}{rng.integers(0, 10**9)}" for r in region])
+    cut = np.array([one[: 1 + rng.integers(1, 9)] for one in ids])
+    for kind in (cut, cut.astype(np.int64)):
+        assert "id" in by_column(
+            shown({"id": kind}, region, blanked, rng.permutation(N))
+        )
+
+
+def test_new_ids_tell_nothing():
+    region, blanked, rng = drawn()
+    assert shown({"id": rng.permutation(N)}, region, blanked, rng.permutation(N)) == ()
+
+
+def test_the_order_of_the_records():
+    region, blanked, rng = drawn()
+    found = shown({"x": rng.integers(0, 5, N)}, region, blanked)
+    (one,) = found
+    assert (one.column, one.rule) == (None, "between")
+    assert one.count >= np.count_nonzero(blanked) - 3
+    assert str(one) == (
+        f"{one.count} of {one.of} suppressed values of 'k' show in the order of the "
+        "records: neighbours agree"
+    )
+    assert (
+        shown({"x": rng.integers(0, 5, N)}, region, blanked, rng.permutation(N)) == ()
+    )
+
+
+def test_the_order_is_not_blamed_on_a_column_with_equal_values():
+    region, blanked, rng = drawn()
+    found = by_column(shown({"sex": rng.integers(0, 2, N)}, region, blanked))
+    assert found.keys() == {None}
+
+
+def test_weights():
+    region, blanked, rng = drawn()
+    mixed, count = rng.permutation(N), int(np.count_nonzero(blanked))
+    constant = rng.permutation(12)[region] + 20.5
+    assert by_column(shown({"w": constant}, region, blanked, mixed)) == {
+        "w": ("equal", count)
+    }
+    noisy = constant + rng.uniform(-0.4, 0.4, N)
+    rule, told = by_column(shown({"w": noisy}, region, blanked, mixed))["w"]
+    assert (rule, told >= count - 3) == ("between", True)
+    coarse = rng.choice([20.0, 25.0, 30.0], N)
+    assert shown({"w": coarse}, region, blanked, mixed) == ()
+
+
+def test_one_class_of_weights_that_one_region_has():
+    region, blanked, rng = drawn()
+    weight = np.where(region == 7, 3.0, rng.integers(10, 30, N))
+    found = by_column(shown({"w": weight}, region, blanked, rng.permutation(N)))
+    assert found == {"w": ("equal", np.count_nonzero(blanked & (region == 7)))}
+
+
+def test_a_few_exceptions_do_not_hide_a_column_that_tells():
+    region, blanked, rng = drawn()
+    weight = 10.0 + region
+    odd = rng.random(N) < 0.03
+    weight[odd] = 10.0 + rng.integers(0, 12, np.count_nonzero(odd))
+    found = by_column(shown({"w": weight}, region, blanked, rng.permutation(N)))
+    assert found["w"] == (
+        "equal",
+        np.count_nonzero(blanked & (weight == 10.0 + region)),
+    )
+
+
+def test_a_finer_and_a_coarser_code():
+    region, blanked, rng = drawn()
+    count, mixed = np.count_nonzero(blanked), rng.permutation(N)
+    finer = np.array(
+        [f"D{r:02d}{x}" for r, x in zip(region, rng.integers(0, 9, N), strict=True)]
+    )
+    assert by_column(shown({"nuts3": finer}, region, blanked, mixed)) == {
+        "nuts3": ("equal", count)
+    }
+    # Nearly all of its values occur once: the codes around one tell.
+    finest = np.array(
+        [f"D{r:02d}{x:05d}" for r, x in zip(region, range(N), strict=True)]
+    )
+    rule, told = by_column(shown({"lau": finest}, region, blanked, mixed))["lau"]
+    assert (rule, told >= count - 3) == ("between", True)
+    assert shown({"east": region < 4}, region, blanked, mixed) == ()
+
+
+def test_households():
+    rng = np.random.default_rng(3)
+    size = rng.integers(1, 6, 400)
+    household = np.repeat(np.arange(400), size)
+    region = rng.integers(0, 12, 400)[household]
+    n = len(region)
+    blanked = rng.random(n) < 0.05
+    mates = [
+        np.any((household == household[i]) & ~blanked) for i in np.flatnonzero(blanked)
+    ]
+    ids = rng.permutation(400)[household]
+    columns = {"hh": np.array([f"h{i}" for i in ids], object)}
+    found = by_column(shown(columns, region, blanked, rng.permutation(n)))
+    assert found == {"hh": ("equal", sum(mates))}
+    # The members are together in the file: the order tells, without the column.
+    together = by_column(shown({}, region, blanked))
+    assert together[None][1] > 0
+
+
+def test_missing_values_of_a_column_can_tell_and_are_no_neighbours():
+    region, blanked, rng = drawn()
+    asked = np.where(region == 4, np.nan, rng.normal(size=N))
+    found = by_column(shown({"q": asked}, region, blanked, rng.permutation(N)))
+    assert found == {"q": ("equal", np.count_nonzero(blanked & (region == 4)))}
+    never = {"q": np.full(N, np.nan), "r": [None] * N}
+    assert shown(never, region, blanked, rng.permutation(N)) == ()
+
+
+def test_columns_of_any_kind():
+    region, blanked, rng = drawn()
+    mixed = [int(r) if i % 2 else f"r{r}" for i, r in enumerate(region)]
+    lists = pl.Series([[int(r)] for r in region])
+    found = by_column(
+        shown({"m": mixed, "l": lists, "o": [{"r": int(r)} for r in region]},
+              region, blanked, rng.permutation(N))
+    )  # fmt: skip
+    every = ("equal", np.count_nonzero(blanked))
+    assert found == {"m": every, "l": every, "o": every}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames(make):
+    region, blanked, rng = drawn()
+    rows = rng.permutation(N)
+    frame = make(
+        {"id": rows, "text": [f"{i:05d}" for i in rows], "r": region[rows].tolist()}
+    )
+    from riskcore.microdata.blank import blank
+    from riskcore.microdata.columns import Records
+
+    mask = blanked[rows]
+    columns = Records.of(blank(frame, {"r": mask})).columns
+    found = what_shows(columns, {"r": Suppressed(region[rows], mask)})
+    assert {one.column for one in found} == {"id", "text"}
+
+
+def test_rare_values_are_found_among_trivial_guesses():
+    # 97 % have the commonest value, and those suppressed mostly do not.
+    rng = np.random.default_rng(1)
+    household = np.repeat(np.arange(1000), 4)
+    foreign = (rng.random(1000) < 0.03)[household].astype(int)
+    blanked = (foreign == 1) & (np.arange(4000) % 4 == 0)
+    found = shown({"hh": household}, foreign, blanked, rng.permutation(4000))
+    assert by_column(found) == {"hh": ("equal", np.count_nonzero(blanked))}
+
+
+def test_values_that_were_missing_are_neither_shown_nor_counted():
+    region, blanked, rng = drawn()
+    absent = ~blanked & (rng.random(N) < 0.1)
+    codes = np.where(absent, -1, region)
+    (one,) = shown({"w": 1.0 + region}, codes, blanked, rng.permutation(N))
+    assert (one.count, one.of) == (np.count_nonzero(blanked),) * 2
+
+
+def test_the_most_first_and_nothing_of_nothing():
+    region, blanked, rng = drawn()
+    half = np.where(region < 6, region, -1)
+    found = shown({"half": half, "all": region}, region, blanked, rng.permutation(N))
+    assert [one.column for one in found] == ["all", "half"]
+    none = np.zeros(N, bool)
+    assert shown({"all": region}, region, none) == ()
+    assert shown({"all": region}, region, ~none) == ()
+    assert what_shows({"all": region}, {}) == ()
+
+
+# Attacks by sorting
+
+
+@st.composite
+def secrets(draw):
+    """Draw a key, what is suppressed of it, and a column that may follow it."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**9)))
+    n = draw(st.integers(150, 700))
+    levels = draw(st.integers(2, 20))
+    sizes = rng.dirichlet(np.full(levels, draw(st.sampled_from([0.3, 1.0, 5.0]))))
+    key = rng.choice(levels, n, p=sizes)
+    spread = draw(st.sampled_from([0.0, 0.2, 0.4, 1.0, 5.0]))
+    column = key + spread * rng.normal(size=n)
+    if draw(st.booleans()):
+        column = np.round(column, 1)
+    if draw(st.booleans()):
+        wild = rng.random(n) < draw(st.sampled_from([0.02, 0.1, 0.5]))
+        column = np.where(wild, rng.uniform(0, levels, n), column)
+    blanked = rng.random(n) < draw(st.sampled_from([0.01, 0.05, 0.2]))
+    if draw(st.booleans()):
+        blanked &= key != np.bincount(key, minlength=levels).argmax()
+    return key, blanked, column, rng.permutation(n)
+
+
+def clearly(guesses, right, chance):
+    """Tell whether an attack exceeds chance as far as no one would overlook."""
+    wrong = guesses - right
+    expected = (1 - chance) * guesses
+    return expected > 60 and wrong < min(0.08 * guesses, 0.4 * expected)
+
+
+@given(secrets())
+def test_no_less_is_told_than_sorting_recovers(secret):
+    key, blanked, column, mixed = secret
+    if not blanked.any():
+        return
+    visible = ~blanked
+    chance = np.bincount(key[visible]).max() / np.count_nonzero(visible)
+    # Equal values in the order of the file, as a stable sort leaves them.
+    order = mixed[np.argsort(column[mixed], kind="stable")]
+    (guesses, right), (tries, known) = recovered(key, visible, blanked, order)
+    found = by_column(shown({"c": column}, key, blanked, mixed))
+    told = found.get("c", ("", 0))[1]
+    singles = len(np.unique(column)) == len(column)
+    above = known > tries * chance + 4 * np.sqrt(tries * chance)
+    if clearly(guesses, right, chance) and above:
+        # Where values are tied, the attack mixes both rules and some luck.
+        assert told >= (known if singles else 0.9 * known - 2)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1, 0.2])
+def test_the_attack_recovers_what_is_told(spread):
+    region, blanked, rng = drawn(n=3000)
+    column = region + spread * rng.normal(size=3000)
+    column += 1e-9 * np.arange(3000)  # no two are equal
+    _, (_, known) = recovered(region, ~blanked, blanked, np.argsort(column))
+    found = by_column(shown({"c": column}, region, blanked, rng.permutation(3000)))
+    assert found["c"] == ("between", known)
+    assert known > 0.75 * np.count_nonzero(blanked)
+
+
+# No alarm
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_that_are_independent(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 1500))
+    keys = {}
+    for i, levels in enumerate(rng.choice([2, 2, 2, 5, 12, 40], 6)):
+        shares = rng.dirichlet(np.full(levels, rng.choice([0.1, 0.5, 2.0])))
+        keys[i] = rng.choice(levels, n, p=shares)
+    share = rng.choice([0.01, 0.05, 0.3], 6)
+    suppressed = {
+        i: Suppressed(codes, rng.random(n) < share[i]) for i, codes in keys.items()
+    }
+    columns = {
+        i: np.ma.array(codes, mask=suppressed[i].blanked) for i, codes in keys.items()
+    }
+    columns["id"] = rng.permutation(n)
+    columns["hh"] = rng.integers(0, n // 3 + 1, n)
+    columns["w"] = np.round(rng.uniform(5, 60, n), 1)
+    assert what_shows(columns, suppressed) == ()
+
+
+@pytest.mark.parametrize("share", [0.9, 0.95, 0.98, 0.995])
+def test_a_binary_key_of_one_value_mostly(share):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        n = 2000
+        key = (rng.random(n) > share).astype(int)
+        blanked = rng.random(n) < 0.03
+        columns = {
+            "id": np.arange(n),
+            "hh": np.sort(rng.integers(0, 800, n)),
+            "age": rng.integers(0, 100, n),
+            "sex": rng.integers(0, 2, n),
+        }
+        assert shown(columns, key, blanked) == ()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ordinary_dependence(seed):
+    # Marital status goes with age, education with both, none is given by another.
+    rng = np.random.default_rng(seed)
+    n = 3000
+    age = rng.integers(15, 95, n)
+    chances = np.stack([np.clip(1.4 - age / 40, 0.05, 0.95), 0.4 + 0 * age, age / 300])
+    marital = (rng.random(n)[:, None] > np.cumsum(chances / chances.sum(0), 0).T).sum(1)
+    education = np.clip((rng.normal(4 - age / 60, 1, n)).astype(int), 0, 5)
+    keys = {"age": age // 5, "marital": marital, "education": education}
+    suppressed = {name: Suppressed(v, rng.random(n) < 0.03) for name, v in keys.items()}
+    columns = {n: np.ma.array(v, mask=suppressed[n].blanked) for n, v in keys.items()}
+    columns["income"] = np.exp(8 + 0.02 * age + 0.1 * education + rng.normal(size=n))
+    assert what_shows(columns, suppressed) == ()
+
+
+def test_a_survey_of_persons():
+    # Without ids, weights and what is equal in households nothing shows.
+    data = simulate.microdata(4000, np.random.default_rng(5), fraction=0.2)
+    order = np.random.default_rng(1).permutation(len(data["AGE"]))
+    keys = ["SEX", "AGE", "MARSTAT"]
+    left = {name: data[name][order] for name in [*keys, "INCOME", "WEIGHT", "HHSIZE"]}
+    result = protect(
+        left, keys, "WEIGHT", threshold=0.01, missing="category",
+        recodings={"AGE": Recoding.intervals([15, 30, 45, 60, 75])},
+    )  # fmt: skip
+    assert sum(result.suppressed.values()) > 30
+    assert result.shown == ()
+
+
+# In memory and in files
+
+
+def survey():
+    data = simulate.microdata(2000, np.random.default_rng(4))
+    return {**data, "REGION": data["REGION"].astype(str)}
+
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+PROTECTION = {
+    "weight": "WEIGHT",
+    "household": "HOUSEHOLD",
+    "household_keys": ["REGION"],
+    "threshold": 0.005,
+    "cost": "equal",  # of equal keys the first is blanked: the region
+    "recodings": {
+        "REGION": Recoding.truncation(2),
+        "AGE": Recoding.intervals([15, 30, 45, 60]),
+    },
+}
+
+
+def test_in_memory():
+    data = survey()
+    with pytest.warns(SuppressedValueShows) as caught:
+        result = protect(data, KEYS, **PROTECTION)
+    lines = [str(w.message) for w in caught]
+    assert len(lines) == len(result.shown)
+    for line, one in zip(lines, result.shown, strict=True):
+        assert line.startswith(f"{one}; ")
+    found = by_column(result.shown)
+    assert found["HOUSEHOLD"] == found[None]
+    assert found["HOUSEHOLD"][1] > 0.9 * result.suppressed["REGION"]
+    said = result.to_dict()["shown"]
+    assert json.loads(json.dumps(said)) == said
+    assert [one["count"] for one in said] == [one.count for one in result.shown]
+    # The count is what an attack on the data finds.
+    cells = result.protected.cells
+    codes = result.recoded.cells.codes[0][result.recoded.cells.inverse].astype(int)
+    visible = cells.present(0)[cells.inverse]
+    blanked = result.masks["REGION"]
+    _, (_, known) = recovered(codes, visible, blanked, np.arange(len(codes)))
+    assert found[None] == ("between", known)
+
+
+def test_in_files_as_they_are_written(tmp_path):
+    formats.write(tmp_path / "survey.csv", survey())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a file nothing is said before it is written
+        result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
+
+    def told(**options):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SuppressedValueShows)
+            record = result.write(tmp_path / "safe.csv", overwrite=True, **options)
+        columns = {one["column"] for one in record["shown"] if one["key"] == "REGION"}
+        assert len(caught) == len(record["shown"])
+        return columns
+
+    shuffled = {"shuffle": True, "secret": "5" * 64}
+    assert told(renumber=()) >= {"HOUSEHOLD", None}
+    assert "HOUSEHOLD" in told(renumber=(), **shuffled)
+    assert None not in told(renumber=(), **shuffled)
+    # New numbers tell nothing, and neither does what is left out.
+    assert "HOUSEHOLD" not in told(**shuffled)
+    assert told(drop=["HOUSEHOLD", "WEIGHT"], **shuffled) == set()
+
+
+def test_related_columns_are_looked_at(tmp_path):
+    # Blanked with the key, and told by a copy that was forgotten.
+    data = survey()
+    data["TOWN"] = data["REGION"].astype(str)
+    data["COPY"] = np.array([f"town {one}" for one in data["TOWN"]])
+    result_of = {"related": {"REGION": ["TOWN"]}, **PROTECTION}
+    with pytest.warns(SuppressedValueShows):
+        in_memory = protect(data, KEYS, **result_of)
+    formats.write(tmp_path / "survey.csv", data)
+    of_file = protect(tmp_path / "survey.csv", KEYS, **result_of)
+    for result in (in_memory, of_file):
+        town = [one for one in result.shown if one.key == "TOWN"]
+        assert "COPY" in {one.column for one in town}
+        assert all(one.of == result.suppressed["TOWN"] for one in town)
+        assert "REGION" not in {one.column for one in town}
+    assert in_memory.shown == of_file.shown
+
+
+def test_advice():
+    data = survey()
+    with pytest.warns(SuppressedValueShows) as caught:
+        protect(data, KEYS, **{**PROTECTION, "household_keys": []})
+    said = {str(w.message).partition(" show in ")[2] for w in caught}
+    assert any(
+        one.startswith("'HOUSEHOLD'") and "give new numbers" in one for one in said
+    )
+    assert any("agree; shuffle the records, and name" in one for one in said)
+    assert any(
+        one.startswith("'WEIGHT'") and "make the weights coarser" in one for one in said
+    )
+
+
+def test_what_is_shown_is_plain():
+    one = Shown("k", None, "between", 3, 7)
+    assert one.to_dict() == {
+        "key": "k", "column": None, "rule": "between", "count": 3, "of": 7,
+    }  # fmt: skip
+    assert one == Shown("k", None, "between", 3, 7)
+    data = {"a": ["x", "y", "x"], "b": ["x", "x", "x"]}
+    assert protect(data, ["a", "b"], threshold=0.3, rounds=0).shown == ()
+    assert assess(data, ["a", "b"]).cells.n == 3

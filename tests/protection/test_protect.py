@@ -1,0 +1,497 @@
+"""Protecting a file: what is blanked, what is verified, and what is said of it."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
+from riskcore.assessment import PopulationBelowSample
+from riskcore.protection.protect import HouseholdKeyDiffers, SuppressedValueShows
+from riskcore.protection.settings import Settings
+
+KEYS = ["a", "b", "c"]
+
+# Members of households share a, and many tests leave their column in the data.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.protect.SuppressedValueShows"
+)
+
+
+def survey(n=300, seed=1, missing=0.0):
+    """Make a small file with households whose members share a."""
+    random = np.random.default_rng(seed)
+    household = np.sort(random.integers(0, n // 2, n))
+    shared = random.integers(0, 6, household.max() + 1)[household]
+    columns = {
+        "a": [str(v) for v in shared],
+        "b": [str(v) for v in random.integers(0, 4, n)],
+        "c": [str(v) for v in random.geometric(0.4, n)],
+    }
+    for column in columns.values():
+        for i in np.flatnonzero(random.random(n) < missing):
+            column[i] = None
+    weight = np.round(random.uniform(5, 60, n), 2)
+    order = random.permutation(n)
+    data = {name: [column[i] for i in order] for name, column in columns.items()}
+    return {**data, "w": weight[order], "hh": household[order]}
+
+
+def compatible(x, y):
+    return all(u is None or v is None or u == v for u, v in zip(x, y, strict=True))
+
+
+def brute_force_risk(data, keys):
+    """Return the risk of each record by the wildcard rule, over all pairs."""
+    rows = list(zip(*(data[key] for key in keys), strict=True))
+    blank = (None,) * len(keys)
+    f, F = np.zeros(len(rows)), np.zeros(len(rows))
+    for i, x in enumerate(rows):
+        for j, y in enumerate(rows):
+            lost = y == blank and None not in x and len(keys) > 1
+            if compatible(x, y) and not lost:
+                f[i] += 1
+                F[i] += data["w"][j]
+    return individual_risk_from_frequencies(f, np.maximum(f, F))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+@pytest.mark.parametrize("seed", range(4))
+def test_safe_by_all_pairs(seed, missing):
+    data = survey(120, seed, missing)
+    result = protect(data, KEYS, "w", threshold=0.03)
+    assert result.rounds
+    assert result.safe
+    risk = brute_force_risk(result.data, KEYS)
+    assert risk.max() < 0.03
+    assert result.protected.individual_risk == pytest.approx(risk, rel=1e-14)
+
+
+def test_nothing_changes_but_what_is_blanked():
+    data = survey(200, missing=0.05)
+    result = protect(data, KEYS, "w", threshold=0.03)
+    for key in KEYS:
+        for before, after, blanked in zip(
+            data[key], result.data[key], result.masks[key], strict=True
+        ):
+            assert after == (None if blanked else before)
+            # A value that was missing already is not counted as suppressed.
+            assert not (blanked and before is None)
+    assert result.suppressed == {k: int(result.masks[k].sum()) for k in KEYS}
+    assert result.data["w"] is data["w"]
+    assert list(result.data) == list(data)
+
+
+def test_records_that_were_safe_are_left_alone():
+    data = survey()
+    result = protect(data, KEYS, "w", threshold=0.03)
+    touched = np.logical_or.reduce(list(result.masks.values()))
+    assert np.array_equal(touched, result.original.unsafe(0.03))
+
+
+def test_nothing_to_do():
+    data = survey()
+    result = protect(data, KEYS, "w", threshold=1.0)
+    assert (result.safe, result.rounds) == (True, ())
+    assert result.suppressed == dict.fromkeys(KEYS, 0)
+    assert result.protected is result.original
+    assert result.verdict.startswith("Safe: by a x b x c, the risk of no record")
+
+
+def test_the_rate_gives_the_threshold_of_the_recoded_file():
+    data = survey()
+    data["c"] = [int(v) for v in data["c"]]
+    top = Recoding.top_bottom(top=3)
+    result = protect(data, KEYS, "w", rate=0.02, recodings={"c": top})
+    expected = result.recoded.risk_threshold(rate=0.02)
+    assert result.sets[0].aim.threshold == expected
+    assert result.original.risk_threshold(rate=0.02) != expected
+    assert result.protected.reidentification_rate < 0.02
+    assert max(v for v in result.data["c"] if v is not None) == 3
+    assert list(result.sets[0].stages) == ["original", "recoded", "protected"]
+
+
+def test_a_category_of_their_own_takes_rounds():
+    result = protect(survey(), KEYS, "w", threshold=0.05, missing="category")
+    assert len(result.rounds) > 1
+    assert result.safe
+    again = assess(result.data, KEYS, "w", missing="category")
+    assert again.max_risk < 0.05
+    once = protect(survey(), KEYS, "w", threshold=0.05, missing="category", rounds=1)
+    left = int(once.unsafe.sum())
+    assert left == result.rounds[1].unsafe
+    assert not once.safe
+    assert f"NOT SAFE: by a x b x c, {left} of 300 records" in once.verdict
+    assert f"{left} as rounds were limited to 1" in once.verdict
+
+
+def test_what_cannot_be_made_safe():
+    data = survey()
+    cost = {"a": 1, "b": math.inf, "c": math.inf}
+    result = protect(data, KEYS, "w", threshold=0.01, cost=cost)
+    assert not result.safe
+    assert result.suppressed["b"] == result.suppressed["c"] == 0
+    assert (
+        f"{result.unsafe.sum()} with no key left that may be blanked" in result.verdict
+    )
+    few = {"a": ["1", "2", "1"], "b": ["1", "3", "2"]}
+    hopeless = protect(few, ["a", "b"], threshold=0.3)
+    assert not hopeless.safe
+    assert "3 of 3 records" in hopeless.verdict
+    assert "3 with no key left" in hopeless.verdict
+    assert "NOT SAFE" in repr(hopeless)
+
+
+def test_a_blank_record_no_longer_counts_for_others():
+    # By the rule of sdcMicro a record without any key is in no other's cell: what is
+    # verified, and not what was planned, decides.
+    for seed in range(6):
+        data = survey(40, seed)
+        result = protect(data, KEYS, "w", threshold=0.004)
+        risk = brute_force_risk(result.data, KEYS)
+        assert result.safe == bool((risk < 0.004).all())
+        assert np.array_equal(result.unsafe, risk >= 0.004)
+
+
+@given(seed=st.integers(0, 10**6), within=st.booleans())
+def test_households_are_safe_and_consistent(seed, within):
+    data = survey(60, seed)
+    result = protect(
+        data, KEYS, "w", "hh", household_threshold=0.08, household_keys=["a"],
+        within_households=within,
+    )  # fmt: skip
+    after = result.protected
+    assert result.safe
+    assert after.household_risk.max() < 0.08
+    blanked = {
+        household: {
+            value is None
+            for value, other in zip(result.data["a"], data["hh"], strict=True)
+            if other == household
+        }
+        for household in data["hh"]
+    }
+    assert all(len(states) == 1 for states in blanked.values())
+    size = after.households.size[after.households.inverse]
+    if not within:
+        assert (after.individual_risk < 0.08 / size).all()
+
+
+def test_both_readings_of_unsafe_members():
+    data = survey()
+    risks = assess(data, KEYS, "w", "hh")
+    size = risks.households.size[risks.households.inverse]
+    above = risks.individual_risk >= 0.08 / size
+    inside = above & risks.unsafe_households(0.08)
+    counts = [
+        protect(
+            data, KEYS, "w", "hh", household_threshold=0.08, within_households=within,
+            household_keys=["a"],
+        ).rounds[0].unsafe
+        for within in (True, False)
+    ]  # fmt: skip
+    assert counts == [inside.sum(), above.sum()]
+    assert inside.sum() < above.sum()
+
+
+def test_the_household_pays_for_its_key():
+    # Two members, both rare by a and by b alone: a is blanked once for both.
+    data = {
+        "a": ["1"] * 15 + ["9", "9"] + ["1"] * 15,
+        "b": ["1"] * 15 + ["8", "7"] + ["1"] * 15,
+        "w": [20.0] * 32,
+        "hh": [*range(15), 99, 99, *range(15, 30)],
+    }
+    settings = {"weight": "w", "household": "hh", "threshold": 0.02}
+    result = protect(
+        data, ["a", "b"], **settings, household_keys=["a"], cost={"a": 10, "b": 30}
+    )
+    assert result.suppressed == {"a": 2, "b": 2}
+    rare = {**data, "b": ["1"] * 32}
+    cheap = protect(
+        rare, ["a", "b"], **settings, household_keys=["a"], cost={"a": 10, "b": 15}
+    )
+    assert cheap.suppressed == {"a": 2, "b": 0}
+
+
+def test_what_is_blanked_for_one_member_is_free_for_another():
+    # The first record is safe without h alone. The second would be without k, which is
+    # cheaper; but its h goes with that of the first.
+    rows = [("x", 1, 1, 100), ("x", 2, 2, 100), ("x", 3, 2, 101), ("x", 3, 2, 101)]
+    rows += [("y", value, value, hh) for value in (1, 2) for hh in range(3)]
+    data = {name: [row[i] for row in rows] for i, name in enumerate(("h", "k", "g"))}
+    data |= {"w": [1.0] * len(rows), "hh": [row[3] for row in rows]}
+    result = protect(
+        data, ["h", "k", "g"], "w", "hh", threshold=0.6,
+        household_keys=["h"], cost={"h": 5, "k": 1, "g": math.inf},
+    )  # fmt: skip
+    assert result.suppressed == {"h": 2, "k": 0, "g": 0}
+
+
+def test_several_sets_of_keys():
+    data = survey()
+    sets = [["a", "b"], ["b", "c"]]
+    result = protect(data, sets, "w", threshold=0.02)
+    assert result.safe
+    assert [one.keys for one in result.sets] == [("a", "b"), ("b", "c")]
+    for keys in sets:
+        assert assess(result.data, keys, "w", missing="wildcard").max_risk < 0.02
+    with pytest.raises(ValueError, match="2 sets of keys"):
+        _ = result.protected
+    assert result.verdict.count("Safe: by") == 2
+    # What is blanked for one set is free for the other.
+    alone = [protect(data, [keys], "w", threshold=0.02) for keys in sets]
+    assert result.suppressed["b"] <= sum(one.suppressed["b"] for one in alone)
+
+
+def test_related_columns_go_too():
+    data = {**survey(), "town": [f"town {i}" for i in range(300)]}
+    related = {"a": ["town"]}
+    result = protect(data, KEYS, "w", threshold=0.03, related=related, cost="equal")
+    assert result.suppressed["town"] == result.suppressed["a"] > 0
+    assert [v is None for v in result.data["town"]] == result.masks["a"].tolist()
+
+
+def test_costs():
+    data = survey()
+    free = protect(data, KEYS, "w", threshold=0.03, cost={"a": 0, "b": 100, "c": 100})
+    dear = protect(data, KEYS, "w", threshold=0.03, cost={"a": 100, "b": 1, "c": 1})
+    assert free.suppressed["a"] > dear.suppressed["a"]
+    entropy = protect(data, KEYS, "w", threshold=0.03, cost="entropy")
+    assert entropy.safe
+
+
+@hypothesis_settings(max_examples=60)
+@given(data=st.data(), seed=st.integers(0, 10**6))
+def test_the_order_of_the_keys_decides_nothing(data, seed):
+    rng = np.random.default_rng(seed)
+    n = data.draw(st.integers(10, 60))
+    missing = data.draw(st.sampled_from([0.0, 0.1]))
+    # Several keys of equal entropy, or of equal content but for their names.
+    file = {
+        key: [None if rng.random() < missing else str(v) for v in rng.integers(0, k, n)]
+        for key, k in zip("abcd", rng.choice([2, 2, 3, 6], 4), strict=True)
+    }
+    if data.draw(st.booleans()):
+        file["d"] = list(file["a"])
+    file |= {"w": np.round(rng.uniform(1, 40, n), 1), "hh": np.arange(n) // 3}
+    of_households = data.draw(st.booleans())
+    settings = {
+        "threshold": data.draw(st.sampled_from([0.02, 0.05, 0.3])),
+        "missing": data.draw(st.sampled_from(["wildcard", "argus", "category"])),
+        "suppression": data.draw(st.sampled_from(["exact", "argus"])),
+        **({"household": "hh", "household_threshold": 0.1} if of_households else {}),
+    }
+    shared = ["a", "b"] if of_households and data.draw(st.booleans()) else []
+
+    def blanked(sets):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = protect(
+                file, sets, "w", household_keys=data.draw(st.permutations(shared)),
+                **settings,
+            )  # fmt: skip
+        assert result.settings.cost == "fewest"
+        return {key: result.masks[key].tolist() for key in sorted(result.masks)}
+
+    several = data.draw(st.booleans())
+    sets = [["a", "b", "c"], ["b", "c", "d"]] if several else [list("abcd")]
+    mixed = [list(data.draw(st.permutations(keys))) for keys in sets]
+    assert blanked(sets) == blanked(data.draw(st.permutations(mixed)))
+
+
+def test_costs_that_are_given_leave_ties_to_the_order_of_the_keys():
+    # A binary key and one of many values would do equally well for most records.
+    rng = np.random.default_rng(2)
+    data = {"many": rng.integers(0, 40, 400), "two": rng.integers(0, 2, 400)}
+    data["b"] = rng.integers(0, 3, 400)
+    keys = ["many", "two", "b"]
+    for cost in ("equal", dict.fromkeys(keys, 50.0)):
+        blanked = [
+            protect(data, order, threshold=0.3, cost=cost, rounds=1).suppressed
+            for order in (keys, keys[::-1])
+        ]
+        assert blanked[0] != blanked[1]
+    default = protect(data, keys, threshold=0.3, rounds=1)
+    assert (
+        default.suppressed
+        == protect(data, keys[::-1], threshold=0.3, rounds=1, cost="fewest").suppressed
+    )
+    few = protect(data, keys, threshold=0.3, rounds=1, cost="equal")
+    assert sum(default.suppressed.values()) == sum(few.suppressed.values())
+    assert default.suppressed["two"] >= few.suppressed["two"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_come_back_as_they_are(make):
+    data = {name: np.asarray(v).tolist() for name, v in survey().items()}
+    expected = protect(data, KEYS, "w", threshold=0.03)
+    frame = make(data)
+    result = protect(frame, KEYS, "w", threshold=0.03)
+    assert type(result.data) is type(frame)
+    assert result.suppressed == expected.suppressed
+    assert type(result.protected.records) is type(frame)
+    assert result.protected.max_risk == expected.protected.max_risk
+
+
+def test_the_population_below_the_sample_is_said_once():
+    data = {**survey(), "w": [0.5] * 300}
+    with pytest.warns(PopulationBelowSample) as caught:
+        protect(data, KEYS, "w", threshold=0.2)
+    assert len([w for w in caught if w.category is PopulationBelowSample]) == 1
+
+
+def told_by_housemates(result, data, key):
+    """Count the suppressed values that all members who show one have."""
+    after, households = result.data[key], data["hh"]
+    shown = {}
+    for h, v in zip(households, after, strict=True):
+        if v is not None:
+            shown.setdefault(h, set()).add(v)
+    blanked = np.flatnonzero(result.masks[key])
+    return sum(shown.get(households[i]) == {data[key][i]} for i in blanked)
+
+
+@pytest.mark.parametrize("odd", [None, "9", "missing"])
+def test_suppressed_values_that_housemates_show(odd):
+    # One odd record must not hide that a is a key of the household.
+    data = survey()
+    if odd is not None:
+        data["a"][5] = None if odd == "missing" else odd
+    with pytest.warns(SuppressedValueShows) as caught:
+        result = protect(data, KEYS, "w", "hh", threshold=0.03, cost="equal")
+    known, count = told_by_housemates(result, data, "a"), result.suppressed["a"]
+    assert 0 < known < count
+    said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
+    assert said == [
+        f"{known} of {count} suppressed values of 'a' show in 'hh': records with the "
+        "same value agree; name 'a' in household_keys, or drop the column"
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SuppressedValueShows)
+        warnings.simplefilter("ignore", HouseholdKeyDiffers)
+        protect(
+            data, KEYS, "w", "hh", threshold=0.03, household_keys=["a"], cost="equal"
+        )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_suppressed_values_that_neighbours_show(swapped):
+    data = survey()
+    order = np.argsort(data["c"], kind="stable")
+    if swapped:
+        order[[3, -3]] = order[[-3, 3]]
+    by_c = {name: np.asarray(column)[order] for name, column in data.items()}
+    cost = {"c": 1}
+    with pytest.warns(SuppressedValueShows, match="show in the order of") as caught:
+        result = protect(by_c, KEYS, "w", threshold=0.03, cost=cost)
+    after = np.ma.filled(result.data["c"], "")
+    known = 0
+    for i in np.flatnonzero(result.masks["c"]):
+        before, then = after[:i][after[:i] != ""], after[i:][after[i:] != ""]
+        if len(before) and len(then) and before[-1] == then[0] == by_c["c"][i]:
+            known += 1
+    assert known > 0
+    of = f"{known} of {result.suppressed['c']} suppressed values of 'c'"
+    said = [str(w.message) for w in caught]
+    assert f"{of} show in the order of the records: neighbours agree; shuffle the " in (
+        line[: -len("records")] for line in said
+    )
+    again = protect(data, KEYS, "w", threshold=0.03, cost=cost)
+    assert [one for one in again.shown if one.key == "c"] == []
+
+
+def test_a_household_key_that_differs():
+    with pytest.warns(HouseholdKeyDiffers, match="key 'b' differs within .* househ"):
+        protect(survey(), KEYS, "w", "hh", threshold=0.03, household_keys=["a", "b"])
+
+
+def test_what_is_said_of_it_is_plain_data():
+    result = protect(
+        survey(), KEYS, "w", "hh", threshold=0.03, household_rate=0.05,
+        household_keys=["a"], cost={"b": math.inf},
+        recodings={"c": Recoding.intervals([1, 3])},
+    )  # fmt: skip
+    said = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert said == result.to_dict()
+    assert Settings.from_dict(said["settings"]) == result.settings
+    stages = said["sets"][0]["risk"]
+    assert list(stages) == ["original", "recoded", "protected"]
+    assert stages["protected"]["unsafe_records"] == 0
+    assert stages["recoded"]["unsafe_records"] == said["rounds"][0]["unsafe_records"]
+    assert said["verdict"] == result.verdict
+
+
+def test_progress():
+    lines = []
+    protect(survey(), KEYS, "w", threshold=0.03, progress=lines.append)
+    unsafe = assess(survey(), KEYS, "w").unsafe_count(0.03)
+    assert lines[2].startswith(f"suppression for {unsafe} unsafe units")
+    steps = [line for line in lines if line.startswith(("assess", "round"))]
+    assert steps == [
+        "assessing the file as it is",
+        "round 1: suppressing",
+        "round 1: verifying",
+        "round 2: suppressing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"threshold": None}, ValueError, "no threshold: give a threshold"),
+        ({"rate": 0.1}, ValueError, "give threshold or rate, not both"),
+        ({"threshold": 0.0}, ValueError, r"threshold=0.0: need a risk in \(0, 1\]"),
+        ({"threshold": None, "rate": 2}, ValueError, "rate=2: need a fraction"),
+        ({"household_rate": 0.1}, ValueError, "needs the household column"),
+        ({"missing": "refuse"}, ValueError, "suppression makes missing keys"),
+        ({"missing": "other"}, ValueError, "missing='other': use 'refuse'"),
+        ({"suppression": "best"}, ValueError, "suppression='best': use 'exact'"),
+        ({"method": "best"}, ValueError, "method='best': use one of exact"),
+        ({"rounds": -1}, ValueError, "rounds=-1"),
+        ({"rounds": 1.5}, ValueError, "rounds=1.5"),
+        ({"rounds": True}, ValueError, "rounds=True"),
+        ({"threshold": True}, TypeError, "threshold=True: no number"),
+        ({"threshold": "0.1"}, TypeError, "threshold='0.1': no number"),
+        ({"alpha": "1"}, TypeError, "alpha='1': no number"),
+        ({"within_households": 3}, TypeError, "within_households=3: no bool"),
+        ({"cost": "high"}, ValueError, "cost='high'"),
+        ({"cost": {"w": 1}}, ValueError, "cost: 'w' is no key; keys are 'a', 'b'"),
+        ({"cost": {"a": -1}}, ValueError, "cost of 'a': -1.0"),
+        ({"cost": {"a": math.nan}}, ValueError, "cost of 'a': nan"),
+        ({"household_keys": ["a"]}, ValueError, "need the household column"),
+        ({"household": "hh", "household_keys": ["w"]}, ValueError, "'w' is no key"),
+        ({"related": {"a": ["nil"]}}, KeyError, "no column 'nil'"),
+        ({"related": {"w": ["a"]}}, ValueError, "related: 'w' is no key"),
+        ({"related": {"a": ["w"]}}, ValueError, "'w' is the weight or the household"),
+        ({"recodings": {"w": Recoding.truncation(1)}}, ValueError, "'w' is the weight"),
+        ({"recodings": {"nil": Recoding.truncation(1)}}, KeyError, "no column 'nil'"),
+        ({"recodings": {"a": "no.grc"}}, FileNotFoundError, "no.grc"),
+        ({"keys": "abc"}, TypeError, "keys is a list"),
+        ({"keys": []}, ValueError, "keys is empty"),
+        ({"keys": [["a"], []]}, ValueError, "keys is empty"),
+        ({"keys": [["a", "b"], ["b", "a"]]}, ValueError, "same set of keys"),
+        ({"keys": ["a", "w"]}, ValueError, "'w' is both a key and the weight"),
+        ({"keys": ["a", "nil"]}, KeyError, "no column 'nil'"),
+    ],
+)
+def test_refusals(change, error, message):
+    arguments = {"keys": KEYS, "weight": "w", "threshold": 0.03, **change}
+    with pytest.raises(error, match=message):
+        protect(survey(), **arguments)
+
+
+def test_a_name_that_is_no_text():
+    data = {0: ["x", "y", "x"], 1: ["x", "x", "x"]}
+    result = protect(data, [0, 1], threshold=0.3)
+    assert not result.safe
+    with pytest.raises(TypeError, match="column 0: a record needs names"):
+        result.to_dict()

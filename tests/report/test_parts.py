@@ -1,0 +1,600 @@
+"""The report page: its numbers are those of Python, and labels do not run."""
+
+import base64
+import hashlib
+import html
+import itertools
+import json
+import math
+import re
+import shutil
+import subprocess
+from decimal import Decimal
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from riskcore.chart import risk_curve
+from riskcore.page import page, protection_page, write_page
+
+from riskcore import Recoding, assess, protect, simulate
+from riskcore.risk.threshold import RiskDistribution
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is needed")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--virtual-time-budget=5000",
+    "--dump-dom",
+]
+
+WATCH = """
+window.faults = [];
+addEventListener("error", (event) => faults.push(event.message));
+addEventListener("securitypolicyviolation", (e) => faults.push(e.violatedDirective));
+"""
+# Does as a reader would, and notes what the page then shows.
+ACT = """
+(() => {
+  const value = (id) => document.getElementById(id).value;
+  const fire = (part, name) => part.dispatchEvent(new Event(name, { bubbles: true }));
+  const shown = [];
+  for (const [part, given] of ACTIONS) {
+    if (part === "stage" || part === "level") {
+      document.querySelector(`input[name=${part}][value="${given}"]`).click();
+    } else if (part === "slide") {
+      const slider = document.getElementById("slider");
+      slider.value = Number(slider.value) + given;
+      fire(slider, "input");
+    } else if (part !== "look") {
+      const box = document.getElementById(part);
+      box.value = given;
+      fire(box, "input");
+      fire(box, "change");
+    }
+    const reading = [...document.querySelectorAll(".reading")].find((p) => !p.hidden);
+    const figure = [...document.querySelectorAll("figure")].filter((f) => !f.hidden);
+    shown.push({
+      threshold: value("threshold"), count: value("count"), rate: value("rate"),
+      slider: value("slider"), error: document.getElementById("error").textContent,
+      reading: reading.textContent.replaceAll("\\u00a0", " "),
+      figures: figure.map((f) => f.id),
+    });
+  }
+  const out = document.createElement("pre");
+  out.id = "shown";
+  out.textContent = JSON.stringify({ shown, faults });
+  document.body.append(out);
+})();
+"""
+
+
+def allowed(text, *scripts):
+    """Let the page run further scripts than its own."""
+    for script in scripts:
+        digest = hashlib.sha256(script.encode()).digest()
+        rule = f"script-src 'sha256-{base64.b64encode(digest).decode()}' "
+        text = text.replace("script-src ", rule, 1)
+    return text
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Return what a page shows after each action, in a browser."""
+
+    def run(text, actions):
+        act = f"const ACTIONS = {json.dumps(actions)};{ACT}"
+        text = allowed(text, WATCH, act)
+        text = text.replace("<title>", f"<script>{WATCH}</script><title>", 1)
+        text = text.replace("</body>", f"<script>{act}</script></body>", 1)
+        path = tmp_path / "page.html"
+        path.write_text(text, "utf-8")
+        profile = f"--user-data-dir={tmp_path / 'profile'}"
+        done = subprocess.run(
+            [CHROMIUM, *FLAGS, profile, path.as_uri()],
+            capture_output=True,
+            timeout=600,
+            check=False,
+        )
+        found = re.search(r'<pre id="shown">(.*?)</pre>', done.stdout.decode(), re.S)
+        assert found, done.stderr.decode()[-2000:]
+        result = json.loads(html.unescape(found[1]))
+        assert result["faults"] == []
+        return result["shown"]
+
+    return run
+
+
+def survey(n, ages, seed=1):
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.integers(0, ages, n),
+        "region": rng.integers(0, 12, n),
+        "w": rng.uniform(1.5, 300, n),
+        "hh": rng.integers(0, n // 2, n),
+    }
+
+
+@pytest.fixture(scope="module")
+def stages():
+    """Return a stage with more risks than a page holds, and one with fewer."""
+    data = survey(6000, 500)
+    coarse = {**data, "age": data["age"] // 25}
+    many, few = (assess(one, ["age", "region"], "w", "hh") for one in (data, coarse))
+    assert len(many.distribution.risk) > 2000 > len(few.distribution.risk)
+    return {"original": many, "recoded": few}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return assess(survey(50, 8), ["age", "region"], "w", "hh")
+
+
+# The numbers
+
+
+class Chart:
+    """What one chart of a page has to show, by looking through its thresholds."""
+
+    def __init__(self, assessment, level, given):
+        groups = assessment.households
+        self.file = groups.distribution if level else assessment.distribution
+        self.units = RiskDistribution(groups.risk) if level else self.file
+        self.complete = len(self.file.risk) <= 2000
+        include = [] if given is None else [given]
+        self.thresholds = risk_curve(self.file, include=include).threshold.tolist()
+
+    def known(self, t):
+        ends = t <= self.thresholds[0] or t > self.thresholds[-1]
+        if self.complete or ends:
+            return t
+        return max(one for one in self.thresholds if one <= t)
+
+    def for_threshold(self, text):
+        return self.known(float(text))
+
+    def for_count(self, text):
+        if self.complete:
+            return self.units.threshold_for_unsafe(int(text))
+        serving = (
+            t for t in self.thresholds if self.units.unsafe_count(t) <= int(text)
+        )
+        return min(serving, default=math.inf)
+
+    def for_rate(self, text):
+        rate = float(Decimal(text).scaleb(-2))
+        return self.known(self.file.threshold_for_rate(rate))
+
+    def check(self, shown, t, typed=None):
+        """Compare what is shown with what holds at threshold t."""
+        assert as_number(shown["threshold"]) == t
+        assert int(shown["count"]) == self.units.unsafe_count(t)
+        if typed is None:
+            capped = float(Decimal(shown["rate"]).scaleb(-2))
+            assert capped == self.file.capped_rate(t)
+        else:
+            assert shown["rate"] == typed
+        assert shown["error"] == ""
+        unsafe = self.file.unsafe_count(t)
+        said = shown["reading"].replace(",", "")
+        assert f"threshold of {shown['threshold']}" in said.replace("∞ ", "∞")
+        assert f"{shown['count']} of {self.units.n}" in said
+        if self.units is not self.file:
+            assert f"with {unsafe} of {self.file.n} records" in said
+        rates = [
+            self.file.reidentification_rate,
+            self.file.capped_rate(t),
+            self.file.safe_rate(t),
+        ]
+        percents = [float(one) for one in re.findall(r"([\d.e+-]+) %", said)]
+        assert percents == pytest.approx(
+            [100 * unsafe / self.file.n, *(100 * rate for rate in rates)], rel=5e-6
+        )
+
+
+def as_number(text):
+    return math.inf if text == "∞" else float(text)
+
+
+def typed_values(chart, rng):
+    """Return what to write in each box: on, between and beyond the risks."""
+    file = chart.file
+    observed = rng.choice(file.risk, 12).tolist()
+    between = np.exp(rng.uniform(*np.log(file.risk[[0, -1]]), 12)).tolist()
+    ends = [0.0, file.risk[0] / 2, file.risk[0], file.max_risk, 1.0, math.inf]
+    counts = [0, 1, 2, chart.units.n - 1, chart.units.n]
+    counts += rng.integers(0, chart.units.n, 15).tolist()
+    rates = [0.0, file.reidentification_rate, 1.0, 1e-9]
+    rates += (file.reidentification_rate * rng.random(15)).tolist()
+    rates += [file.capped_rate(t) for t in observed[:5]]
+    return (
+        [("threshold", repr(float(t))) for t in [*observed, *between, *ends]]
+        + [("count", str(count)) for count in counts]
+        + [("rate", f"{Decimal(repr(rate)).scaleb(2):f}") for rate in rates]
+    )
+
+
+@needs_chromium
+def test_the_boxes_show_what_python_returns(stages, browse):
+    rng = np.random.default_rng(11)
+    given = {0: 0.0123456, 1: None}
+    actions, expected = [], []
+    for stage, level in itertools.product((0, 1), (0, 1)):
+        chart = Chart(list(stages.values())[stage], level, given[level])
+        actions += [("stage", stage), ("level", level)]
+        expected += [None, None]
+        for part, text in typed_values(chart, rng):
+            actions.append((part, text))
+            t = getattr(chart, f"for_{part}")(text)
+            kept = part == "rate" and chart.complete and t < math.inf
+            expected.append((chart, t, text if kept else None))
+    text = page(stages, title="Test", threshold=given[0])
+    for action, shown, want in zip(
+        actions, browse(text, actions), expected, strict=True
+    ):
+        assert len(shown["figures"]) == 1
+        if want:
+            chart, t, typed = want
+            if typed is not None:
+                assert float(Decimal(shown["rate"])) == float(typed), action
+                typed = shown["rate"]
+            chart.check(shown, t, typed)
+
+
+@needs_chromium
+@pytest.mark.parametrize(("stage", "level"), [(0, 0), (1, 1)])
+def test_the_slider_stops_where_the_numbers_are_exact(stages, browse, stage, level):
+    chart = Chart(list(stages.values())[stage], level, None)
+    middle = repr(chart.thresholds[len(chart.thresholds) // 2])
+    steps = [1, 1, 1, -1, -500, 1, 37, -1, 10**4, 1, -1, -1, 1, 1, -(10**4), -1, 1]
+    actions = [("stage", stage), ("level", level), ("threshold", middle)]
+    actions += [("slide", step) for step in steps]
+    results = browse(page(stages, title="Test"), actions)[2:]
+    for shown in results:
+        chart.check(shown, as_number(shown["threshold"]))
+    # One step is a key: to the next threshold; beyond the last there is one more.
+    stops = [*chart.thresholds, math.inf]
+    found = [as_number(shown["threshold"]) for shown in results]
+    for old, new, step in zip(found, found[1:], steps, strict=False):
+        if step == 1:
+            assert new == next((t for t in stops if t > old), math.inf)
+        elif step == -1:
+            assert new == max((t for t in stops if t < old), default=old)
+        else:
+            assert (new > old) == (step > 0)
+    assert math.inf in found
+    assert min(found) <= stops[0]
+
+
+@needs_chromium
+def test_the_slider_moves_freely_beyond_the_risks(stages, browse):
+    chart = Chart(stages["recoded"], 0, None)
+    shown = browse(page(stages, title="Test"), [("threshold", "0.02"), ("slide", 300)])
+    t = float(shown[1]["threshold"])
+    assert 0.02 < t < 0.05
+    assert t == float(f"{t:.3g}")
+    chart.check(shown[1], t)
+
+
+@needs_chromium
+def test_what_cannot_be_read_is_refused_and_changes_nothing(stages, browse):
+    wrong = [
+        *(("threshold", text) for text in ("", "-0.1", "0,01", "x", "1e")),
+        *(("count", text) for text in ("1.5", "-1", "6001", "1,000", "")),
+        *(("rate", text) for text in ("100.1", "-1", "0,5", "1 %", "")),
+    ]
+    first = ("threshold", "0.01")
+    actions = [step for one in wrong for step in (first, one)]
+    shown = browse(page(stages, title="Test"), actions)
+    for (part, text), right, after in zip(wrong, shown[::2], shown[1::2], strict=True):
+        assert after["error"] != ""
+        assert after[part] == text
+        assert right["error"] == ""
+        assert {**after, part: 0, "error": 0} == {**right, part: 0, "error": 0}
+
+
+@needs_chromium
+def test_the_page_starts_with_the_numbers_written_in_it(stages, browse):
+    text = page(stages, title="Test", threshold=0.02, household_threshold=0.3)
+    actions = [("look", 0), ("stage", 0), ("level", 1), ("threshold", "0.2")]
+    start, *later = browse(text, [*actions, ("level", 0)])
+    chart = Chart(stages["recoded"], 0, 0.02)
+    chart.check(start, 0.02)
+    assert start["figures"] == ["view-1-0"]
+    written = dict(re.findall(r'<input id="(\w+)"[^>]* value="([^"]*)"', text))
+    assert {name: start[name] for name in written} == written
+    sentence = re.search(r'<p class="reading" id="reading-0".*?</p>', text, re.S)[0]
+    plain = html.unescape(re.sub("<[^>]*>", "", sentence)).replace("\xa0", " ")
+    assert start["reading"] == plain
+    # The threshold stays when the file is changed, and each level has its own.
+    assert [float(one["threshold"]) for one in later] == [0.02, 0.3, 0.2, 0.02]
+    assert later[1]["figures"] == ["view-0-1"]
+
+
+# Whatever the file
+
+HOSTILE = [
+    "</script><script>document.title = 'run'</script>",
+    '"><img src=x onerror="document.title = 1">',
+    "' onfocus='alert(1)",
+    "\u202eesrever\u2066",
+    "{{curves}} & \u2028\u2029 <!-- \x00 \x1b[31m",
+    "a\udcff",
+]
+
+
+def hostile():
+    keys = [f"{text}{k}" for k, text in enumerate(HOSTILE)]
+    data = dict.fromkeys(keys, HOSTILE * 2)
+    result = assess({**data, "hh": [1, 2, 3] * 4}, keys, household="hh")
+    return {
+        "stages": dict.fromkeys(HOSTILE, result),
+        "title": " ".join(HOSTILE),
+        "riskiest": result.riskiest(4),
+        "suppression": {
+            "variables": {key: {"suppressed": 1, "share": 0.1} for key in keys},
+            "rounds": [{HOSTILE[0]: HOSTILE[1], "unsafe": 3}],
+        },
+        "facts": list(zip(HOSTILE, HOSTILE[::-1], strict=True)),
+    }
+
+
+def one(data, **options):
+    roles = {"weight": "w", "household": "hh" if "hh" in data else None}
+    return {"stages": {"original": assess(data, ["k"], **roles)}, **options}
+
+
+def million():
+    rng = np.random.default_rng(5)
+    data = {
+        "k": rng.integers(0, 300_000, 10**6),
+        "w": rng.uniform(1.01, 90.0, 10**6),
+        "hh": np.arange(10**6) // 3,
+    }
+    return one(data, threshold=0.05)
+
+
+FILES = {
+    "hostile": hostile,
+    "one record": lambda: one({"k": ["a"], "w": [1.0], "hh": [1]}),
+    "one cell": lambda: one({"k": ["a"] * 9, "w": [20.0] * 9}, threshold=math.inf),
+    "all safe": lambda: one(survey_of_one_key(), threshold=1.0),
+    "none safe": lambda: one(survey_of_one_key(), threshold=0.0),
+    "tiny risks": lambda: one({"k": [1, 2, 3], "w": [1e300, 1e9, 2.0]}),
+    "million": million,
+}
+
+
+def survey_of_one_key():
+    data = survey(300, 60)
+    return {"k": data["age"], "w": data["w"], "hh": data["hh"]}
+
+
+@pytest.fixture(scope="module", params=FILES)
+def made(request):
+    return page(**{"title": "Test", **FILES[request.param]()})
+
+
+VOID = {"meta", "input", "br"}
+
+
+class Reader(HTMLParser):
+    """Check that elements close in order; collect ids, scripts and attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.ids, self.attributes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names)
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_every_page_is_sound_html_that_loads_nothing(made):
+    reader = Reader()
+    reader.feed(made)
+    reader.close()
+    assert reader.open == []
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert reader.tags.count("script") == 3
+    assert "img" not in reader.tags
+    assert not {tag for tag in reader.tags if tag in {"link", "iframe", "object"}}
+    names = {name for _, name, _ in reader.attributes}
+    assert not names & {"src", "href", "style", "srcset", "action"}
+    assert not any(name.startswith("on") for name in names)
+    refers = {"aria-labelledby", "aria-describedby", "for"}
+    for _, name, value in reader.attributes:
+        if name in refers:
+            assert value in reader.ids
+        if name == "aria-label":
+            assert "<bdi>" not in value
+    assert "http:" not in made
+    assert "https:" not in made
+    made.encode()
+
+
+@needs_chromium
+def test_every_page_runs(made, browse):
+    actions = [("look", 0), ("slide", 10**4), ("slide", -(10**4)), ("count", "0")]
+    shown = browse(made, actions)
+    assert all(len(one["figures"]) == 1 for one in shown)
+    assert shown[1]["count"] == shown[3]["count"] == "0"
+    assert shown[3]["threshold"] == "∞"
+    assert shown[2]["reading"].count("100 % of the records") == 1
+
+
+@needs_chromium
+def test_a_label_is_shown_and_not_run(browse):
+    options = hostile()
+    shown = browse(page(**options), [("stage", k) for k in range(len(HOSTILE))])
+    for one, name in zip(shown, HOSTILE[:2], strict=False):
+        assert f"File “{name}”." in one["reading"]
+    assert "\\u202eesrever" in shown[3]["reading"]
+    assert "{{curves}}" in shown[4]["reading"]
+
+
+# What is in the page
+
+
+def text_of(made):
+    return html.unescape(re.sub(r"<[^>]*>", " ", made)).replace("\xa0", " ")
+
+
+def cells_of(made):
+    """Return the rows of all tables as lists of text."""
+    rows = re.findall(r"<tr>(.*?)</tr>", made, re.S)
+    return [
+        [text_of(cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in rows
+    ]
+
+
+def test_before_and_after(stages):
+    rows = cells_of(page(stages, title="T", threshold=0.02, household_threshold=0.3))
+    both = list(stages.values())
+    for label, values in {
+        "Cells": [f"{len(one.cells):,}" for one in both],
+        "Unsafe records, risk at or above 0.02": [
+            f"{np.count_nonzero(one.unsafe(0.02)):,}" for one in both
+        ],
+        "Unsafe households, risk at or above 0.3": [
+            f"{one.unsafe_household_count(0.3):,}" for one in both
+        ],
+        "Records in unsafe households": [
+            f"{np.count_nonzero(one.unsafe_households(0.3)):,}" for one in both
+        ],
+    }.items():
+        assert [label, *values] in rows
+    rate = next(row for row in rows if row[0] == "Re-identification rate")
+    assert [float(cell.split()[0]) for cell in rate[1:]] == pytest.approx(
+        [100 * one.reidentification_rate for one in both], rel=1e-5
+    )
+
+
+def test_classes_add_up_to_the_file(small):
+    rows = cells_of(page({"original": small}, title="T"))
+    classes = [row for row in rows if re.match(r"[\d.e-]+ to [\d.e-]+$", row[0])]
+    counts = [int(row[1].replace(",", "")) for row in classes]
+    assert sum(counts) == 2 * small.cells.n  # of records, then of households
+
+
+def test_suppression_and_settings_are_listed(small):
+    made = page(
+        {"original": small},
+        title="T",
+        suppression={
+            "variables": {
+                "age": {"suppressed": 1200, "share": 0.25},
+                "region": {"suppressed": 300, "share": 0.0625},
+            },
+            "rounds": [{"round": 1, "unsafe_left": 12}, {"round": 2, "unsafe_left": 0}],
+        },
+        facts=[("seed", 2004)],
+    )
+    rows = cells_of(made)
+    assert ["age", "1,200", "25 %", ""] in rows
+    assert ["all variables", "1,500", "", ""] in rows
+    assert ["2", "0"] in rows
+    assert ["seed", "2004"] in rows
+    assert re.findall(r'<rect width="([\d.]+)%"', made) == ["100.00", "25.00"]
+
+
+def test_key_values_are_in_the_page_only_if_asked_for():
+    data = {"k": ["Zyx", "Qwv", "Zyx"], "w": [7.0, 9.5, 8.0]}
+    result = assess(data, ["k"], "w")
+    made = page({"original": result}, title="T")
+    assert "Qwv" not in made
+    assert "This page holds exact risks; " in made
+    asked = page({"original": result}, title="T", riskiest=result.riskiest(1))
+    assert "Qwv" in asked
+    assert "Zyx" not in asked
+    assert "exact risks and lists combinations of key values;" in asked
+
+
+def test_codes_of_keys_stay_codes(small):
+    data = {"k": [1001, 1002, 1001], "w": [7.0, 9.5, 8.0]}
+    result = assess(data, ["k"], "w")
+    made = page({"original": result}, title="T", riskiest=result.riskiest(1))
+    assert ["1002", "1", "9.5"] in [row[:3] for row in cells_of(made)]
+
+
+def test_the_same_input_gives_the_same_page(stages):
+    assert page(stages, title="T") == page(stages, title="T")
+
+
+def test_a_start_is_found_without_a_threshold(small):
+    made = page({"original": small}, title="T")
+    t = small.distribution.threshold_for_unsafe(0)
+    assert t == math.inf  # 1 % of 50 records is none
+    slot = f'<b data-slot="threshold">{small.max_risk!r}</b>'
+    assert slot in made
+
+
+def test_stages_that_do_not_fit_are_refused(small, stages):
+    with pytest.raises(ValueError, match="no stages"):
+        page({}, title="T")
+    with pytest.raises(ValueError, match="numbers of records"):
+        page({"a": small, "b": stages["recoded"]}, title="T")
+    alone = assess(small.data, ["age"], "w")
+    with pytest.raises(ValueError, match="without households: b"):
+        page({"a": small, "b": alone}, title="T")
+    with pytest.raises(ValueError, match="household_threshold"):
+        page({"b": alone}, title="T", household_threshold=0.1)
+    with pytest.raises(ValueError, match="threshold"):
+        page({"b": alone}, title="T", threshold=-0.1)
+
+
+def test_a_page_is_written_whole_and_replaces_nothing_unasked(small, tmp_path):
+    path = tmp_path / "report.html"
+    stages = {"original": small}
+    write_page(path, stages, title="Fi\u2019le", threshold=0.1)
+    made = page(stages, title="Fi\u2019le", threshold=0.1)
+    assert path.read_text("utf-8") == made
+    with pytest.raises(FileExistsError):
+        write_page(path, stages, title="other")
+    with pytest.raises(ValueError, match="threshold"):
+        write_page(path, stages, title="other", threshold=-1.0, overwrite=True)
+    assert path.read_text("utf-8") == made
+    write_page(path, stages, title="other", overwrite=True)
+    assert "<title>other</title>" in path.read_text("utf-8")
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_the_page_of_a_protection():
+    data = simulate.microdata(3000, np.random.default_rng(5))
+    order = np.random.default_rng(6).permutation(len(data["SEX"]))
+    result = protect(
+        {name: column[order] for name, column in data.items()},
+        [["REGION", "SEX"], ["SEX", "AGE"]], "WEIGHT", threshold=0.01,
+        recodings={"AGE": Recoding.intervals([30, 60])}, cost="entropy",
+    )  # fmt: skip
+    for position, one in enumerate(result.sets):
+        text = protection_page(result, title="<Survey>", keys=position)
+        assert f"<h1>&lt;Survey&gt;, set of keys {position + 1} of 2</h1>" in text
+        assert f'<p class="verdict">{html.escape(result.verdict)}</p>' in text
+        assert " &times; ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
+        assert f"{result.suppressed['REGION']:,}</td>" in text
+        assert "Riskiest combinations" not in text
+        assert "(30, 60] -&gt;" in text
+    with pytest.raises(IndexError):
+        protection_page(result, title="Survey", keys=2)
+    assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)

@@ -1,0 +1,172 @@
+import math
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+
+from riskcore.accuracy import reference
+from riskcore.special.elementary import log_words
+from riskcore.special.gauss import methods
+from riskcore.special.gauss.methods import (
+    FORWARD_15,
+    LEVELS_15,
+    LEVELS_29,
+    ONE,
+    OTHER,
+    SMALL,
+    region,
+)
+
+
+def up(x):
+    return math.nextafter(x, math.inf)
+
+
+def down(x):
+    return math.nextafter(x, -math.inf)
+
+
+@cache
+def exact_resolvent(f, p):
+    """Return (D, C) = (f/G, (f - D)/q) from the definition."""
+    with mpmath.workprec(400):
+        D = mpmath.mpf(f) / reference.gauss(f, p)
+        return D, (f - D) / (1 - mpmath.mpf(p))
+
+
+def by_logarithm(method):
+    return lambda f, p: method(f, p, *log_words(p, 0.0))
+
+
+RESOLVENTS = {
+    ONE: by_logarithm(lambda f, p, high, low: methods.resolvent_one(p, high, low)),
+    SMALL: by_logarithm(methods.resolvent_small),
+    FORWARD_15: methods.resolvent_forward_15,
+    LEVELS_29: methods.resolvent_29,
+    LEVELS_15: methods.resolvent_15,
+}
+FRACTIONS = {
+    ONE: by_logarithm(lambda f, p, high, low: methods.fraction_one(p, high, low)),
+    SMALL: by_logarithm(methods.fraction_small),
+}
+
+
+@pytest.mark.parametrize("p", [0.02, 0.4, 0.6, 0.9])
+def test_a_region_for_every_frequency(p):
+    downwards = LEVELS_15 if p >= methods.P_NEAR_ONE else LEVELS_29
+    expected = [
+        (1.0, ONE if p < methods.P_NEAR_ONE else LEVELS_15),
+        (2.0, SMALL if p < methods.P_SMALL else downwards),
+        (4.0, SMALL if p < methods.P_SMALL else downwards),
+        (5.0, FORWARD_15 if p < methods.P_FORWARD else downwards),
+        (15.0, FORWARD_15 if p < methods.P_FORWARD else downwards),
+        (2.5, OTHER if p < methods.P_SMALL else downwards),
+        (down(16.0), OTHER if p < methods.P_SMALL else downwards),
+        (16.0, downwards),
+        (down(32.0), downwards),
+        (32.0, LEVELS_15),
+        (1.7e308, LEVELS_15),
+        (down(2.0), OTHER),
+        (up(1.0), OTHER),
+        (down(1.0), OTHER),
+        (5e-324, OTHER),
+    ]
+    assert {f: region(f, p) for f, _ in expected} == dict(expected)
+
+
+def test_the_shorter_questions_agree(cells, borders):
+    f, p = (np.hstack(both).tolist() for both in zip(cells(3000), borders, strict=True))
+    for x, y in zip([*f, -1.0, 0.0, 3.0], [*p, 0.1, 0.1, 2.0], strict=True):
+        where = region(x, y)
+        assert methods.is_one(x, y) == (where == ONE)
+        assert methods.is_small(x, y) == (where in (ONE, SMALL))
+        assert methods.is_levels_15(x, y) == (where == LEVELS_15)
+
+
+def test_regions_meet_at_their_borders():
+    assert region(1.0, down(methods.P_NEAR_ONE)) == ONE
+    assert region(1.0, methods.P_NEAR_ONE) == LEVELS_15
+    assert region(2.0, down(methods.P_SMALL)) == SMALL
+    assert region(2.0, methods.P_SMALL) == LEVELS_29
+    assert region(9.0, down(methods.P_FORWARD)) == FORWARD_15
+    assert region(9.0, methods.P_FORWARD) == LEVELS_29
+    assert region(9.5, down(methods.P_SMALL)) == OTHER
+    assert region(9.5, methods.P_SMALL) == LEVELS_29
+    assert region(1.0, methods.RARE) == ONE
+    assert region(1.0, down(methods.RARE)) == OTHER
+
+
+@pytest.mark.parametrize("f", [0.0, -1.0, -2.0, -math.inf, math.nan])
+def test_bad_frequencies_are_no_fast_cells(f):
+    assert region(f, 0.5) == OTHER
+
+
+@pytest.mark.parametrize("f", [0.5, 1.0, 3.0, 20.0, 1e9, math.inf])
+@pytest.mark.parametrize("p", [0.0, -0.5, up(1.0), 2.0, math.inf, math.nan])
+def test_bad_fractions_are_no_fast_cells(f, p):
+    assert region(f, p) == OTHER
+
+
+@pytest.mark.parametrize("p", [1e-9, 0.3, 1.0])
+def test_an_infinite_frequency_gives_nan(p):
+    assert region(math.inf, p) == LEVELS_15
+    D, D_low, _ = methods.resolvent_15(math.inf, p)
+    assert math.isnan(methods.quotient(p, 0.0, D, D_low))
+
+
+@pytest.fixture(scope="module")
+def by_region(cells):
+    """Return some (f, p) of each region that has a resolvent."""
+    f, p = cells(6000)
+    places = np.array([region(x, y) for x, y in zip(f, p, strict=True)])
+    keep = p > 1e-40  # the reference takes long below
+    return {
+        w: [(float(x), float(y)) for x, y in zip(f[at], p[at], strict=True)][:60]
+        for w in RESOLVENTS
+        for at in [(places == w) & keep & (f < 1e5)]
+    }
+
+
+@pytest.mark.parametrize("where", RESOLVENTS)
+def test_resolvent(where, by_region):
+    assert len(by_region[where]) > 20
+    for f, p in by_region[where]:
+        D, D_low, E = RESOLVENTS[where](f, p)
+        exact_D, exact_C = exact_resolvent(f, p)
+        with mpmath.workprec(200):
+            # Less than a quarter of an ulp is left for the quotient to add to.
+            assert abs((mpmath.mpf(D) + D_low) / exact_D - 1) < 2.0**-54
+            assert abs((1 - mpmath.mpf(E)) / exact_C - 1) < 2.0**-50
+        assert abs(D_low) <= abs(D) * 2.0**-51
+
+
+@pytest.mark.parametrize("where", FRACTIONS)
+def test_fraction(where, by_region):
+    for f, p in by_region[where]:
+        N, N_low, M, M_low, E = FRACTIONS[where](f, p)
+        exact_D, exact_C = exact_resolvent(f, p)
+        with mpmath.workprec(200):
+            quotient = (mpmath.mpf(N) + N_low) / (mpmath.mpf(M) + M_low)
+            assert abs(quotient * exact_D / p - 1) < 2.0**-54
+            assert abs(1 - E - exact_C) < 2.0**-45
+
+
+def test_the_fraction_of_few_contains_that_of_one():
+    for p in np.random.default_rng(3).uniform(0, methods.P_NEAR_ONE, 200).tolist():
+        words = log_words(p, 0.0)
+        alone = methods.fraction_one(p, *words)
+        assert methods.fraction_small(1.0, p, *words) == alone
+        alone = methods.resolvent_one(p, *words)
+        assert methods.resolvent_small(1.0, p, *words) == alone
+
+
+def test_quotient_is_rounded_little_more_than_once():
+    rng = np.random.default_rng(5)
+    for _ in range(500):
+        a, b = (float(2.0**e) for e in rng.uniform(-50, 50, 2))
+        a_low, b_low = (float(x * 2.0**-53 * rng.uniform(-1, 1)) for x in (a, b))
+        got = methods.quotient(a, a_low, b, b_low)
+        with mpmath.workprec(200):
+            exact = (mpmath.mpf(a) + a_low) / (mpmath.mpf(b) + b_low)
+            assert abs(got - exact) <= 0.5001 * math.ulp(got)
