@@ -1,6 +1,7 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
 import collections
+import importlib
 import itertools
 import json
 from pathlib import Path
@@ -506,10 +507,11 @@ def test_ids_and_orders_that_cannot_be(run, options, message):
 
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
-    from riskcore.protection import protect
 
     monkeypatch.setattr(
-        protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+        importlib.import_module("riskcore.protection.protect"),
+        "random_ids",
+        lambda secret, name, codes, taken: codes * 0 + 1,
     )
     status, out, _ = run(
         "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",

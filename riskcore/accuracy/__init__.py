@@ -1,0 +1,28 @@
+"""Errors of any form of the individual risk against multi-precision, and their plots.
+
+``error_table`` compares published forms, and functions of one's own, with
+``riskcore.accuracy.reference`` on a grid of f and p; ``summary`` finds the largest
+errors, ``plain`` and ``markdown`` write either as text, ``plot`` draws the errors, and
+``write`` keeps them in a file. The command ``riskcore error-table`` does the same.
+"""
+
+from __future__ import annotations
+
+from riskcore.accuracy.files import check_writable, write
+from riskcore.accuracy.grid import grid
+from riskcore.accuracy.names import FORMS
+from riskcore.accuracy.plots import plot
+from riskcore.accuracy.table import error_table, summary
+from riskcore.accuracy.text import markdown, plain
+
+__all__ = [
+    "FORMS",
+    "check_writable",
+    "error_table",
+    "grid",
+    "markdown",
+    "plain",
+    "plot",
+    "summary",
+    "write",
+]

@@ -10,6 +10,7 @@ from typing import Any
 from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet, whole
 from riskcore.cli.terminal import Progress
+from riskcore.simulate import survey
 
 _DEMO = """\
 Make a census-like sample survey with households and weights, write it to a file,
@@ -54,7 +55,6 @@ def run(options: argparse.Namespace) -> None:
 
     from riskcore.files import formats
     from riskcore.files.replace import refuse_existing
-    from riskcore.simulate import populations
 
     target = options.file or Path("riskcore-demo.csv")
     replace = options.file is None
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
         refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.records} records")
-    data = populations.microdata(options.records, np.random.default_rng(options.seed))
+    data = survey.microdata(options.records, np.random.default_rng(options.seed))
     formats.write(target, data, overwrite=replace)
     progress.done()
     file = [str(target), "--keys", *_DEMO_KEYS, *_ROLES]

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from riskcore.accuracy import files, text
 from riskcore.cli.options import add_quiet, grid_of
 from riskcore.cli.terminal import Progress
 
@@ -103,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.accuracy import table
 
     if options.output is not None:
-        table.check_writable(options.output, overwrite=options.overwrite)
+        files.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     table = table.error_table(
         options.forms,
@@ -114,11 +115,11 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.output is not None:
         progress(f"writing {options.output}")
-        table.write(options.output, table, overwrite=options.overwrite)
+        files.write(options.output, table, overwrite=options.overwrite)
     progress.done()
     if options.output is None and not options.summary:
-        print(table.plain(table), end="\n\n")
-    print(table.plain(table.summary(table)))
+        print(text.plain(table), end="\n\n")
+    print(text.plain(table.summary(table)))
     if options.output is not None:
         from riskcore.report.text import printable
 

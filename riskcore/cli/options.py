@@ -182,7 +182,7 @@ def _decimal(number: str, text: str) -> Decimal:
 
 def grid_of(text: str) -> list[float]:
     """Read a number, START:STOP, START:STOP:COUNT or START:STOP:COUNT:SCALE."""
-    from riskcore.accuracy.table import grid
+    from riskcore.accuracy.grid import grid
 
     first, *rest = text.split(":")
     if not rest:

@@ -8,6 +8,7 @@ from typing import Any
 
 from riskcore.cli.options import add_quiet, number, whole
 from riskcore.cli.terminal import Progress
+from riskcore.simulate import samples, survey
 
 _SIMULATE = """\
 Simulate data of which the truth is known.
@@ -121,9 +122,8 @@ def _check(options: argparse.Namespace) -> None:
 def _microdata(
     options: argparse.Namespace, random: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    from riskcore.simulate import populations
 
-    columns = populations.microdata(options.records, random)
+    columns = survey.microdata(options.records, random)
     people = columns["WEIGHT"].sum()
     lines = [
         f"{len(columns['WEIGHT']):,} records, {columns['HOUSEHOLD'][-1]:,} households",
@@ -157,9 +157,9 @@ def _population(
         f"{int(np.count_nonzero(F == 1)):,} unique in the population"
     ]
     if options.sample is not None:
-        f = populations.sample(F, options.sample, random)
+        f = samples.sample(F, options.sample, random)
         columns["sample_frequency"] = f
-        unique = populations.uniques(F, f)
+        unique = samples.uniques(F, f)
         lines += [
             f"{options.sample:,} sampled, in {int(np.count_nonzero(f)):,} cells, "
             f"{unique.sample:,} unique in the sample",

@@ -1,0 +1,1 @@
+"""Compilation: Numba, LLVM, the cache of machine code, ufuncs, contracts."""

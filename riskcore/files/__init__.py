@@ -1,0 +1,1 @@
+"""Files: formats, their readers and writers, and their replacement as a whole."""

@@ -20,6 +20,8 @@ import numpy as np
 
 from riskcore.common.warn import warn
 from riskcore.files.argus import reader, writer
+from riskcore.files.argus.metadata import Metadata, metadata_beside, metadata_of
+from riskcore.files.argus.text import encodes
 from riskcore.files.csv import DELIMITERS, CsvFile, distinct, import_pyarrow, suffix_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -78,7 +80,7 @@ class Format:
     delimiter: str = ","
     encoding: str = "utf-8"
     path: Path | None = None
-    metadata: reader.Metadata | None = None
+    metadata: Metadata | None = None
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -381,7 +383,7 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
         raise ValueError(f"{path}: a {name} file; only a CSV has a {what}")
     if kind == "parquet":
         return Header(_Parquet(path).names())
-    metadata = reader.metadata_of(path, reading.metadata)
+    metadata = metadata_of(path, reading.metadata)
     return Header(metadata.names, metadata.weight, metadata.household_id)
 
 
@@ -416,7 +418,7 @@ def format_of(path: str | Path, reading: Reading | None = None) -> Format:
     path, reading = Path(path), reading or Reading()
     kind = _kind(path, reading)
     if kind == "argus":
-        metadata = reader.metadata_of(path, reading.metadata)
+        metadata = metadata_of(path, reading.metadata)
         return Format(kind, path=path, metadata=metadata)
     if kind == "parquet":
         return Format(kind, path=path)
@@ -592,7 +594,7 @@ def _kind_written(path: Path, like: Format | None) -> Kind:
 
 def _refuse_other_metadata(path: Path) -> None:
     """Raise if mu-Argus data would be read by metadata that are not their own."""
-    found = reader.metadata_beside(path)
+    found = metadata_beside(path)
     if path.suffix.lower() != ".saf" and found and found.suffix.lower() != ".rds":
         raise ValueError(
             f"{found}: would be taken for the metadata of {path.name}; "
@@ -618,7 +620,7 @@ def _kind(path: Path, reading: Reading) -> Kind:
     # Not beside CSV: R's own data files are called .rda too.
     if suffix in (".csv", ".tsv"):
         return "csv"
-    if suffix != ".rda" and (suffix in _ARGUS or reader.metadata_beside(path)):
+    if suffix != ".rda" and (suffix in _ARGUS or metadata_beside(path)):
         return "argus"
     if suffix in _TEXT:
         return "csv"
@@ -839,13 +841,13 @@ def _no_such_letters(table: Any, encoding: str) -> ValueError:
     """Make the error for text that an encoding cannot hold."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if not reader.encodes(name, encoding):
+        if not encodes(name, encoding):
             return ValueError(f"the column name {name!r} has no {encoding} form")
         text = column.cast(pyarrow.large_string())
         bad = [
             value
             for value in compute.unique(text.drop_null()).to_pylist()
-            if not reader.encodes(value, encoding)
+            if not encodes(value, encoding)
         ]
         if bad:
             among = compute.is_in(text, pyarrow.array(bad, text.type))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskcore.files.argus.reader import Metadata
+from riskcore.files.argus.metadata import Metadata
 
 _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"

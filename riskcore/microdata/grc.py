@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.files.argus import reader
+from riskcore.files.argus.metadata import Variable, line_tokens, missing_codes, unquoted
+from riskcore.files.argus.text import text_lines
 from riskcore.microdata.recode import Recoding, Rule, refuse_backwards
 
 # A quoted text, one of the marks of a rule, or text up to one of these or a blank.
@@ -18,9 +19,7 @@ _TOKEN = re.compile(r'"[^"]*"?|[:,-]|[^":,\s-]+')
 _MARKS = (":", ",", "-")
 
 
-def read_recoding(
-    path: str | Path, variable: reader.Variable | None = None
-) -> Recoding:
+def read_recoding(path: str | Path, variable: Variable | None = None) -> Recoding:
     r"""Read a mu-Argus recode file (``.grc``).
 
     Lines ``new: item, item, ...`` where an item is a code, a range ``low-high``, or one
@@ -68,7 +67,7 @@ def read_recoding(
     path = Path(path)
     rules: list[Rule] = []
     tags: dict[str, Any] = {}
-    for number, line in enumerate(reader.text_lines(path), 1):
+    for number, line in enumerate(text_lines(path), 1):
         text = line.strip()
         if not text or text.startswith("//"):
             continue
@@ -98,17 +97,17 @@ def read_recoding(
 
 def _tag(text: str) -> dict[str, Any]:
     """Read a tag line."""
-    tag, *tokens = reader.line_tokens(text.replace(">", "> ", 1))
+    tag, *tokens = line_tokens(text.replace(">", "> ", 1))
     if tag.upper() == "<MISSING>":
-        return {"missing_codes": reader.missing_codes(tokens)}
+        return {"missing_codes": missing_codes(tokens)}
     if tag.upper() != "<CODELIST>":
         raise ValueError("a tag that recode files do not have")
     if not tokens:
         raise ValueError("no file is named")
-    return {"codelist": reader.unquoted(tokens[0])}
+    return {"codelist": unquoted(tokens[0])}
 
 
-def _rules(text: str, line: int, variable: reader.Variable | None) -> list[Rule]:
+def _rules(text: str, line: int, variable: Variable | None) -> list[Rule]:
     """Read ``new: item, item, ...``."""
     tokens = _TOKEN.findall(text)
     if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
@@ -148,13 +147,13 @@ def _ends(item: list[str]) -> tuple[str | None, str | None]:
 def _code(token: str) -> str:
     if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
         raise ValueError("a quote is not closed")
-    code = reader.unquoted(token).strip(" ")
+    code = unquoted(token).strip(" ")
     if not code:
         raise ValueError("an empty code")
     return code
 
 
-def _refuse_wide(rule: Rule, variable: reader.Variable | None) -> None:
+def _refuse_wide(rule: Rule, variable: Variable | None) -> None:
     width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
     if variable is not None and width > variable.width:
         raise ValueError(

@@ -1,0 +1,1 @@
+"""Protection: from risk to a safe file, and what it may tell."""

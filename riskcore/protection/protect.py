@@ -39,9 +39,11 @@ from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.doubtful import DoubtfulCodes
 from riskcore.microdata.recode import Recoding, recode
 from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection import readback, source
+from riskcore.protection import readback
 from riskcore.protection import record as records
+from riskcore.protection.digests import digest, versions
 from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.layout import Layout
 from riskcore.protection.rounds import Aim, Mask, Masks, costs_of_keys, suppress
 from riskcore.protection.secret import (
     check_secret,
@@ -52,7 +54,7 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Costs, Settings
-from riskcore.protection.source import Layout, Source
+from riskcore.protection.source import Source
 from riskcore.risk.household import Households
 
 # A key blanked in more than this share of the records is named with the verdict.
@@ -693,7 +695,7 @@ class Protected:
             figures |= {"safe": again.safe, "verdict": again.verdict}
             output = {
                 "file": path.name,
-                "sha256": source.digest(parts[0]),
+                "sha256": digest(parts[0]),
                 "read_back": verify,
                 "dropped": list(layout.dropped),
                 "shuffled": shuffled,
@@ -704,7 +706,7 @@ class Protected:
                 figures,
                 self.settings,
                 verdict=again._public_verdict,
-                versions=source.versions(),
+                versions=versions(),
                 source=source,
                 output=output,
             )

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.files import formats
-from riskcore.files.argus import reader
+from riskcore.files.argus.text import encoding_of
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -519,7 +519,7 @@ def _argus_blocks(
             yield [text[one.start : one.start + one.width] for one in variables]
 
     def blocks() -> Iterator[Block]:
-        encoding = reader.encoding_of(data)
+        encoding = encoding_of(data)
         with _long_fields(), data.open(encoding=encoding, newline="") as file:
             each = records(file)
             if in_front and next(each, None) != names:
@@ -543,7 +543,7 @@ def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
     """Return the separator, whether names stand in front, and the variables."""
     separator, in_front = None, False
     variables = []
-    for line in path.read_text(reader.encoding_of(path)).split("\n"):
+    for line in path.read_text(encoding_of(path)).split("\n"):
         tokens = [quoted or bare for quoted, bare in _TOKEN.findall(line)]
         if line.startswith("<SEPARATOR>"):
             separator = tokens[1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from riskcore.assessment import METHODS, Method, check_roles
 from riskcore.common import arguments
-from riskcore.files.argus import reader
+from riskcore.files.argus.metadata import Variable
 from riskcore.microdata.cells import check_missing
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.grc import read_recoding
@@ -27,7 +27,7 @@ from riskcore.risk.file_risk import as_threshold
 
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
-Declared: TypeAlias = Mapping[Hashable, reader.Variable]
+Declared: TypeAlias = Mapping[Hashable, Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0

@@ -1,0 +1,1 @@
+"""Reports: figures as text, pages and pictures."""

@@ -23,7 +23,7 @@ from riskcore.reproduce.comparison import (
     simulated,
     within,
 )
-from riskcore.simulate import populations
+from riskcore.simulate import populations, samples
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -157,10 +157,10 @@ def _runs(s: float | None, replicates: int, rng: np.random.Generator) -> _Runs:
 
 def _run(frequencies: Ints, rng: np.random.Generator) -> tuple[float, ...]:
     N = int(frequencies.sum())
-    sampled = populations.sample(frequencies, round(SHARE * N), rng)
+    sampled = samples.sample(frequencies, round(SHARE * N), rng)
     sizes = SizeIndices.from_frequencies(sampled)
     model = DirichletMultinomial.fit(sizes, K=len(frequencies))
-    truth = populations.uniques(frequencies, sampled)
+    truth = samples.uniques(frequencies, sampled)
     low, high = model.tau_interval(sizes, N)
     return (
         model.alpha,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.models import DirichletMultinomial, SizeIndices
-from riskcore.simulate import populations
+from riskcore.simulate import populations, samples
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def _population_and_sample(
     rng = np.random.default_rng(seed)
     frequencies = population(s, rng)
     n = round(share * int(frequencies.sum()))
-    return frequencies, populations.sample(frequencies, n, rng)
+    return frequencies, samples.sample(frequencies, n, rng)
 
 
 def _model(alpha: float, seed: int) -> NDArray[np.int64]:

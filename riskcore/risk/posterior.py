@@ -23,9 +23,9 @@ from riskcore.special.negative_binomial.probability import (
     SMALLEST_F,
     log_probability,
     probability,
-    quantile,
-    tails,
 )
+from riskcore.special.negative_binomial.quantile import quantile
+from riskcore.special.negative_binomial.tails import tails
 
 if TYPE_CHECKING:
     import numpy as np

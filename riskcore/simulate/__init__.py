@@ -1,0 +1,26 @@
+"""Simulated populations, samples of them, and survey files.
+
+A population, or a sample, is an array of cell frequencies: how many of its records are
+in each cell. Every draw comes from the `numpy.random.Generator` given.
+"""
+
+from __future__ import annotations
+
+from riskcore.simulate.populations import (
+    dirichlet_multinomial_population,
+    pitman_population,
+    zipf_population,
+)
+from riskcore.simulate.samples import Uniques, design_weights, sample, uniques
+from riskcore.simulate.survey import microdata
+
+__all__ = [
+    "Uniques",
+    "design_weights",
+    "dirichlet_multinomial_population",
+    "microdata",
+    "pitman_population",
+    "sample",
+    "uniques",
+    "zipf_population",
+]

@@ -8,6 +8,7 @@ import pytest
 
 from riskcore import assess
 from riskcore.files.argus import reader
+from riskcore.files.argus.metadata import Variable, read_metadata
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import DoubtfulRules, Recoding, recode
 
@@ -137,7 +138,7 @@ def test_no_recode_file(tmp_path):
 
 
 def test_the_metadata_of_the_variable_are_respected(tmp_path):
-    age = reader.Variable("AGE", 0, 2, missing=("98", "99"))
+    age = Variable("AGE", 0, 2, missing=("98", "99"))
     with pytest.raises(
         ValueError, match=r"line 2: a code of 3 .*, AGE has 2: '2: 7-10"
     ):
@@ -166,7 +167,7 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
     ],
 )
 def test_every_demo_file(file, name, categories):
-    metadata = reader.read_metadata(DEMO / "Demodata.rda")
+    metadata = read_metadata(DEMO / "Demodata.rda")
     variable = next(v for v in metadata.variables if v.name == name)
     data = reader.read_data(DEMO / "Demodata.asc", metadata, [name])
     result = recode(data, {name: read_recoding(DEMO / file, variable)})[name]

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import importlib
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ import pytest
 
 from riskcore import Recoding, assess, protect
 from riskcore.files import formats
-from riskcore.files.argus import reader
-from riskcore.protection import readback, source
+from riskcore.files.argus.metadata import read_metadata
+from riskcore.protection import layout, readback, source
 from riskcore.protection.protect import UnsafeError
 from riskcore.protection.readback import ReadBackError
 
@@ -186,14 +187,14 @@ def test_damage_is_caught(source, monkeypatch, target, damage, shuffle):
     of_lines, of_table = DAMAGE[damage]
     parquet = target.endswith(".parquet")
     corrupt = corrupt_table(of_table) if parquet else corrupt_lines(of_lines)
-    write = source.Layout.write
+    write = layout.Layout.write
 
     def damaged(self, *arguments):
         parts = write(self, *arguments)
         corrupt(parts)
         return parts
 
-    monkeypatch.setattr(source.Layout, "write", damaged)
+    monkeypatch.setattr(layout.Layout, "write", damaged)
     with pytest.raises(ReadBackError, match="nothing is written") as caught:
         result.write(target, shuffle=shuffle)
     assert target in str(caught.value)
@@ -373,7 +374,7 @@ def protect_in(encoding):
 def test_recoded_mu_argus(source):
     result = source("fixed.asc", recodings={"age": Recoding.top_bottom(top=30)})
     result.write("fixed.asc", shuffle=True, drop=["id"])
-    assert reader.read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
+    assert read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
 
 
 def test_not_read_back(source, monkeypatch):
@@ -403,7 +404,9 @@ def test_households_are_read_back(source, monkeypatch):
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
     assert result.safe
     monkeypatch.setattr(
-        protection, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+        importlib.import_module("riskcore.protection.protect"),
+        "random_ids",
+        lambda secret, name, codes, taken: codes * 0 + 1,
     )
     with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
         result.write("safe.csv")

@@ -15,7 +15,7 @@ import pytest
 
 from riskcore import Recoding, cli, protect
 from riskcore.files import formats
-from riskcore.files.argus import reader
+from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import secret
 from riskcore.protection.protect import OrderCanBeFound
 from riskcore.protection.record import method_of, read_record
@@ -406,7 +406,7 @@ def test_new_ids_of_mu_argus(free):
                  for line in Path("t.saf").read_text().splitlines()]  # fmt: skip
         assert {(id if free else id.rjust(2)) for id in first} == set(first)
         assert not any(id.endswith(" ") for id in first)
-    width = reader.read_metadata("t.rds").variables[0].width
+    width = read_metadata("t.rds").variables[0].width
     assert width == 2
 
 

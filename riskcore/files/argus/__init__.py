@@ -1,0 +1,1 @@
+"""The files of mu-Argus: metadata, fixed and free format."""

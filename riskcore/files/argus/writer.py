@@ -15,7 +15,14 @@ from typing import IO, Any
 import numpy as np
 
 from riskcore.files.argus import reader
-from riskcore.files.argus.reader import Array, Metadata, Progress, Variable
+from riskcore.files.argus.metadata import (
+    Metadata,
+    Variable,
+    line_tokens,
+    unquoted,
+)
+from riskcore.files.argus.reader import Array, Progress
+from riskcore.files.argus.text import encodes, encoding_of, ignoring_case
 from riskcore.microdata.recode import Recoding
 
 _BLANK = ord(" ")
@@ -88,7 +95,7 @@ def write_data(
     ...     _ = source.write_text("1 34\n? 27\n")
     ...     metadata = source.with_suffix(".rda")
     ...     _ = metadata.write_text("SEX 1 1 ?\nAGE 3 2\n")
-    ...     metadata, file = reader.read_metadata(metadata), io.BytesIO()
+    ...     metadata, file = read_metadata(metadata), io.BytesIO()
     ...     age = np.ma.array(["34", "27"], mask=[True, False])
     ...     written = write_data(file, {"AGE": age}, source, metadata)
     >>> file.getvalue(), written.variables[0].missing
@@ -172,7 +179,7 @@ def write_metadata(file: IO[bytes], metadata: Metadata, path: Path) -> None:
         lines += [f"  {tag}" for tag in _tags(variable, path.parent)]
     line_end, encoding = "\n", "utf-8"
     if metadata.path.exists():
-        line_end, encoding = _line_end(metadata.path), reader.encoding_of(metadata.path)
+        line_end, encoding = _line_end(metadata.path), encoding_of(metadata.path)
     file.write("".join(line + line_end for line in lines).encode(encoding))
 
 
@@ -199,7 +206,7 @@ def _tags(variable: Variable, folder: Path) -> Iterator[str]:
 
 def _path_from(folder: Path, path: Path) -> str:
     """Return the way from a folder to a file, or the bare name if there is none."""
-    found = reader.ignoring_case(path)
+    found = ignoring_case(path)
     if found is None:
         return path.name
     try:
@@ -213,7 +220,7 @@ def _token(text: str) -> str:
     """Return a name or code as a token that reads back, in quotes if need be."""
     bare = not text.startswith("<") and "," not in text
     for token in [text] * bare + [f'"{text}"']:
-        if [*map(reader.unquoted, reader.line_tokens(f"_ {token}"))] == ["_", text]:
+        if [*map(unquoted, line_tokens(f"_ {token}"))] == ["_", text]:
             return token
     raise ValueError(f"{text!r} cannot stand in metadata of mu-Argus")
 
@@ -415,7 +422,7 @@ class _Encoder:
 
     def __init__(self, source: Path) -> None:
         self.source = source
-        self.encoding = reader.encoding_of(source)
+        self.encoding = encoding_of(source)
         # Whether what is written could be read in another encoding than its own.
         self.ambiguous: bool | None = None
 
@@ -443,7 +450,7 @@ class _Encoder:
         for field in fields:
             text = field.text[~field.absent]
             wide = text[(reader.characters_of(text) > 127).any(axis=1)]
-            bad = [v for v in wide.tolist() if not reader.encodes(v, self.encoding)]
+            bad = [v for v in wide.tolist() if not encodes(v, self.encoding)]
             if bad:
                 return ValueError(
                     f"{field.variable.name}: {len(bad)} values have no "

@@ -1,0 +1,1 @@
+"""Differences of log Gamma and its derivatives."""

@@ -1,0 +1,1 @@
+"""The Gauss function of the individual risk, and its proven bounds."""

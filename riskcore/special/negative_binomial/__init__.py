@@ -1,0 +1,1 @@
+"""The negative binomial distribution and the moments of its inverse."""

@@ -8,6 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore.files.argus import reader
+from riskcore.files.argus.metadata import (
+    Variable,
+    line_tokens,
+    metadata_beside,
+    read_codelist,
+    read_metadata,
+    unquoted,
+)
 
 DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
 needs_demo = pytest.mark.skipif(
@@ -56,7 +64,7 @@ def values(column):
 def test_metadata_of_fixed_format(tmp_path, line_end):
     path = tmp_path / "survey.rda"
     path.write_bytes(FIXED.replace("\n", line_end).encode())
-    metadata = reader.read_metadata(path)
+    metadata = read_metadata(path)
     region, sex, weight, household = metadata.variables
     assert metadata.names == ("REGION", "SEX", "W", "HH")
     assert (metadata.weight, metadata.household_id) == ("W", "HH")
@@ -75,7 +83,7 @@ def test_metadata_of_fixed_format(tmp_path, line_end):
 def test_metadata_of_free_format(tmp_path):
     path = tmp_path / "free.rda"
     path.write_text('<separator> ";"\n<NamesInFront>\nA 2 "9 9" " 8"\nB 3 // note\n')
-    metadata = reader.read_metadata(path)
+    metadata = read_metadata(path)
     assert (metadata.separator, metadata.names_in_front) == (";", True)
     a, b = metadata.variables
     assert (a.start, a.width, a.missing) == (None, 2, ("9 9", "8"))
@@ -97,14 +105,14 @@ def test_metadata_of_free_format(tmp_path):
 def test_missing_codes(tmp_path, line, missing):
     path = tmp_path / "a.rda"
     path.write_text(line)
-    (variable,) = reader.read_metadata(path).variables
+    (variable,) = read_metadata(path).variables
     assert (variable.name, variable.missing) == ("A", missing)
 
 
 def test_unknown_tags_are_ignored(tmp_path):
     path = tmp_path / "a.rda"
     path.write_text("<FUTURE> x\nA 1 2\n<NOSUCHTAG> 7\n")
-    assert reader.read_metadata(path).variables == (reader.Variable("A", 0, 2),)
+    assert read_metadata(path).variables == (Variable("A", 0, 2),)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +142,7 @@ def test_bad_metadata_are_refused(tmp_path, text, message):
     path = tmp_path / "bad.rda"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        reader.read_metadata(path)
+        read_metadata(path)
 
 
 plain = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1)
@@ -148,7 +156,7 @@ quoted = st.text(st.characters(min_codepoint=32, max_codepoint=126)).filter(
 @given(st.lists(st.tuples(st.booleans(), words, quoted)), st.sampled_from([" ", "\t "]))
 def test_tokens_are_found_again(parts, blank):
     line = blank.join(f'"{inner}"' if quote else word for quote, word, inner in parts)
-    found = [reader.unquoted(token) for token in reader.line_tokens(line)]
+    found = [unquoted(token) for token in line_tokens(line)]
     assert found == [inner if quote else word for quote, word, inner in parts]
 
 
@@ -158,7 +166,7 @@ def test_any_text_is_metadata_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("fuzz") / "a.rda"
     path.write_bytes(text.encode())
     try:
-        metadata = reader.read_metadata(path)
+        metadata = read_metadata(path)
     except ValueError as error:
         message = str(error)
         metadata = None
@@ -177,10 +185,10 @@ def test_codelist(tmp_path):
         "2": "fe male",
         "9": "inconnu\N{LATIN SMALL LETTER E WITH ACUTE}",
     }
-    assert reader.read_codelist(path) == expected
-    assert reader.read_codelist(tmp_path / "SEX.CDL") == expected
+    assert read_codelist(path) == expected
+    assert read_codelist(tmp_path / "SEX.CDL") == expected
     with pytest.raises(FileNotFoundError):
-        reader.read_codelist(tmp_path / "Age.cdl")
+        read_codelist(tmp_path / "Age.cdl")
 
 
 # Fixed format
@@ -270,13 +278,13 @@ def test_letters_beyond_ascii_are_one_character_wide(tmp_path, encoding):
 def test_metadata_is_found_in_any_case_or_given(tmp_path):
     path = survey(tmp_path, RECORDS[0])
     metadata = (tmp_path / "survey.rda").rename(tmp_path / "SURVEY.Rda")
-    assert reader.metadata_beside(path) == metadata
+    assert metadata_beside(path) == metadata
     assert reader.read_data(path)["W"] == [118.3]
     metadata.rename(tmp_path / "other.rda")
     with pytest.raises(FileNotFoundError, match=r"no metadata survey\.rda"):
         reader.read_data(path)
     given_path = reader.read_data(path, tmp_path / "other.rda")
-    given_object = reader.read_data(path, reader.read_metadata(tmp_path / "other.rda"))
+    given_object = reader.read_data(path, read_metadata(tmp_path / "other.rda"))
     assert given_path["W"] == given_object["W"] == [118.3]
     with pytest.raises(FileNotFoundError, match="no such file"):
         reader.read_data(tmp_path / "none.asc", tmp_path / "other.rda")
@@ -410,13 +418,13 @@ def test_free_format_gives_back_what_was_written(tmp_path_factory, rows, quote):
 
 @needs_demo
 def test_demo_metadata():
-    fixed = reader.read_metadata(DEMO / "Demodata.rda")
-    free = reader.read_metadata(DEMO / "Demofree.rda")
+    fixed = read_metadata(DEMO / "Demodata.rda")
+    free = read_metadata(DEMO / "Demofree.rda")
     assert fixed.weight == free.weight == "WEIGHT"
     assert len(fixed.variables) == 33
     assert set(free.names) - set(fixed.names) == {"MONEY"}
     region = free.variables[0]
-    assert reader.read_codelist(region.codelist)["1"] == "Aalburg"
+    assert read_codelist(region.codelist)["1"] == "Aalburg"
 
 
 @needs_demo

@@ -10,6 +10,14 @@ from hypothesis import strategies as st
 
 from riskcore.files import formats
 from riskcore.files.argus import reader, writer
+from riskcore.files.argus.metadata import (
+    Metadata,
+    Variable,
+    metadata_of,
+    read_codelist,
+    read_metadata,
+)
+from riskcore.files.argus.text import ignoring_case
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding, recode
 
@@ -149,7 +157,7 @@ def test_blanked_values_get_a_missing_code(tmp_path):
 def test_a_missing_code_is_found_where_there_is_none(tmp_path, values, width, code):
     like = survey(tmp_path, ["1", "2", "3"], "V 1 1\n")
     safe(tmp_path, like, {"V": values})
-    (variable,) = reader.read_metadata(tmp_path / "safe.rds").variables
+    (variable,) = read_metadata(tmp_path / "safe.rds").variables
     assert (variable.width, variable.missing) == (width, (code,) if code else ())
     assert texts(tmp_path / "safe.asc") == {"V": values}
 
@@ -157,7 +165,7 @@ def test_a_missing_code_is_found_where_there_is_none(tmp_path, values, width, co
 def test_blank_fields_need_no_missing_code(tmp_path):
     like = survey(tmp_path, ["1", " ", "3"], "V 1 1\n")
     assert safe(tmp_path, like, {"V": ["1", None, "3"]}) == ["1", " ", "3"]
-    (variable,) = reader.read_metadata(tmp_path / "safe.rds").variables
+    (variable,) = read_metadata(tmp_path / "safe.rds").variables
     assert variable.missing == ()
 
 
@@ -177,7 +185,7 @@ def test_missing_codes_of_recoded_variables(tmp_path, given, expected, missing):
     recoding = Recoding(recoding.rules, missing_codes=given)
     columns = recode(formats.read(like.path, text=True), {"V": recoding})
     assert safe(tmp_path, like, columns, recodings={"V": recoding}) == expected
-    (variable,) = reader.read_metadata(tmp_path / "safe.rds").variables
+    (variable,) = read_metadata(tmp_path / "safe.rds").variables
     assert (variable.width, variable.missing) == (len(expected[0]), missing)
     assert texts(tmp_path / "safe.asc")["V"] == ["1", "2", None, None, None, None]
 
@@ -207,7 +215,7 @@ def test_codelists_of_recoded_variables(tmp_path):
         lines = path.with_suffix(".rds").read_text().splitlines()
         found = [line.split()[1] for line in lines if "CODELIST" in line]
         assert found == [expected] * (expected is not None)
-        codelist = reader.read_metadata(path.with_suffix(".rds")).variables[0].codelist
+        codelist = read_metadata(path.with_suffix(".rds")).variables[0].codelist
         assert (name == "lists\\new.CDL") == bool(codelist and codelist.exists())
 
 
@@ -217,7 +225,7 @@ def test_variables_are_dropped_in_the_order_of_declaration(tmp_path):
     assert list(columns) == ["W", "SEX"]
     lines = safe(tmp_path, like, columns)
     assert lines == [record[3] + record[13:] for record in RECORDS]
-    sex, weight = reader.read_metadata(tmp_path / "safe.rds").variables
+    sex, weight = read_metadata(tmp_path / "safe.rds").variables
     assert (sex.name, sex.start, weight.name, weight.start) == ("SEX", 0, "W", 1)
     assert sex.related is None
 
@@ -424,23 +432,23 @@ words = st.text(letters, min_size=1)
 def test_names_and_codes_of_metadata_read_back(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("rds") / "a.rds"
     variables = tuple(
-        reader.Variable(name, 0, 1, missing=(name,))
+        Variable(name, 0, 1, missing=(name,))
         for name in dict.fromkeys(names)
         if '"' not in name
     )
     if not variables:
         return
     file = io.BytesIO()
-    metadata = reader.Metadata(path.with_suffix(".rda"), variables)
+    metadata = Metadata(path.with_suffix(".rda"), variables)
     writer.write_metadata(file, metadata, path)
     path.write_bytes(file.getvalue())
-    read = reader.read_metadata(path).variables
+    read = read_metadata(path).variables
     assert [v.name for v in read] == [v.name for v in variables]
     assert [v.missing for v in read] == [v.missing for v in variables]
 
 
 def test_names_that_no_token_can_hold_are_refused(tmp_path):
-    metadata = reader.Metadata(tmp_path / "a", (reader.Variable('a "b', 0, 1),))
+    metadata = Metadata(tmp_path / "a", (Variable('a "b', 0, 1),))
     with pytest.raises(ValueError, match="cannot stand in metadata"):
         writer.write_metadata(io.BytesIO(), metadata, tmp_path / "a.rds")
 
@@ -462,10 +470,8 @@ def test_demo_files_come_back(tmp_path, name):
     again = formats.read(path)
     for key, column in formats.read(like.path).items():
         np.testing.assert_array_equal(np.ma.filled(column), np.ma.filled(again[key]))
-    for variable in reader.metadata_of(path).variables:
-        codelist = (
-            reader.ignoring_case(variable.codelist) if variable.codelist else None
-        )
+    for variable in metadata_of(path).variables:
+        codelist = ignoring_case(variable.codelist) if variable.codelist else None
         assert (variable.codelist is None) == (codelist is None)
 
 
@@ -480,7 +486,7 @@ def test_recoded_demo_file(tmp_path):
     columns = recode(formats.read(like.path, text=True), recodings)
     columns["AGE"] = blanked(columns["AGE"], 0, 1)
     path = formats.write(tmp_path / "a.saf", columns, like=like, recodings=recodings)
-    region, sex, age, marstat, *_ = reader.metadata_of(path).variables
+    region, sex, age, marstat, *_ = metadata_of(path).variables
     assert [(v.start, v.width) for v in (region, sex, age, marstat)] == [
         (0, 2),
         (2, 1),
@@ -492,6 +498,6 @@ def test_recoded_demo_file(tmp_path):
         ("8", "9"),
         ("9",),
     )
-    assert reader.read_codelist(age.codelist) == reader.read_codelist(DEMO / "Age.cdl")
+    assert read_codelist(age.codelist) == read_codelist(DEMO / "Age.cdl")
     assert path.read_bytes()[:5] == b" 4183"
     assert texts(path) == {name: column.tolist() for name, column in columns.items()}

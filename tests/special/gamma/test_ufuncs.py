@@ -61,9 +61,7 @@ def test_every_function_has_a_contract():
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.function)
 def test_the_witness_has_the_error_stated(contract, ulps):
     at = [float.fromhex(number) for number in contract.witness]
-    error = ulps(
-        getattr(ufuncs, contract.function)(*at), exact(contract.function, *at)
-    )
+    error = ulps(getattr(ufuncs, contract.function)(*at), exact(contract.function, *at))
     # Rounded up, and measured by Arb in the ulp of the exact value.
     assert abs(error - contract.worst) < 0.0151
     assert contract.worst < contract.ulps

@@ -1,0 +1,102 @@
+"""Grids of f and p for tables of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Form = Callable[[Any, Any], Any]
+    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
+
+
+# Numbers in a grid: exact values of more would take hours.
+_MOST_IN_GRID = 10**7
+
+
+def grid(
+    start: float,
+    stop: float,
+    count: int,
+    scale: Literal["linear", "log", "logit", "whole"] = "linear",
+) -> Floats:
+    """
+    Return numbers from ``start`` to ``stop``, both exactly among them.
+
+    Parameters
+    ----------
+    start, stop : float
+        The ends, start < stop.
+    count : int
+        How many numbers, at least 2.
+    scale : {"linear", "log", "logit", "whole"}
+        Evenly in x, in log x, in log(x/(1-x)), which is as fine near 1 as near 0; or
+        in log x and then rounded to whole numbers, each taken once.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        For ends that the scale does not have, or fewer than 2 numbers.
+
+    Examples
+    --------
+    >>> from riskcore import accuracy
+    >>> accuracy.grid(1, 1000, 10, "whole")
+    array([   1.,    2.,    5.,   10.,   22.,   46.,  100.,  215.,  464., 1000.])
+    >>> accuracy.grid(0.001, 0.999, 3, "logit")
+    array([0.001, 0.5  , 0.999])
+    """
+    if scale not in SCALES:
+        raise ValueError(f"unknown scale {scale!r}; known are {', '.join(SCALES)}")
+    low, high = SCALES[scale]
+    if not start < stop:
+        raise ValueError(f"a grid goes up, not from {start:g} to {stop:g}")
+    if not low <= start < stop <= high:
+        raise ValueError(
+            f"a {scale} grid lies in [{low:g}, {high:.16g}], not from {start:g} to "
+            f"{stop:g}"
+        )
+    if count < 2:
+        raise ValueError(f"a grid has at least 2 numbers, not {count}")
+    if count > _MOST_IN_GRID:
+        raise ValueError(f"a grid has at most {_MOST_IN_GRID:,} numbers, not {count}")
+    there, back = transforms(scale)
+    low, high = there(np.array([start, stop]))
+    points = np.asarray(back(np.linspace(low, high, count)), float)
+    points[0], points[-1] = start, stop
+    if scale == "whole":
+        return np.unique(np.rint(points))
+    return points
+
+
+_BELOW_ONE = 1.0 - 2.0**-53
+# The range of each scale.
+SCALES = {
+    "linear": (-np.finfo(float).max, np.finfo(float).max),
+    "log": (5e-324, np.finfo(float).max),
+    "logit": (5e-324, _BELOW_ONE),
+    "whole": (1.0, 2.0**53),
+}
+
+
+def transforms(scale: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return the function that makes a scale even, and its inverse."""
+    if scale == "linear":
+        return np.asarray, np.asarray
+    if scale == "logit":
+        return lambda x: np.log(x) - np.log1p(-x), _logistic
+    return np.log, np.exp
+
+
+def _logistic(u: Floats) -> Floats:
+    small = np.exp(-np.abs(u))
+    return np.asarray(np.where(u < 0, small, 1.0) / (1.0 + small))

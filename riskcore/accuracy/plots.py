@@ -1,0 +1,224 @@
+"""Plots of errors: maps over f and p, or lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Form = Callable[[Any, Any], Any]
+    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
+from riskcore.accuracy.files import WRITERS
+from riskcore.accuracy.grid import SCALES, transforms
+from riskcore.accuracy.table import chosen_rows, columns_of
+
+# Pictures
+
+# Bands of two decades. Below the first are roundings, above the last no digit is right.
+_BANDS = [10.0**k for k in range(-15, 0, 2)]
+_LINES = 8  # as many as can be told apart
+
+
+def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
+    """
+    Draw the sizes of the relative errors of an error table, one panel for each form.
+
+    Parameters
+    ----------
+    table : frame or dict
+        What `error_table` returns.
+    kind : {"auto", "map", "lines"}
+        A heat map over p and f, for which every f must have met every p; or lines,
+        over whichever of the two has more values, one line for each value of the
+        other. By default lines if there are at most 8 of them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Write it with ``savefig``. Values that are not finite are hatched in a heat map
+        and crosses at the top of lines; lines end at errors of 1e-17 and 10.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install matplotlib``).
+    ValueError
+        If a heat map has fewer than 2 x 2 points or holes, or lines are too many.
+
+    Examples
+    --------
+    >>> from riskcore import accuracy
+    >>> p = accuracy.grid(1e-6, 1 - 1e-6, 30, "logit")
+    >>> table = accuracy.error_table("franconi", accuracy.grid(1, 100, 20, "whole"), p)
+    >>> accuracy.plot(table).axes[0].get_xlabel()
+    'sampling fraction p'
+    """
+    need_matplotlib()
+    from matplotlib.figure import Figure
+
+    columns = columns_of(table)
+    names = list(dict.fromkeys(columns["form"].tolist()))
+    lines, across = sorted(
+        ("sample_frequency", "sampling_fraction"),
+        key=lambda name: len(np.unique(columns[name])),
+    )
+    count = len(np.unique(columns[lines]))
+    if kind == "auto":
+        kind = "lines" if count <= _LINES else "map"
+    if kind == "lines" and count > _LINES:
+        raise ValueError(f"lines for {count} values of {lines}: at most {_LINES}")
+    wide = min(len(names), 2)
+    high = -(-len(names) // wide)
+    figure = Figure((0.8 + 5.2 * wide, 0.6 + 3.6 * high), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False, sharey=True).ravel()
+    for axes, name in zip(panels, names, strict=False):
+        rows = chosen_rows(columns, columns["form"] == name)
+        axes.set_title(name)
+        if kind == "map":
+            _draw_map(axes, rows)
+        else:
+            _draw_lines(axes, rows, across, lines)
+    for axes in panels[len(names) :]:
+        axes.remove()
+    if kind == "map":
+        _add_scale(figure, panels[: len(names)], np.isfinite(columns["value"]).all())
+    return figure
+
+
+def need_matplotlib() -> None:
+    """Refuse to plot where Matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise ImportError("plots need matplotlib: pip install matplotlib")
+
+
+def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
+    f, i = np.unique(rows["sample_frequency"], return_inverse=True)
+    p, j = np.unique(rows["sampling_fraction"], return_inverse=True)
+    error = np.full((len(f), len(p)), -1.0)
+    error[i, j] = np.abs(rows["relative_error"])
+    there = np.count_nonzero(error != -1.0)
+    if min(len(f), len(p)) < 2 or there < error.size:
+        raise ValueError(
+            "a heat map needs every pair of at least 2 values of f and of p; there are "
+            f"{there} of {len(f)} x {len(p)}"
+        )
+    colours, norm = _colours()
+    axes.pcolormesh(
+        _edges(p, _scale_of(p)),
+        _edges(f, _scale_of(f)),
+        np.ma.masked_invalid(error),
+        cmap=colours,
+        norm=norm,
+        rasterized=True,
+    )
+    _mark_not_finite(axes.patch)
+    _set_axis(axes, "x", "sampling_fraction", p)
+    _set_axis(axes, "y", "sample_frequency", f)
+
+
+def _mark_not_finite(patch: Any) -> None:
+    patch.set(facecolor="0.85", hatch="////", edgecolor="0.55", linewidth=0)
+
+
+def _colours() -> tuple[Any, Any]:
+    """Return steps from light to dark that do not rest on hue, and their limits."""
+    from matplotlib import colormaps
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    steps = len(_BANDS) - 1
+    shades = colormaps["viridis_r"](np.linspace(0.08, 0.94, steps))
+    colours = ListedColormap(shades).with_extremes(under="white", over="black")
+    return colours, BoundaryNorm(_BANDS, steps)
+
+
+def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.patches import Patch
+
+    colours, norm = _colours()
+    bar = figure.colorbar(
+        ScalarMappable(norm, colours), ax=list(panels), extend="both", ticks=_BANDS
+    )
+    bar.set_label("|relative error|")
+    bar.ax.set_yticks(_BANDS, [f"$10^{{{round(math.log10(b))}}}$" for b in _BANDS])
+    if finite:
+        return
+    mark = Patch(label="not finite")
+    _mark_not_finite(mark)
+    figure.legend(handles=[mark], loc="outside lower right", frameon=False)
+
+
+def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) -> None:
+    from matplotlib import colormaps
+
+    values = np.unique(rows[lines])
+    shades = colormaps["viridis"](np.linspace(0, 0.9, len(values)))
+    letter = _AXES[lines][-1]
+    for value, shade in zip(values.tolist(), shades, strict=True):
+        line = chosen_rows(rows, rows[lines] == value)
+        order = np.argsort(line[across])
+        x, error = line[across][order], np.abs(line["relative_error"][order])
+        label = f"{letter} = {WRITERS[lines](value)}"
+        finite = np.isfinite(error)
+        shown = np.where(finite, error.clip(*_SHOWN), np.nan)
+        axes.plot(x, shown, ".-", color=shade, label=label, ms=4, lw=1)
+        top = axes.get_xaxis_transform()
+        for lost in x[~finite]:
+            axes.plot(lost, 0.97, "x", color=shade, transform=top)
+    axes.axhline(2.0**-53, color="0.6", lw=0.8, ls="--", zorder=0)
+    axes.set(yscale="log", ylabel="|relative error|")
+    axes.set_ylim(bottom=_SHOWN[0])
+    _set_axis(axes, "x", across, np.unique(rows[across]))
+    axes.legend(fontsize="small", frameon=False)
+
+
+_SHOWN = 1e-17, 10.0  # smaller and larger errors are drawn as these
+_AXES = {
+    "sample_frequency": "sample frequency f",
+    "sampling_fraction": "sampling fraction p",
+}
+
+
+def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
+    scale = _scale_of(values)
+    edges = _edges(values, scale)
+    # The limits first: left to itself, the scale would look beyond the doubles.
+    axes.set(**{f"{which}lim": (edges[0], edges[-1])})
+    axes.set(**{f"{which}label": _AXES[name], f"{which}scale": scale})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_tick_params(labelsize="small")
+    if scale == "log" and name == "sample_frequency" and values[-1] < 1e6:
+        axis.set_major_formatter("{x:g}")
+    if scale == "logit":
+        from matplotlib.ticker import LogitLocator
+
+        axis.set_major_locator(LogitLocator(nbins=8))
+
+
+def _scale_of(values: Floats) -> Literal["linear", "log", "logit"]:
+    """Return the scale on which values that span many orders are spread."""
+    low, high = values[0], values[-1]
+    if low < 0.05 and 0.95 < high < 1:
+        return "logit"
+    return "log" if high > 30 * low else "linear"
+
+
+def _edges(values: Floats, scale: str) -> Floats:
+    """Return the borders of cells around the values."""
+    there, back = transforms(scale)
+    u = there(values)
+    middle = (u[1:] + u[:-1]) / 2
+    first, last = (middle[0], middle[-1]) if len(u) > 1 else (u[0] + 0.5, u[0] - 0.5)
+    borders = np.concatenate([[2 * u[0] - first], middle, [2 * u[-1] - last]])
+    with np.errstate(over="ignore"):
+        # At the ends of the doubles a border may be rounded out of the scale.
+        return np.asarray(back(borders)).clip(*SCALES[scale])

@@ -1,0 +1,100 @@
+"""Tables of errors as plain text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Form = Callable[[Any, Any], Any]
+    Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
+from riskcore.accuracy.files import WRITERS
+from riskcore.accuracy.table import columns_of
+
+# Text
+
+
+def plain(table: Any) -> str:
+    """
+    Write an error table or a summary as text in columns.
+
+    Parameters
+    ----------
+    table : frame or dict
+        What `error_table` or `summary` returns. Risks are written with 10 digits and
+        errors with 3; a fraction near 1 as its distance from 1.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from riskcore import accuracy
+    >>> print(accuracy.plain({"form": ["mine"], "sampling_fraction": [1 - 2**-40]}))
+      form            p
+      mine  1-9.095e-13
+    """
+    columns = []
+    for name, cells in _cells(table).items():
+        width = max(map(len, cells))
+        align = str.ljust if name == "form" else str.rjust
+        columns.append([align(cell, width) for cell in cells])
+    rows = zip(*columns, strict=True)
+    return "\n".join(f"  {'  '.join(row).rstrip()}" for row in rows)
+
+
+def markdown(table: Any) -> str:
+    """
+    Write an error table or a summary in Markdown, with the digits of `plain`.
+
+    Parameters
+    ----------
+    table : frame or dict
+        What `error_table` or `summary` returns.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from riskcore import accuracy
+    >>> print(accuracy.markdown({"form": ["mine"], "ulp_error": [0.25]}))
+    | form | ulp error |
+    | --- | ---: |
+    | mine | 0.25 |
+    """
+    columns = []
+    for name, cells in _cells(table).items():
+        title, *rest = [cell.replace("|", "\\|") for cell in cells]
+        columns.append([title, "---" if name == "form" else "---:", *rest])
+    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
+
+
+def _cells(table: Any) -> dict[str, list[str]]:
+    """Return each column's title and values as text."""
+    cells = {}
+    for name, values in columns_of(table).items():
+        write = WRITERS.get(name, "{:.3g}".format)
+        title = _TITLES.get(name, name.replace("_", " "))
+        cells[name] = [title, *map(write, values.tolist())]
+    return cells
+
+
+def write_fraction(p: float) -> str:
+    """Return p in six digits, next to 1 as 1 less a small number."""
+    return f"1-{1 - p:.4g}" if 0.9999 < p < 1 else f"{p:.6g}"
+
+
+_TITLES = {
+    "sample_frequency": "f",
+    "sampling_fraction": "p",
+    "share_correctly_rounded": "correctly rounded",
+    "share_not_finite": "not finite",
+}

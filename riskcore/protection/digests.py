@@ -1,0 +1,33 @@
+"""What identifies a file and the software that wrote it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from riskcore import __version__
+from riskcore.protection.layout import CHUNK
+
+# What may change a bit of the result.
+_LIBRARIES = ("numpy", "numba", "narwhals")
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file that is published, never of a confidential one.
+
+    Of a confidential file the digest tells every value that is not known, one by one:
+    whoever has the rest tries them. See `riskcore.protection.secret.Key`.
+    """
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        for chunk in iter(lambda: file.read(CHUNK), b""):
+            total.update(chunk)
+    return total.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of all that computes."""
+    libraries = {name: version(name) for name in _LIBRARIES}
+    return {"riskcore": __version__, "python": platform.python_version(), **libraries}
