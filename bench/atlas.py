@@ -4,8 +4,9 @@
 
 Three sections: Figure 1 of the CASC guidelines, the rule for the order of the series
 against the smallest sufficient order, and maps of the errors of each form over f and
-p. Exact values are riskcore.accuracy.reference's; where a truncated series is so near that a
-difference of doubles would be rounding, its error is the sum of the terms left out.
+p. Exact values are those of riskcore.accuracy.reference; where a truncated series is
+so near that a difference of doubles would be rounding, its error is the sum of the
+terms left out.
 """
 
 import math

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from riskcore.microdata.grc import read_recoding as read_recoding
     from riskcore.microdata.recode import Recoding as Recoding
     from riskcore.microdata.recode import recode as recode
-    from riskcore.protection.protect import Protected as Protected
     from riskcore.protection.protect import protect as protect
+    from riskcore.protection.result import Protected as Protected
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.uniques import estimate_uniques as estimate_uniques
@@ -45,7 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
-    "Protected": "riskcore.protection.protect",
+    "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",

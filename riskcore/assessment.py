@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from riskcore import forms
 from riskcore.common import arguments, html
+from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.intake import Intake
@@ -28,7 +29,6 @@ from riskcore.risk.threshold import RiskDistribution
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Method = Literal["exact", "series7", "franconi"]
-Progress = Callable[[str], None]
 
 METHODS = ("exact", "series7", "franconi")
 RECORD_COLUMNS = (
@@ -54,7 +54,7 @@ def assess(
     missing: str = "refuse",
     alpha: float = 1.0,
     reading: Reading | None = None,
-    progress: Progress | None = None,
+    progress: Lines | None = None,
 ) -> Assessment:
     """Assess the re-identification risk of a file of survey microdata.
 
@@ -135,7 +135,7 @@ def assess(
     >>> result.risk_threshold(unsafe=1) <= result.max_risk
     True
     """
-    say = progress or _silent
+    say = progress or silent
     arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
     keys = key_names(keys)
@@ -169,7 +169,7 @@ def assess_records(
     missing: str,
     alpha: float,
     intake: Intake | None = None,
-    progress: Progress,
+    progress: Lines,
 ) -> Assessment:
     """Assess data in memory, see `assess`; the arguments are checked."""
     say = progress
@@ -229,10 +229,6 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
             f"column {taken[0]!r} is called like a result of riskcore: "
             "rename or drop it"
         )
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _check_population(cells: Cells, weight: Hashable | None) -> None:

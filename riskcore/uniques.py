@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
@@ -24,8 +25,6 @@ from riskcore.models.pitman import Pitman
 from riskcore.models.poisson_gamma import PoissonGamma
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation
-
-Progress = Callable[[str], None]
 
 # Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
 MOST_CELLS = 10**10
@@ -148,7 +147,7 @@ def estimate_uniques(
     shrinkages: Sequence[float] = SHRINKAGES,
     level: float = 0.95,
     reading: Reading | None = None,
-    progress: Progress | None = None,
+    progress: Lines | None = None,
 ) -> UniquesEstimates:
     """Estimate by all models how many sample uniques are unique in the population.
 
@@ -216,7 +215,7 @@ def estimate_uniques(
             arguments.whole(name, given)
     if not 0.0 < arguments.number("level", level) < 1.0:
         raise ValueError(f"level={level}: need a number between 0 and 1")
-    say = progress or _silent
+    say = progress or silent
     say("counting cells")
     counted = tabulate(data, keys, weight, missing, reading=reading)
     sizes = SizeIndices.from_frequencies(counted.records)
@@ -234,7 +233,7 @@ def estimate_uniques(
 
 
 def fit_all(
-    sizes: SizeIndices, N: int, K: int, level: float, progress: Progress
+    sizes: SizeIndices, N: int, K: int, level: float, progress: Lines
 ) -> list[Estimate]:
     """Fit every model of size indices, and return what each says.
 
@@ -287,7 +286,7 @@ def _of_model(
 
 
 def _lancaster(
-    cells: Cells, N: int, shrinkages: Sequence[float], progress: Progress
+    cells: Cells, N: int, shrinkages: Sequence[float], progress: Lines
 ) -> list[Estimate]:
     """Return the estimates of Lancaster's model, one for each lambda."""
     product = math.prod(len(labels) for labels in cells.categories)
@@ -341,7 +340,3 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else "infinite"
-
-
-def _silent(_: str) -> None:
-    pass

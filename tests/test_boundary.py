@@ -7,19 +7,19 @@ import re
 
 import numpy as np
 import pytest
-from riskcore.chart import risk_curve
-from riskcore.page import page
 
 from riskcore import assess, protect
+from riskcore.chart import risk_curve
 from riskcore.microdata.cells import tabulate
 from riskcore.microdata.suppression import Margins, plan
-from riskcore.protection.protect import SuppressedValueShows
+from riskcore.page import page
+from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.rounds import Aim
 from riskcore.risk.household import households
 from riskcore.risk.threshold import RiskDistribution
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.protect.SuppressedValueShows"
+    "ignore::riskcore.protection.result.SuppressedValueShows"
 )
 assert issubclass(SuppressedValueShows, UserWarning)
 

@@ -19,19 +19,7 @@ if TYPE_CHECKING:
     Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 from riskcore.accuracy.plots import need_matplotlib, plot
 from riskcore.accuracy.table import columns_of, summary
-from riskcore.accuracy.text import markdown, write_fraction
-
-WRITERS: dict[str, Callable[[Any], str]] = {
-    "form": str,
-    "points": str,
-    "sample_frequency": "{:.10g}".format,
-    "sampling_fraction": write_fraction,
-    "value": "{:.10g}".format,
-    "exact": "{:.10g}".format,
-    "share_correctly_rounded": "{:.1%}".format,
-    "share_not_finite": "{:.1%}".format,
-}
-
+from riskcore.accuracy.text import markdown
 
 # Files
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Form = Callable[[Any, Any], Any]
     Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-from riskcore.accuracy.files import WRITERS
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
+from riskcore.accuracy.text import WRITERS
 
 # Pictures
 

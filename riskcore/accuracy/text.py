@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Form = Callable[[Any, Any], Any]
     Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-from riskcore.accuracy.files import WRITERS
 from riskcore.accuracy.table import columns_of
 
 # Text
@@ -87,7 +86,7 @@ def _cells(table: Any) -> dict[str, list[str]]:
     return cells
 
 
-def write_fraction(p: float) -> str:
+def _write_fraction(p: float) -> str:
     """Return p in six digits, next to 1 as 1 less a small number."""
     return f"1-{1 - p:.4g}" if 0.9999 < p < 1 else f"{p:.6g}"
 
@@ -97,4 +96,16 @@ _TITLES = {
     "sampling_fraction": "p",
     "share_correctly_rounded": "correctly rounded",
     "share_not_finite": "not finite",
+}
+
+
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "form": str,
+    "points": str,
+    "sample_frequency": "{:.10g}".format,
+    "sampling_fraction": _write_fraction,
+    "value": "{:.10g}".format,
+    "exact": "{:.10g}".format,
+    "share_correctly_rounded": "{:.1%}".format,
+    "share_not_finite": "{:.1%}".format,
 }

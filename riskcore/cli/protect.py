@@ -275,8 +275,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.protection.protect import UnsafeError, protect_source
+    from riskcore.protection.protect import protect_source
     from riskcore.protection.record import read_record
+    from riskcore.protection.result import UnsafeError
     from riskcore.protection.source import Source
     from riskcore.report import text
 
@@ -440,7 +441,7 @@ def _check_outputs(
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
     from riskcore.files import formats, replace
-    from riskcore.protection.protect import columns_renumbered
+    from riskcore.protection.result import columns_renumbered
     from riskcore.protection.secret import user_key
 
     targets = [*reports]

@@ -403,7 +403,7 @@ _IMPORT = re.compile(
 
 def _sources(modules: frozenset[str]) -> dict[str, bytes]:
     """Return the source of modules, and of all that they import from this package."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     found: dict[str, bytes] = {}
     left = [*modules, __name__]
     while left:

@@ -18,21 +18,21 @@ from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 
+from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.files.argus import reader, writer
 from riskcore.files.argus.metadata import Metadata, metadata_beside, metadata_of
 from riskcore.files.argus.text import encodes
+from riskcore.files.argus.writer import Recoded
 from riskcore.files.csv import DELIMITERS, CsvFile, distinct, import_pyarrow, suffix_of
 from riskcore.files.intake import Intake
-from riskcore.files.reading import Reading
+from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.files.replace import (
     Create,
     refuse_existing,
     refuse_sources,
     replacing_all,
 )
-from riskcore.microdata.doubtful import DoubtfulCodes
-from riskcore.microdata.recode import Recoding
 
 _TEXT = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
@@ -96,7 +96,7 @@ def read(
     numeric: Iterable[str] = (),
     text: bool = False,
     reading: Reading | None = None,
-    progress: reader.Progress | None = None,
+    progress: Parts | None = None,
 ) -> Any:
     r"""Read the columns of a file.
 
@@ -170,7 +170,7 @@ def read_counted(
     numeric: Iterable[str] = (),
     text: bool = False,
     reading: Reading | None = None,
-    progress: reader.Progress | None = None,
+    progress: Parts | None = None,
 ) -> tuple[Any, Intake]:
     """Return what `read` does, and the account of the file's lines."""
     path, reading = Path(path), reading or Reading()
@@ -434,9 +434,9 @@ def write(
     *,
     overwrite: bool = False,
     like: Format | None = None,
-    recodings: Mapping[str, Recoding] | None = None,
+    recodings: Mapping[str, Recoded] | None = None,
     create: Create | None = None,
-    progress: reader.Progress | None = None,
+    progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Path:
     """Write columns to a CSV, Parquet or mu-Argus file.
@@ -461,7 +461,7 @@ def write(
     like : Format, optional
         Delimiter and encoding of CSV (but ``.tsv`` has tabs), or the mu-Argus file
         that the columns come from. By default comma and UTF-8.
-    recodings : mapping of str to Recoding, optional
+    recodings : mapping of str to Recoded, optional
         What was done to variables of a mu-Argus file: gives their missing codes and
         codelists.
     create : callable, optional
@@ -523,9 +523,9 @@ def _write_argus(
     path: Path,
     columns: Any,
     like: Format | None,
-    recodings: Mapping[str, Recoding] | None,
+    recodings: Mapping[str, Recoded] | None,
     create: Create,
-    progress: reader.Progress | None,
+    progress: Parts | None,
     renumbered: Collection[str],
 ) -> None:
     if like is None or like.path is None or like.metadata is None:
@@ -775,7 +775,7 @@ def _write_csv(
     file: IO[bytes],
     path: Path,
     like: Format,
-    progress: reader.Progress | None,
+    progress: Parts | None,
 ) -> None:
     suffix, gzipped = suffix_of(path)
     delimiter = "\t" if suffix == ".tsv" else like.delimiter

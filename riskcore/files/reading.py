@@ -14,6 +14,10 @@ _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
 
 
+class DoubtfulCodes(UserWarning):
+    """Codes that are taken as they stand look like something else."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """How to read a file of microdata: the same options for Python and the command.

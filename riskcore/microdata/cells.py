@@ -13,7 +13,7 @@ from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.intake import Intake
-from riskcore.files.reading import Reading
+from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -22,7 +22,7 @@ from riskcore.microdata.columns import (
     weights,
 )
 from riskcore.microdata.count import Codes, count
-from riskcore.microdata.doubtful import DoubtfulCodes, doubtful_codes
+from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.

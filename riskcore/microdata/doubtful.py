@@ -15,10 +15,6 @@ _LIKE_MISSING = {
 _SHOWN = 5
 
 
-class DoubtfulCodes(UserWarning):
-    """Codes that are taken as they stand look like something else."""
-
-
 def doubtful_codes(columns: Iterable[CodedColumn]) -> list[str]:
     """Return what is doubtful about the categories of keys, a line for each.
 

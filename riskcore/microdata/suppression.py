@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.microdata.cells import WILDCARDS, Cells
 from riskcore.microdata.count import count
 from riskcore.microdata.wildcard import Frequencies, count_compatible
@@ -189,7 +190,7 @@ def plan(
     threshold: ArrayLike,
     cost: ArrayLike,
     method: Method = "exact",
-    progress: Callable[[str], None] | None = None,
+    progress: Lines | None = None,
     *,
     loss: ArrayLike | None = None,
 ) -> Plan:
@@ -272,7 +273,7 @@ def plan(
     risk = margins.risk(margins.all_keys, cell)
     unsafe = np.flatnonzero(risk >= thresholds)
     if len(unsafe):
-        say = progress or _silent
+        say = progress or silent
         rows = costs if costs.ndim == 1 else costs[unsafe]
         tasks, task = _tasks(
             margins, cell[unsafe], thresholds[unsafe], rows, preference
@@ -353,10 +354,6 @@ def household_costs(
     """
     factor = np.where(household_key, np.asarray(size, np.float64)[:, None], 1.0)
     return np.asarray(cost, np.float64) * factor
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 def _refuse_no_cell(cell: Positions, cells: int) -> None:

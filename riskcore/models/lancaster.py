@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common.progress import Parts
 from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.special.floats import fma, two_sum
 
@@ -36,7 +37,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Pair = tuple[int, int]
-Progress = Callable[[int, int], None]
 
 # Cells that one pass may visit: about 10 minutes.
 LARGEST_TABLE = 10**12
@@ -221,7 +221,7 @@ class Lancaster:
         shrinkage: ArrayLike,
         *,
         renormalize: bool = True,
-        progress: Progress | None = None,
+        progress: Parts | None = None,
     ) -> Floats:
         """Return p*(lambda) = max(p(lambda), 0)/c(lambda) of given cells.
 
@@ -252,7 +252,7 @@ class Lancaster:
         return corrected
 
     def normalizer(
-        self, shrinkage: ArrayLike, *, progress: Progress | None = None
+        self, shrinkage: ArrayLike, *, progress: Parts | None = None
     ) -> Floats:
         """Return c(lambda), the sum of all positive p(lambda).
 
@@ -293,7 +293,7 @@ class Lancaster:
         return _like(degree, c)
 
     def negative_sum(
-        self, shrinkage: ArrayLike, *, progress: Progress | None = None
+        self, shrinkage: ArrayLike, *, progress: Parts | None = None
     ) -> Floats:
         """Return the sum of all negative p(lambda): 0 where the model fits.
 
@@ -323,7 +323,7 @@ class Lancaster:
         shrinkage: ArrayLike,
         *,
         renormalize: bool = True,
-        progress: Progress | None = None,
+        progress: Parts | None = None,
     ) -> Floats:
         """Return P(F = 1 | f = 1) = (1 - p*(lambda))^(N-n) of sample uniques.
 
@@ -366,7 +366,7 @@ class Lancaster:
         shrinkage: ArrayLike,
         *,
         renormalize: bool = True,
-        progress: Progress | None = None,
+        progress: Parts | None = None,
     ) -> Floats:
         """Return the expected number of sample uniques unique in the population too.
 
@@ -598,7 +598,7 @@ def _aligned(rows: int, columns: int) -> Floats:
 
 
 def _shortfalls(
-    table: _CrossProduct, thresholds: Floats, progress: Progress | None
+    table: _CrossProduct, thresholds: Floats, progress: Parts | None
 ) -> Floats:
     """Return the sum of w max(t - S, 0) over all cells for each threshold t."""
     # Falling, so that one that all cells of a row reach ends the row.

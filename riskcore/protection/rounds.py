@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment import Assessment, Progress, risk_of
+from riskcore.assessment import Assessment, risk_of
+from riskcore.common.progress import Lines
 from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.protection.settings import Settings
 
@@ -90,7 +91,7 @@ def suppress(
     aims: Sequence[Aim],
     costs: Sequence[Risks],
     settings: Settings,
-    progress: Progress,
+    progress: Lines,
 ) -> Masks:
     """Return which values to blank so that the unsafe records become safe.
 
@@ -126,7 +127,7 @@ def _suppress_set(
     cost: Risks,
     masks: Masks,
     settings: Settings,
-    progress: Progress,
+    progress: Lines,
 ) -> None:
     """Add to the masks what makes the file safe from one set of keys.
 

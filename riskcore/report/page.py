@@ -24,11 +24,11 @@ from riskcore.assessment import Assessment
 from riskcore.common.html import digits, escape, short
 from riskcore.files import replace
 from riskcore.microdata.recode import Recoding
-from riskcore.protection.protect import Protected
+from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.report import parts
+from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
 from riskcore.report.parts import Pairs
-from riskcore.report.plots import RiskCurve, risk_curve, shared_edges
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.svg import risk_plot
 from riskcore.report.text import cost_text, printable, summary

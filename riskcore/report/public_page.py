@@ -1,4 +1,6 @@
-"""The report to hand out: classes of risk and rounded figures, see `riskcore.report.public`.
+"""The report to hand out: classes of risk and rounded figures.
+
+Its rules are those of `riskcore.report.public`.
 
 Of a protection it describes the protected file alone: a figure of the file before would
 tell the suppressed values to whoever tries them and computes it again.
@@ -18,7 +20,7 @@ import numpy as np
 from riskcore.assessment import Assessment
 from riskcore.common.html import digits
 from riskcore.microdata.recode import Recoding
-from riskcore.protection.protect import Protected
+from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.report import parts
 from riskcore.report.public import (
@@ -67,7 +69,8 @@ def public_page(
     -------
     str
         A page that needs no network and holds no number but those it shows: classes
-        of records by risk and rounded figures, by the rules of `riskcore.report.public`.
+        of records by risk and rounded figures, by the rules of
+        `riskcore.report.public`.
 
     Raises
     ------

@@ -49,7 +49,7 @@ def test_without_weights_the_file_is_the_population():
     assert repr(cells).endswith("no weights>")
 
 
-@pytest.mark.filterwarnings("ignore::riskcore.microdata.doubtful.DoubtfulCodes")
+@pytest.mark.filterwarnings("ignore::riskcore.files.reading.DoubtfulCodes")
 @settings(deadline=None)
 @given(
     st.lists(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.files import formats
 from riskcore.protection.disclosure import Shown, Suppressed, what_shows
-from riskcore.protection.protect import SuppressedValueShows
+from riskcore.protection.result import SuppressedValueShows
 
 N = 1200
 

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
 from riskcore.assessment import PopulationBelowSample
-from riskcore.protection.protect import HouseholdKeyDiffers, SuppressedValueShows
+from riskcore.protection.protect import HouseholdKeyDiffers
+from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.settings import Settings
 
 KEYS = ["a", "b", "c"]
 
 # Members of households share a, and many tests leave their column in the data.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.protect.SuppressedValueShows"
+    "ignore::riskcore.protection.result.SuppressedValueShows"
 )
 
 

@@ -15,9 +15,9 @@ import pytest
 from riskcore import Recoding, assess, protect
 from riskcore.files import formats
 from riskcore.files.argus.metadata import read_metadata
-from riskcore.protection import layout, readback, source
-from riskcore.protection.protect import UnsafeError
+from riskcore.protection import layout, readback
 from riskcore.protection.readback import ReadBackError
+from riskcore.protection.result import UnsafeError
 
 KEYS = ["sex", "age", "job"]
 FORMATS = ["safe.csv", "safe.csv.gz", "safe.parquet", "fixed.asc", "free.asc"]

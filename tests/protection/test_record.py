@@ -17,8 +17,8 @@ from riskcore import Recoding, cli, protect
 from riskcore.files import formats
 from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import secret
-from riskcore.protection.protect import OrderCanBeFound
 from riskcore.protection.record import method_of, read_record
+from riskcore.protection.result import OrderCanBeFound
 
 pytestmark = pytest.mark.usefixtures("known_secrets")
 

@@ -14,10 +14,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from riskcore.chart import risk_curve
-from riskcore.page import page, protection_page, write_page
 
 from riskcore import Recoding, assess, protect, simulate
+from riskcore.chart import risk_curve
+from riskcore.page import page, protection_page, write_page
 from riskcore.risk.threshold import RiskDistribution
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from riskcore.chart import figure, risk_curve
 
 from riskcore import assess, chart
+from riskcore.chart import figure, risk_curve
 from riskcore.report.public import public_classes, views_of
 from riskcore.risk.threshold import RiskDistribution
 

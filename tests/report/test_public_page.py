@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from riskcore import Recoding, assess, individual_risk, protect, simulate
+from riskcore.cli import main
 from riskcore.page import (
     page,
     protection_page,
@@ -26,9 +29,6 @@ from riskcore.page import (
     public_protection_page,
     write_page,
 )
-
-from riskcore import Recoding, assess, individual_risk, protect, simulate
-from riskcore.cli import main
 from riskcore.report.public import (
     about,
     coarse,

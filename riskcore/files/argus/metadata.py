@@ -11,7 +11,6 @@ from riskcore.files.argus.text import ignoring_case, text_lines
 
 # Rest of a line up to and with its next token; a comment ends the line.
 _TOKEN = re.compile(r'[ \t]*(?://.*|("[^"]*"?|[,|()]|[^ \t]+))')
-LINE_END = re.compile(r"\r\n|\r|\n")
 
 _FLAGS = {
     "<RECODABLE>": "recodable",

@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.progress import Parts
 from riskcore.files.argus.metadata import (
     Metadata,
     Variable,
     metadata_of,
 )
-from riskcore.files.argus.text import characters_in, decoded
+from riskcore.files.argus.text import Array, characters_in, decoded
 from riskcore.files.intake import Intake
 
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 # Characters of data handled at a time: bounds the working memory.
 _BLOCK = 1 << 22
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
@@ -45,7 +43,7 @@ def read_data(
     *,
     numeric: Iterable[str] = (),
     text: bool = False,
-    progress: Progress | None = None,
+    progress: Parts | None = None,
 ) -> dict[str, Array]:
     r"""Read a mu-Argus data file, fixed or free format.
 
@@ -109,7 +107,7 @@ def read_counted(
     *,
     numeric: Iterable[str] = (),
     text: bool = False,
-    progress: Progress | None = None,
+    progress: Parts | None = None,
 ) -> tuple[dict[str, Array], Intake]:
     """Return what `read_data` does, and the account of the file's lines."""
     path = Path(path)
@@ -142,7 +140,7 @@ def read_fields(
     path: Path,
     metadata: Metadata,
     variables: Sequence[Variable],
-    progress: Progress | None = None,
+    progress: Parts | None = None,
 ) -> Iterator[tuple[Array, Iterable[Array]]]:
     """Yield records part by part: their lines, and the text of each variable.
 
@@ -161,7 +159,7 @@ def _fields_of(
     characters: Array,
     metadata: Metadata,
     variables: Sequence[Variable],
-    progress: Progress | None,
+    progress: Parts | None,
 ) -> Iterator[tuple[Array, Iterable[Array]]]:
     fields_of: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1

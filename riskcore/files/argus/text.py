@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from riskcore.files.argus.metadata import LINE_END
-from riskcore.files.argus.reader import Array
+Array = NDArray[Any]
+LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def characters_in(path: Path) -> Array:

@@ -10,10 +10,11 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 
+from riskcore.common.progress import Parts
 from riskcore.files.argus import reader
 from riskcore.files.argus.metadata import (
     Metadata,
@@ -21,13 +22,23 @@ from riskcore.files.argus.metadata import (
     line_tokens,
     unquoted,
 )
-from riskcore.files.argus.reader import Array, Progress
-from riskcore.files.argus.text import encodes, encoding_of, ignoring_case
-from riskcore.microdata.recode import Recoding
+from riskcore.files.argus.text import Array, encodes, encoding_of, ignoring_case
 
 _BLANK = ord(" ")
 # What ends a line or a file.
 _CONTROLS = np.array([*map(ord, "\r\n\x1a")], np.uint32)
+
+
+class Recoded(Protocol):
+    """What the metadata say of a recoded variable: `riskcore.Recoding` has it."""
+
+    @property
+    def missing_codes(self) -> tuple[str, ...]:
+        """New codes of missing values; empty if they stay."""
+
+    @property
+    def codelist(self) -> str | None:
+        """Name of the file with the labels of the new codes."""
 
 
 def write_data(
@@ -35,8 +46,8 @@ def write_data(
     columns: Mapping[str, Any],
     source: Path,
     metadata: Metadata,
-    recodings: Mapping[str, Recoding] | None = None,
-    progress: Progress | None = None,
+    recodings: Mapping[str, Recoded] | None = None,
+    progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Metadata:
     r"""Write a data file in the format of its source: layout, encoding, line ends.
@@ -62,7 +73,7 @@ def write_data(
         The data file the columns come from; it is read again.
     metadata : Metadata
         Of the source.
-    recodings : mapping of str to Recoding, optional
+    recodings : mapping of str to Recoded, optional
         The recoded variables.
     progress : callable, optional
         Called with the characters of the source done and their total.
@@ -237,7 +248,7 @@ class _Field:
         self,
         variable: Variable,
         values: Any,
-        recoding: Recoding | None,
+        recoding: Recoded | None,
         *,
         renumbered: bool = False,
     ) -> None:

@@ -391,7 +391,7 @@ def log_rising_excess_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.digamma_deficit : minus its derivative with respect to x.
+    digamma_deficit : minus its derivative with respect to x.
 
     Examples
     --------

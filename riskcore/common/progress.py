@@ -1,0 +1,15 @@
+"""How work reports what it does: lines of text, or parts done of a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Lines = Callable[[str], None]
+"""Called with a line of text at each step."""
+
+Parts = Callable[[int, int], None]
+"""Called with the part done and the whole."""
+
+
+def silent(_: str) -> None:
+    """Take a line of text, and say nothing."""

@@ -1,0 +1,127 @@
+"""The file as it looks to intruders who know one set of keys or another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment import (
+    Assessment,
+    assess,
+)
+from riskcore.microdata.cells import Cells
+from riskcore.microdata.columns import Records, code_column
+from riskcore.protection.rounds import Aim, Mask
+from riskcore.protection.settings import Settings
+
+
+def assess_key_sets(data: Any, settings: Settings, numbers: Any) -> list[Assessment]:
+    """Assess the data from each set of keys; ``numbers`` are the weights of text."""
+    if numbers is not None:
+        data = _columns(data, settings)
+        data[settings.weight] = numbers
+    return [
+        assess(
+            data,
+            keys,
+            settings.weight,
+            settings.household,
+            method=settings.method,
+            missing=settings.missing,
+            alpha=settings.alpha,
+        )
+        for keys in settings.keys
+    ]
+
+
+def _columns(data: Any, settings: Settings) -> dict[Any, Any]:
+    """Return the columns that an assessment needs, without the weight."""
+    records = Records.of(data)
+    names = [*settings.variables, settings.household]
+    return {name: records.column(name) for name in names if name is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeySet:
+    """The file as it looks to an intruder who knows one set of keys.
+
+    Attributes
+    ----------
+    keys : tuple of column names
+    aim : Aim
+        The thresholds.
+    original, recoded, protected : Assessment
+        Of the file as it was, after recoding (the same if there was none), and as it
+        is now.
+    """
+
+    keys: tuple[Hashable, ...]
+    aim: Aim
+    original: Assessment
+    recoded: Assessment
+    protected: Assessment
+
+    @property
+    def unsafe(self) -> Mask:
+        """Mask of the records that are still unsafe, shape (n,)."""
+        return self.aim.unsafe(self.protected)
+
+    @property
+    def safe(self) -> bool:
+        """Whether no record and no household reaches its threshold."""
+        return not self.unsafe.any() and not self.aim.unsafe_households(self.protected)
+
+    @property
+    def stages(self) -> dict[str, Assessment]:
+        """The assessments by stage, without recoding if there was none."""
+        stages = {"original": self.original, "recoded": self.recoded}
+        if self.recoded is self.original:
+            del stages["recoded"]
+        return {**stages, "protected": self.protected}
+
+    @property
+    def without_keys(self) -> int:
+        """Number of records of which the suppression has taken the last key."""
+        before, after = (
+            int(cells.records[~_some_key(cells)].sum())
+            for cells in (self.recoded.cells, self.protected.cells)
+        )
+        return after - before
+
+    def _of_households(self, stage: Assessment) -> dict[str, int]:
+        """Return the figures that differ where there is a threshold for households."""
+        return {
+            "at_risk_threshold": stage.unsafe_count(self.aim.threshold),
+            "unsafe_households": self.aim.unsafe_households(stage),
+        }
+
+    def comparison(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of every stage: before and after, by name."""
+        return {
+            name: {
+                "cells": len(stage.cells),
+                "sample_uniques": int(np.sum(stage.cells.sample_frequency == 1)),
+                "reidentification_rate": stage.reidentification_rate,
+                "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
+                "expected_reidentifications": stage.expected_reidentifications,
+                "max_risk": stage.max_risk,
+                "unsafe_records": int(np.count_nonzero(self.aim.unsafe(stage))),
+                **(self._of_households(stage) if self.aim.of_households else {}),
+            }
+            for name, stage in self.stages.items()
+        }
+
+
+def _some_key(cells: Cells) -> Mask:
+    """Return the mask of the cells in which a key is not missing."""
+    either: Mask = np.logical_or.reduce([*map(cells.present, range(len(cells.keys)))])
+    return either
+
+
+def present(data: Any, name: Hashable) -> Mask:
+    """Return the mask of the records that have a value of the column."""
+    column = code_column(Records.of(data), name)
+    return np.not_equal(column.codes, len(column.labels))

@@ -1,0 +1,724 @@
+"""The protected file: its risks before and after, what it tells, its writing."""
+
+from __future__ import annotations
+
+import json
+import operator
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment import (
+    Assessment,
+    PopulationBelowSample,
+)
+from riskcore.common import html
+from riskcore.common.warn import warn
+from riskcore.files import formats
+from riskcore.files.reading import DoubtfulCodes
+from riskcore.files.replace import refuse_sources, replacing_all
+from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.recode import recode
+from riskcore.protection import readback
+from riskcore.protection import record as records
+from riskcore.protection.digests import digest, versions
+from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.key_sets import KeySet, assess_key_sets, present
+from riskcore.protection.layout import Layout
+from riskcore.protection.rounds import Aim, Mask, Masks
+from riskcore.protection.secret import (
+    check_secret,
+    new_secret,
+    random_ids,
+    random_order,
+    secret_of_seed,
+    user_key,
+)
+from riskcore.protection.settings import Settings
+from riskcore.protection.source import Source
+
+# A key blanked in more than this share of the records is named with the verdict.
+_MUCH = 0.5
+
+
+class SuppressedValueShows(UserWarning):
+    """A suppressed value can be told from what is left in the file."""
+
+
+class OrderCanBeFound(UserWarning):
+    """The order of the records comes from a seed, which can be tried out."""
+
+
+class UnsafeError(ValueError):
+    """A file is not written, for records in it are not safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of suppression.
+
+    Attributes
+    ----------
+    unsafe : int
+        Records unsafe before it, from any set of keys.
+    suppressed : dict of column name to int
+        The values blanked.
+    """
+
+    unsafe: int
+    suppressed: dict[Any, int]
+
+    @classmethod
+    def of(
+        cls, assessments: Sequence[Assessment], aims: Sequence[Aim], masks: Masks
+    ) -> Round:
+        """Count what was unsafe, and what is blanked for it."""
+        pairs = zip(aims, assessments, strict=True)
+        unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
+        counts = {name: int(np.count_nonzero(mask)) for name, mask in masks.items()}
+        return cls(int(np.count_nonzero(unsafe)), counts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Protected:
+    """A protected file, and the risks before and after.
+
+    It holds the original data too: pickled, it is as confidential as they are.
+
+    Attributes
+    ----------
+    source : Source
+        What was protected.
+    settings : Settings
+        How, with everything filled in.
+    data : frame or mapping
+        The protected records, of the type and in the order of the input; of a path
+        all its columns.
+    sets : tuple of KeySet
+        The risks by set of keys.
+    masks : dict of column name to bool ndarray, each shape (n,)
+        The values that were suppressed.
+    rounds : tuple of Round
+    """
+
+    source: Source
+    settings: Settings
+    data: Any
+    sets: tuple[KeySet, ...]
+    masks: Masks
+    rounds: tuple[Round, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.sets[0].protected.cells.n
+
+    @property
+    def suppressed(self) -> dict[Any, int]:
+        """The number of values suppressed, by column."""
+        return {name: int(np.count_nonzero(m)) for name, m in self.masks.items()}
+
+    @cached_property
+    def unsafe(self) -> Mask:
+        """Mask of the records still unsafe from any set of keys, shape (n,)."""
+        either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
+        return either
+
+    @property
+    def safe(self) -> bool:
+        """Whether no risk reaches its threshold, from any set of keys."""
+        return all(one.safe for one in self.sets)
+
+    @cached_property
+    def shown(self) -> tuple[Shown, ...]:
+        """What the columns and the order of the data tell of suppressed values.
+
+        By key and column, the most values first: see `riskcore.protection.disclosure`.
+        """
+        return _what_shows(self, Records.of(self.data).columns)
+
+    @property
+    def original(self) -> Assessment:
+        """The assessment before protection, if there is one set of keys."""
+        return self._only().original
+
+    @property
+    def recoded(self) -> Assessment:
+        """The assessment after recoding, if there is one set of keys."""
+        return self._only().recoded
+
+    @property
+    def protected(self) -> Assessment:
+        """The assessment of the protected file, if there is one set of keys."""
+        return self._only().protected
+
+    def _only(self) -> KeySet:
+        if len(self.sets) > 1:
+            raise ValueError(f"{len(self.sets)} sets of keys: see .sets")
+        return self.sets[0]
+
+    @property
+    def verdict(self) -> str:
+        """What the risks computed from the protected file say, in words.
+
+        It names what safety has cost: keys blanked in more than half of the records
+        that had a value, and how many records have lost all keys.
+        """
+        return " ".join(_verdict(self, one) for one in self.sets)
+
+    @property
+    def _public_verdict(self) -> str:
+        """The verdict without figures that the original or the recoded file gave."""
+        return " ".join(_verdict(self, one, public=True) for one in self.sets)
+
+    @cached_property
+    def blanked_share(self) -> dict[Any, float]:
+        """The share of the records with a value of which it was suppressed, by column.
+
+        0 where there was none.
+        """
+        shares = {}
+        for name, count in self.suppressed.items():
+            left = self._with_a_value(name) if count else 0
+            shares[name] = count / (count + left) if count else 0.0
+        return shares
+
+    def _with_a_value(self, name: Hashable) -> int:
+        """Return the number of records that have a value of a column still."""
+        for one in self.sets:
+            if name in one.keys:
+                cells = one.protected.cells
+                return int(cells.records[cells.present(one.keys.index(name))].sum())
+        return int(np.count_nonzero(present(self.data, name)))
+
+    def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
+        """Return settings, what was done and the risks, as plain data for JSON.
+
+        Parameters
+        ----------
+        shown : iterable of Shown, optional
+            What the file tells of suppressed values; by default ``self.shown``.
+
+        Raises
+        ------
+        TypeError
+            If a column's name is no text.
+        """
+        intake = self.source.intake
+        return {
+            "settings": self.settings.to_dict(),
+            "records": self.n,
+            "intake": None if intake is None else intake.to_dict(),
+            "missing_values": {
+                str(key): count
+                for one in self.sets
+                for key, count in zip(
+                    one.keys, one.original.cells.missing_values, strict=True
+                )
+            },
+            "safe": self.safe,
+            "verdict": self.verdict,
+            "sets": [
+                {
+                    "keys": list(one.keys),
+                    "threshold": _finite(one.aim.threshold),
+                    "household_threshold": _finite(one.aim.household_threshold),
+                    "records_without_keys": one.without_keys,
+                    "risk": one.comparison(),
+                }
+                for one in self.sets
+            ],
+            "suppressed": self.suppressed,
+            "blanked_share": self.blanked_share,
+            "shown": _shown_plain(self, self.shown if shown is None else shown),
+            "rounds": [
+                {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
+                for each in self.rounds
+            ],
+        }
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        allow_unsafe: bool = False,
+        drop: Iterable[str] = (),
+        shuffle: bool | int = False,
+        renumber: Iterable[str] | None = None,
+        secret: str | None = None,
+        verify: bool = True,
+        record: str | Path | None = None,
+        public_record: str | Path | None = None,
+        also: Mapping[Path, str] | None = None,
+        public: Mapping[Path, str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Write the protected file and the private record of its protection.
+
+        All files appear together, or none does, and only those may read them who may
+        read the input: see `riskcore.files.replace`, also for what is left if the
+        process is killed. Before they do, the safe file is read again, compared cell by
+        cell with what should be there and assessed once more: the verdict is that of
+        what was written.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+            The safe file, in the format of the input: delimiter and encoding of a
+            CSV, columns and codes as they were but for what was recoded or
+            suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
+            `riskcore.files.argus.writer`. CSV and Parquet may change into each
+            other.
+        overwrite : bool, optional
+            Whether existing files may be replaced; the input never is.
+        allow_unsafe : bool, optional
+            Whether to write the file although it is not safe.
+        drop : iterable of str, optional
+            Columns to leave out.
+        shuffle : bool or int, optional
+            Write the records in random order, the members of a household together and
+            in random order too. True: an order from 256 random bits, which only the
+            private record holds. A number gives the order of that seed, for tests:
+            whoever tries seeds finds it.
+        renumber : iterable of str, optional
+            Columns that get new ids, 1, 2, ... in random order; missing ones stay
+            missing. By default the household column, if one was given and is not
+            dropped; ``()``: none. In ``data`` nothing is renumbered.
+        secret : str, optional
+            The secret of an earlier record, for the same order and ids again.
+        verify : bool, optional
+            Whether the file is read back. For a CSV of a million records and ten
+            columns that takes about 7 s beside 3 s for writing it, for Parquet 2 s
+            beside 3 s (``bench/bench_readback.py``).
+        record : str or pathlib.Path, optional
+            The private record, readable by its owner only; by default ``path`` with
+            ``.private.json`` added.
+        public_record : str or pathlib.Path, optional
+            A record of methods and counts that may be published; by default none.
+        also : mapping of pathlib.Path to str, optional
+            Further texts to write, such as a report, that only their owner can read.
+        public : mapping of pathlib.Path to str, optional
+            Further texts for everybody, such as a report to hand out.
+        progress : callable, optional
+            Called with the part done and the whole while text is written.
+
+        Returns
+        -------
+        dict
+            The private record: the settings, what was done, a keyed digest of the
+            input (see `riskcore.protection.secret`) and the versions of all that
+            computed. From it `riskcore protect --replay` makes the same file again.
+            Under "shown", which is not in the record, what the file tells of suppressed
+            values.
+
+        Warns
+        -----
+        SuppressedValueShows
+            If suppressed values can be told from a column of the file or from the
+            order of its records, as they are written: one warning for each.
+        OrderCanBeFound
+            If the order is that of a seed.
+
+        Raises
+        ------
+        FileExistsError, OSError
+            If a file exists and ``overwrite`` is not set, or cannot be written.
+        KeyError
+            If a column to be left out or renumbered does not exist.
+        TypeError
+            If a column's name is no text.
+        UnsafeError
+            If the file is not safe, as planned or as read back.
+        riskcore.protection.readback.ReadBackError
+            If what was written is not what should be there.
+        ValueError
+            If the file cannot be written in this format, one of the files is read
+            from, a column cannot be renumbered, or others can read the user's key.
+        """
+        if not (self.safe or allow_unsafe):
+            raise UnsafeError(
+                f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
+            )
+        figures = self.to_dict(())
+        path = self.source.check_writable(path, overwrite=overwrite)
+        dropped = tuple(drop)
+        self.source.check(dropped)
+        renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
+        record = Path(f"{path}.private.json") if record is None else Path(record)
+        told = None if public_record is None else Path(public_record)
+        private, common = also or {}, public or {}
+        beside = [record, *([] if told is None else [told]), *private, *common]
+        written = formats.files_written(path, self.source.format)
+        refuse_sources([*written, *beside], self.source.paths)
+        source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
+        shuffled = shuffle is not False
+        secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
+        order = None
+        if shuffled:
+            assert secret is not None
+            order = random_order(secret, self._units, self.n)
+        layout = Layout.of(
+            self.source,
+            self.data,
+            path,
+            drop=dropped,
+            ids={name: self._ids(name, secret) for name in renumbered},
+            order=order,
+        )
+        shown = _what_shows(self, layout.columns, layout.order)
+        warn_of_what_shows(self, shown)
+        with replacing_all(overwrite, self.source.paths) as create:
+            parts = layout.write(create, self.settings.recodings, progress)
+            again = self._read_back(layout, parts) if verify else self
+            if not (again.safe or allow_unsafe):
+                raise UnsafeError(
+                    f"As read back: {again.verdict} Nothing is written; "
+                    "allow_unsafe=True would do so"
+                )
+            figures |= {"safe": again.safe, "verdict": again.verdict}
+            output = {
+                "file": path.name,
+                "sha256": digest(parts[0]),
+                "read_back": verify,
+                "dropped": list(layout.dropped),
+                "shuffled": shuffled,
+                "renumbered": list(renumbered),
+                "secret": secret,
+            }
+            plain = records.private(
+                figures,
+                self.settings,
+                verdict=again._public_verdict,
+                versions=versions(),
+                source=source,
+                output=output,
+            )
+            create(record, private=True).write(_json(plain))
+            if told is not None:
+                create(told).write(_json(self._public_record(again, output)))
+            for target, content in common.items():
+                create(target).write(content.encode())
+            for target, content in private.items():
+                create(target, private=True).write(content.encode())
+        return {**plain, "shown": _shown_plain(self, shown)}
+
+    def _public_record(
+        self, again: Protected, output: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return records.public(
+            {**self.to_dict(()), "safe": again.safe},
+            self.settings,
+            verdict=again._public_verdict,
+            shuffled=output["shuffled"],
+            renumbered=output["renumbered"],
+        )
+
+    @property
+    def _units(self) -> NDArray[np.int64] | None:
+        """The household of each record, if there are any."""
+        groups = self.sets[0].protected.households
+        return None if groups is None else groups.inverse
+
+    def _ids(self, name: str, secret: str | None) -> NDArray[np.int64]:
+        """Return new ids of a column, 0 where missing."""
+        assert secret is not None
+        units = self._units
+        if name == self.settings.household and units is not None:
+            codes = units.astype(np.int64)
+        else:
+            column = code_column(Records.of(self.data), name)
+            codes = column.codes.astype(np.int64)
+            codes[codes == len(column.labels)] = -1
+        declared = self.source.variables.get(name)
+        missing = () if declared is None else declared.missing
+        taken = [int(code) for code in missing if code.isdecimal()]
+        return random_ids(secret, name, codes, taken)
+
+    def _read_back(self, layout: Layout, parts: list[Path]) -> Protected:
+        """Return what was written, read and assessed again."""
+        settings, order = self.settings, layout.order
+        roles = [*settings.variables, settings.household]
+        codes = [str(name) for name in roles if name in layout.columns]
+        weight = settings.weight if settings.weight in layout.columns else None
+        # What was not touched is as in the source itself.
+        touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
+        original = Records.of(self.source.data).columns
+        found = readback.read_back(
+            layout.path,
+            parts,
+            self.source.format,
+            readback.Expected(
+                {
+                    name: column if name in touched else original[name]
+                    for name, column in layout.columns.items()
+                },
+                order,
+                {n: m for n, m in self.masks.items() if n in layout.columns},
+            ),
+            codes,
+            None if weight is None else str(weight),
+            self.source.reading.decimal,
+        )
+        columns = {**found.columns}
+        for name in settings.columns:
+            if name not in columns and name in [*roles, settings.weight]:
+                columns[str(name)] = self._in_order(name, order)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PopulationBelowSample)
+            warnings.simplefilter("ignore", DoubtfulCodes)
+            assessments = assess_key_sets(columns, settings, None)
+        pairs = zip(self.sets, assessments, strict=True)
+        sets = tuple(replace(one, protected=after) for one, after in pairs)
+        return replace(self, sets=sets)
+
+    def _in_order(self, name: Hashable, order: NDArray[np.int64] | None) -> Any:
+        """Return a column that was left out, in the order of the file written."""
+        column = Records.of(self.data).column(name)
+        if name == self.settings.weight:
+            numbers = self.source.numbers(name)
+            if numbers is not None:
+                column = Records.of({name: numbers}).column(name)
+        return column if order is None else column[order]
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for one in self.sets:
+            stages = one.comparison()
+            for name in ("reidentification_rate", "max_risk", "unsafe_records"):
+                values = [figures[name] for figures in stages.values()]
+                shown = " \u2192 ".join(f"{value:.6g}" for value in values)
+                rows.append((name.replace("_", " "), shown))
+        rows += [
+            (f"suppressed values of {name}", f"{count:,}")
+            for name, count in self.suppressed.items()
+        ]
+        title = "Protected, for internal use"
+        return html.figures(title, html.escape(self.verdict), rows)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)
+        return (
+            f"<Protected: {self.n} records, {'safe' if self.safe else 'NOT SAFE'}; "
+            f"suppressed: {values or 'nothing'}>"
+        )
+
+
+def columns_renumbered(
+    source: Source,
+    settings: Settings,
+    renumber: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """Return the columns that `Protected.write` gives new ids.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If a name is given in place of a list of names.
+    ValueError
+        If a column is left out, or has another part in the protection.
+    """
+    dropped, household = set(map(str, drop)), settings.household
+    if renumber is None:
+        return () if household is None or household in dropped else (str(household),)
+    if isinstance(renumber, str):
+        raise TypeError(f"renumber is a list of column names: write [{renumber!r}]")
+    names = tuple(dict.fromkeys(str(name) for name in renumber))
+    source.check(names)
+    parts: dict[str, set[Any]] = {
+        "left out": dropped, "a key or related to one": set(settings.suppressible),
+        "the weight": {settings.weight}, "recoded": set(settings.recodings),
+    }  # fmt: skip
+    for name in names:
+        for what, columns in parts.items():
+            if name in columns:
+                raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
+    return names
+
+
+def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
+    """Return the secret of the order: given, of a seed, or new."""
+    if secret is not None:
+        return check_secret(secret) if needed else None
+    if isinstance(shuffle, bool):
+        return new_secret() if needed else None
+    seed = operator.index(shuffle)
+    if seed < 0:
+        raise ValueError(f"shuffle={seed}: a seed is a whole number >= 0")
+    message = f"the order is that of seed {seed}: whoever tries seeds finds it"
+    warn(message, OrderCanBeFound)
+    return secret_of_seed(seed)
+
+
+def _keyed_digest(source: Source) -> dict[str, str | None]:
+    """Return what tells the input from other files to whoever has the user's key."""
+    if source.path is None:
+        return {"hmac_sha256": None, "key": None, "why": "the input is no file"}
+    key = user_key()
+    if key is None:
+        why = "no place was found to write the key of records"
+        return {"hmac_sha256": None, "key": None, "why": why}
+    return {"hmac_sha256": key.digest(source.path), "key": key.id}
+
+
+def _json(plain: Mapping[str, Any]) -> bytes:
+    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
+    """Say in words whether the file is safe from one set of keys, and why not.
+
+    ``public``: without figures that the original or the recoded file gave.
+    """
+    keys = " x ".join(map(str, one.keys))
+    rule = _RULES[result.settings.missing]
+    if one.safe:
+        goal = ", ".join(_goals(result, one, public=public))
+        price = ", ".join(_price(result, one, public=public))
+        but = f"; but {price}" if price else ""
+        return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
+    if public:
+        return f"NOT SAFE: by {keys}, records still reach their threshold ({rule})."
+    unsafe = one.unsafe
+    count = int(np.count_nonzero(unsafe))
+    cells = one.protected.cells
+    open_keys = np.zeros(cells.n, bool)
+    for i, key in enumerate(cells.keys):
+        if result.settings.cost_of(key) < np.inf:
+            open_keys |= cells.present(i)[cells.inverse]
+    stuck = int(np.count_nonzero(unsafe & ~open_keys))
+    why = []
+    if stuck:
+        why.append(f"{stuck} with no key left that may be blanked")
+    if count > stuck and len(result.rounds) == result.settings.rounds:
+        why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
+    elif count > stuck:
+        why.append(f"{count - stuck} that would with all keys blanked")
+    households = one.aim.unsafe_households(one.protected)
+    of_households = f" and {households} households" if households else ""
+    return (
+        f"NOT SAFE: by {keys}, {count} of {cells.n} records{of_households} still reach "
+        f"their threshold ({rule}): {', '.join(why)}."
+    )
+
+
+def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
+    """Say what no record and no household does."""
+    settings, aim = result.settings, one.aim
+    for what, threshold, rate in (
+        ("the risk of no record reaches", aim.threshold, settings.rate),
+        (
+            "that of no household reaches",
+            aim.household_threshold,
+            settings.household_rate,
+        ),
+    ):
+        if public and rate is not None:
+            # The threshold itself is a figure of the recoded file.
+            yield f"{what} the threshold for a rate of {100 * rate:.8g} %"
+        elif threshold < np.inf:
+            yield f"{what} {threshold:.8g}"
+
+
+def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
+    """Say what safety has cost, if that is much."""
+    for key in one.keys:
+        share = result.blanked_share[key]
+        if share > _MUCH:
+            amount = "more than half" if public else f"{100 * share:.3g} %"
+            yield f"{key} is blanked in {amount} of the records"
+    if lost := one.without_keys:
+        few = public and lost < records.FEW
+        count = f"fewer than {records.FEW}" if few else f"{lost:,}"
+        units = "record has" if lost == 1 and not few else "records have"
+        yield f"{count} {units} lost all keys"
+
+
+_RULES = {
+    "wildcard": "missing keys match any value",
+    "argus": "missing keys match any value, as in mu-Argus",
+    "category": "missing keys are a category of their own",
+}
+
+
+def codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
+    """Return the codes of a column before suppression, -1 for missing."""
+    for one in result.sets:
+        if name in one.keys:
+            i, cells = one.keys.index(name), one.recoded.cells
+            codes = cells.codes[i].astype(np.int64)
+            codes[~cells.present(i)] = -1
+            return codes[cells.inverse]
+    # A related column that is no key.
+    data = {name: Records.of(result.source.data).column(name)}
+    if name in result.settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            data = recode(data, {name: result.settings.recodings[name]})
+    column = code_column(Records.of(data), name)
+    codes = column.codes.astype(np.int64)
+    codes[codes == len(column.labels)] = -1
+    return codes
+
+
+def _shown_plain(result: Protected, shown: Iterable[Shown]) -> list[dict[str, Any]]:
+    return [
+        {**one.to_dict(), "text": str(one), "advice": _advice(result, one)}
+        for one in shown
+    ]
+
+
+def _what_shows(
+    result: Protected,
+    columns: Mapping[Any, Any],
+    order: NDArray[np.int64] | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns, in the order they are written, tell of what is blanked."""
+    suppressed = {
+        name: Suppressed(codes_before(result, name), mask)
+        for name, mask in result.masks.items()
+        if mask.any() and name in columns
+    }
+    return what_shows(columns, suppressed, order)
+
+
+def warn_of_what_shows(result: Protected, shown: Iterable[Shown]) -> None:
+    """Warn of every key and column from which suppressed values can be told."""
+    for one in shown:
+        message = f"{one}; {_advice(result, one)}"
+        warn(message, SuppressedValueShows)
+
+
+def _advice(result: Protected, shown: Shown) -> str:
+    """Return what can be done, so that suppressed values do not show."""
+    settings, column, key = result.settings, shown.column, shown.key
+    if column is None:
+        return "shuffle the records" + (
+            f", and name {key!r} in household_keys, for members stand together"
+            if settings.household is not None and key not in settings.household_keys
+            else ""
+        )
+    if column == settings.weight:
+        return "make the weights coarser or equal where they tell it"
+    others = f"name it as related to {key!r}, recode or drop it"
+    if column == settings.household:
+        others = "or drop the column"
+        if shown.rule == "equal" and key not in settings.household_keys:
+            return f"name {key!r} in household_keys, {others}"
+    if shown.rule == "between":
+        return f"give new numbers if it holds numbers of units, {others}"
+    return others.removeprefix("or ")
+
+
+def _finite(threshold: float) -> float | None:
+    return threshold if threshold < np.inf else None

@@ -1,0 +1,171 @@
+"""The curve of thresholds, and the classes of risk that charts show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskcore.risk.file_risk import Counts, Risks
+from riskcore.risk.histogram import class_counts, decimals, log_edges
+from riskcore.risk.threshold import RiskDistribution
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCurve:
+    """A distribution of risk at a number of thresholds, and in classes.
+
+    Made by `risk_curve`. It tells of no record, only of sums over records.
+
+    Attributes
+    ----------
+    threshold : float64 ndarray, shape (M,)
+        Rising; the first is the smallest risk, the last the largest.
+    unsafe : int64 ndarray, shape (M,)
+        Number of records with risk >= threshold.
+    risk_below, risk_below_rest : float64 ndarrays, shape (M,)
+        Sum of the risks below the threshold: rounded to a double, and what is left.
+    capped_rate : float64 ndarray, shape (M,)
+        g(t), the re-identification rate if larger risks were lowered to t.
+    safe_rate : float64 ndarray, shape (M,)
+        The rate without the unsafe records.
+    complete : bool
+        Whether the thresholds are all distinct risks.
+    edges : float64 ndarray, shape (B + 1,)
+        Bounds of the classes of risk.
+    counts : int64 ndarray, shape (B,)
+        Number of records in each class, the lower bound belonging to it.
+    n : int
+        Number of records.
+    max_risk, rate : float
+        Largest risk and re-identification rate.
+    """
+
+    threshold: Risks
+    unsafe: Counts
+    risk_below: Risks
+    risk_below_rest: Risks
+    capped_rate: Risks
+    safe_rate: Risks
+    complete: bool
+    edges: Risks
+    counts: Counts
+    n: int
+    max_risk: float
+    rate: float
+
+
+def risk_curve(
+    distribution: RiskDistribution,
+    most: int = 2000,
+    *,
+    include: Iterable[float] = (),
+    edges: ArrayLike | None = None,
+) -> RiskCurve:
+    """Return a distribution of risk at no more than a given number of thresholds.
+
+    Parameters
+    ----------
+    distribution : RiskDistribution
+    most : int
+        Largest number of thresholds, 4 or more.
+    include : iterable of float
+        Thresholds to have in any case, if not all distinct risks are.
+    edges : array_like, optional
+        Rising bounds of the classes; by default those of `log_edges`.
+
+    Returns
+    -------
+    RiskCurve
+        Exact at each of its thresholds.
+
+    Raises
+    ------
+    ValueError
+        If ``most`` is below 4, or a risk is 0 and no edges are given.
+
+    Notes
+    -----
+    The thresholds are all distinct risks if there are at most ``most``. Otherwise they
+    are even over three scales: over log risk, the decimal numbers of two digits within
+    the range (of one digit, or powers of ten, if those are more than ``most``/2); over
+    the riskiest, the ``most``/4 largest risks; over records, the observed risks at even
+    steps from the smallest to the largest.
+
+    CASC (2004) deliverable 1.2-D3, sections 4 and 7.3.
+
+    Examples
+    --------
+    >>> curve = risk_curve(RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3]))
+    >>> curve.threshold, curve.unsafe
+    (array([0.125, 0.25 , 0.5  ]), array([8, 4, 1]))
+    >>> curve.capped_rate
+    array([0.125  , 0.1875 , 0.21875])
+    """
+    if most < 4:
+        raise ValueError(f"most={most}: need 4 thresholds or more")
+    complete = len(distribution.risk) <= most
+    chosen = distribution.risk if complete else _chosen(distribution, most, include)
+    thresholds = chosen.tolist()
+    sums = [distribution.sum_below(t) for t in thresholds]
+    below = [float(s) for s in sums]
+    rest = [float(s - type(s)(b)) for s, b in zip(sums, below, strict=True)]
+    if edges is None:
+        edges = log_edges(float(distribution.risk[0]), distribution.max_risk)
+    edges = np.asarray(edges, dtype=np.float64)
+    return RiskCurve(
+        threshold=chosen,
+        unsafe=np.array([distribution.unsafe_count(t) for t in thresholds]),
+        risk_below=np.array(below),
+        risk_below_rest=np.array(rest),
+        capped_rate=np.array([distribution.capped_rate(t) for t in thresholds]),
+        safe_rate=np.array([distribution.safe_rate(t) for t in thresholds]),
+        complete=complete,
+        edges=edges,
+        counts=class_counts(distribution, edges),
+        n=distribution.n,
+        max_risk=distribution.max_risk,
+        rate=distribution.reidentification_rate,
+    )
+
+
+def _chosen(
+    distribution: RiskDistribution, most: int, include: Iterable[float]
+) -> Risks:
+    """Return ``most`` thresholds or fewer, and those to include, within the range."""
+    risk = distribution.risk
+    low, high = float(risk[0]), distribution.max_risk
+    round_numbers = _round_numbers(low, high, most // 2)
+    riskiest = risk[-(most // 4) :]
+    left = most - len(round_numbers) - len(riskiest)
+    # The records at even steps, in whole numbers: the first is 0, the last is n - 1.
+    steps = max(left - 1, 1)
+    ranks = [i * (distribution.n - 1) // steps for i in range(steps + 1)]
+    even = risk[np.searchsorted(np.cumsum(distribution.frequency), ranks, "right")]
+    asked = np.array([t for t in include if low < t < high], dtype=np.float64)
+    return np.unique(np.concatenate([round_numbers, riskiest, even, asked]))
+
+
+def _round_numbers(low: float, high: float, most: int) -> Risks:
+    """Return the decimal numbers of two digits within the range, or coarser ones."""
+    numbers = np.zeros(0)
+    for mantissas in (range(10, 100), range(1, 10), [1]):
+        numbers = decimals(mantissas, max(low, 1e-320), high)
+        numbers = numbers[(low < numbers) & (numbers < high)]
+        if len(numbers) <= most:
+            return numbers
+    return numbers[:0]
+
+
+def shared_edges(distributions: Iterable[RiskDistribution]) -> Risks:
+    """Return the bounds of classes that take in the risks of several distributions."""
+    files = list(distributions)
+    return log_edges(
+        min(float(file.risk[0]) for file in files), max(file.max_risk for file in files)
+    )
