@@ -241,7 +241,7 @@ COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
 }
-assert set(ufuncs._KERNELS) == set(models_accuracy.EXACT)
+assert set(ufuncs.UFUNCS) == set(models_accuracy.EXACT)
 
 if __name__ == "__main__":
     sys.exit(main())

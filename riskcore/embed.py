@@ -18,19 +18,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-import riskcore
 from riskcore.compiled.jit import Native, loop_on_arrays
 from riskcore.compiled.ufunc import made_from
+from riskcore.risk import bounds, individual, posterior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
 
-# All public names of these modules are ufuncs.
-_MODULES = (
-    "riskcore.risk.bounds",
-    "riskcore.risk.individual",
-    "riskcore.risk.posterior",
-)
-NAMES = tuple(name for name, home in riskcore._HOMES.items() if home in _MODULES)
+_HOMES = {
+    name: module
+    for module in (bounds, individual, posterior)
+    for name in module.UFUNCS
+    if name != "risk_enclosure"  # doubles that make sense together alone
+}
+NAMES = tuple(_HOMES)
 """The ufuncs that can be asked for by name."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -195,7 +195,7 @@ def _once(
 def _named(name: str) -> np.ufunc:
     if name not in NAMES:
         raise ValueError(f"no ufunc {name!r} in riskcore, but {', '.join(NAMES)}")
-    ufunc: np.ufunc = getattr(riskcore, name)
+    ufunc: np.ufunc = getattr(_HOMES[name], name)
     return ufunc
 
 

@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc import on_demand
 from riskcore.special.elementary import log
 from riskcore.special.gauss.remaining import gauss
 
@@ -460,16 +459,16 @@ def adaptive(
     array([0.003317, 0.000256])
     """
     if rule == "sufficient":
-        order: Any = _ufunc("sufficient_order")(f, p, epsilon)
+        order: Any = __getattr__("sufficient_order")(f, p, epsilon)
     elif rule == "published":
         order = published_order(f, epsilon)
     else:
         raise ValueError(f"rule must be 'sufficient' or 'published', not {rule!r}")
-    result: NDArray[np.float64] = _ufunc("truncated")(f, p, order)
+    result: NDArray[np.float64] = __getattr__("truncated")(f, p, order)
     return result
 
 
-_SCALARS: dict[str, Callable[..., float]] = {
+UFUNCS: dict[str, Callable[..., float]] = {
     "closed_form": _closed_form,
     "binomial_sum": _binomial_sum,
     "log_form": _log_form,
@@ -481,15 +480,7 @@ _SCALARS: dict[str, Callable[..., float]] = {
     "sufficient_order": _sufficient_order,
 }
 
-__all__ = [*_SCALARS, "adaptive", "published_order"]
+__all__ = [*UFUNCS, "adaptive", "published_order"]
 
 
-@cache
-def _ufunc(name: str) -> np.ufunc:
-    return elementwise(name, _SCALARS[name])
-
-
-def __getattr__(name: str) -> np.ufunc:
-    if name not in _SCALARS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _ufunc(name)
+__getattr__ = on_demand(__name__, UFUNCS)

@@ -275,6 +275,6 @@ def known_secrets(monkeypatch):
     """
     numbers = itertools.count()
     monkeypatch.setattr(
-        "riskcore.protection.protect.new_secret",
+        "riskcore.protection.result.new_secret",
         lambda: hashlib.sha256(b"%d" % next(numbers)).hexdigest(),
     )

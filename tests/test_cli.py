@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import accuracy, assess, cli, page, reproduce, simulate
+from riskcore import accuracy, assess, cli, reproduce, simulate
 from riskcore.assessment import RECORD_COLUMNS
 from riskcore.files import formats
 
@@ -437,7 +437,7 @@ def test_table_and_report_appear_together(run, folder, monkeypatch):
         def broken(*_, **__):
             raise OSError("disk full")
 
-        patch.setattr(page, "page", broken)
+        patch.setattr("riskcore.report.page.page", broken)
         assert_refused(run("assess", "survey.csv", *ROLES, *both), "disk full")
     assert {(folder / name).read_text() for name in ("out.csv", "out.html")} == {"old"}
     assert run("assess", "survey.csv", *ROLES, *both)[0] == 0
@@ -699,7 +699,7 @@ def test_usage_without_a_command(run):
 
 
 def test_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.protect.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.result.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 500, "--seed", 3)
     assert status == 0
     # In so small a file an order may tell two or three values by luck.
@@ -721,7 +721,7 @@ def test_demo(run, folder, monkeypatch):
 
 
 def test_nothing_shows_in_the_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.protect.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.result.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 6000)
     assert (status, err) == (0, "")
     assert "SEX 0" not in " ".join(out.split())

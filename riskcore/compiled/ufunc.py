@@ -8,14 +8,17 @@ built against NumPy uses.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from riskcore.compiled.jit import Native, overload, primitive
+
+Scalar = Callable[..., Any]
 
 _FLOAT64 = np.dtype(np.float64).num
 # Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
@@ -122,6 +125,32 @@ def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
     inputs = len(signature(scalar).parameters)
     loop = (loop_of_one, loop_of_two, loop_of_three)[inputs - 1]
     return build(name, UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or "")))
+
+
+def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar:
+    """Return the ``__getattr__`` of a module that makes its ufuncs when asked for one.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    ufuncs : mapping of str to UfuncSource or kernel
+        Its ufuncs by name: with loops of their own, or kernels that are applied to one
+        element after the other.
+    """
+
+    def look_up(name: str) -> np.ufunc:
+        if name not in ufuncs:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        source = ufuncs[name]
+        if isinstance(source, UfuncSource):
+            made = build(name, source)
+        else:
+            made = elementwise(name, source)
+        vars(sys.modules[module])[name] = made
+        return made
+
+    return look_up
 
 
 def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:

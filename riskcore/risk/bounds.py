@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import UfuncSource, build, clear_flags
+from riskcore.compiled.ufunc import UfuncSource, clear_flags, on_demand
 from riskcore.special.floats import bits, fma, from_bits, two_sum
 from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
 
@@ -118,7 +118,7 @@ def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     clear_flags()
 
 
-_SOURCES = {
+UFUNCS = {
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
         risk_bounds,
@@ -210,9 +210,4 @@ Examples
 }
 
 
-def __getattr__(name: str) -> np.ufunc:
-    if name not in _SOURCES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = build(name, _SOURCES[name])
-    globals()[name] = made
-    return made
+__getattr__ = on_demand(__name__, UFUNCS)

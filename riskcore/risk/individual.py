@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import UfuncSource, address, build, clear_flags
+from riskcore.compiled.ufunc import UfuncSource, address, clear_flags, on_demand
 from riskcore.special.elementary import log_parts, log_words
 from riskcore.special.floats import (
     BLOCK,
@@ -386,7 +386,7 @@ def _log_risk_other(f: float, p: float, excess: float) -> float:
     return high + (low + r_low / r)
 
 
-_SOURCES = {
+UFUNCS = {
     "individual_risk": UfuncSource(
         *_of_fraction(
             *_of_resolvent(_risk, _risk_other, one=_risk_one, small=_risk_small)
@@ -542,12 +542,7 @@ array([0.04069244, 0.00945211])
 }
 
 
-def __getattr__(name: str) -> np.ufunc:
-    if name not in _SOURCES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = build(name, _SOURCES[name])
-    globals()[name] = made
-    return made
+__getattr__ = on_demand(__name__, UFUNCS)
 
 
 # From bench/accuracy.md; a test evaluates the witnesses again.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc import on_demand
 from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.inverse_moments import moments
@@ -524,7 +524,7 @@ CONTRACTS = (
     ),
 )
 
-_KERNELS: dict[str, Callable[..., float]] = {
+UFUNCS: dict[str, Callable[..., float]] = {
     "individual_risk_deviation": individual_risk_deviation_kernel,
     "individual_risk_quantile": individual_risk_quantile_kernel,
     "individual_risk_second_moment": individual_risk_second_moment_kernel,
@@ -536,9 +536,4 @@ _KERNELS: dict[str, Callable[..., float]] = {
 }
 
 
-def __getattr__(name: str) -> np.ufunc:
-    if name not in _KERNELS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = elementwise(name, _KERNELS[name])
-    globals()[name] = made
-    return made
+__getattr__ = on_demand(__name__, UFUNCS)

@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore import accuracy, forms
-from riskcore.accuracy import reference
+from riskcore.accuracy import names, plots, reference
 from riskcore.files import formats
 
 COLUMNS = [
@@ -155,7 +155,7 @@ F, P = np.array([2.0, 4.0, 9.0]), np.array([0.1, 0.5, 0.9])
         ("adaptive:1e-3:sufficient", lambda f, p: forms.adaptive(f, p, 1e-3)),
         ("adaptive:.1:published", lambda f, p: forms.adaptive(f, p, 0.1, "published")),
         ("individual_risk", riskcore.individual_risk),
-        *((name, getattr(forms, name)) for name in accuracy._PUBLISHED),
+        *((name, getattr(forms, name)) for name in names._PUBLISHED),
     ],
 )
 def test_names(name, form):
@@ -401,7 +401,7 @@ def test_refused_pictures(map_table):
 
 
 def test_without_matplotlib(monkeypatch, map_table, tmp_path):
-    monkeypatch.setattr(accuracy, "find_spec", lambda name: None)
+    monkeypatch.setattr(plots, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         accuracy.plot(map_table)
     with pytest.raises(ImportError, match="pip install matplotlib"):

@@ -297,7 +297,7 @@ with code_cache.alone({BUILD!r}, {NAME!r}):
 def holder(root):
     """Return a process that holds the lock of a file."""
     pytest.importorskip("fcntl")
-    path = str(Path(code_cache.__file__).parents[1])
+    path = str(Path(code_cache.__file__).parents[2])
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD],
         env=dict(os.environ, PYTHONPATH=path),

@@ -21,7 +21,7 @@ ERROR_AT = {
     "functions": (ufuncs, import_module("bench.models_accuracy").error_at),
 }
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONTRACTS = {
     contract.function: (contract, error_at)
     for module, error_at in ERROR_AT.values()
@@ -118,10 +118,10 @@ def test_the_witness_has_the_error_stated_by_mpmath(contract):
 
 def docstring(name):
     for module, _ in ERROR_AT.values():
-        kernel = getattr(module, "_KERNELS", {}).get(name)
+        kernel = getattr(module, "UFUNCS", {}).get(name)
         if kernel is not None:
-            return kernel.__doc__
-    return individual._SOURCES[name].doc
+            return getattr(kernel, "doc", "") or kernel.__doc__
+    raise KeyError(name)
 
 
 @contracts

@@ -278,7 +278,9 @@ def test_entry_modules_are_found():
     assert {"riskcore.compiled.ufunc", "riskcore.embed", "riskcore.forms"} < {
         *entry_modules()
     }
-    assert {"riskcore.risk.individual", "riskcore.simulate"} < {*entry_modules()}
+    assert {"riskcore.risk.individual", "riskcore.simulate.populations"} < {
+        *entry_modules()
+    }
 
 
 @pytest.mark.parametrize("module", entry_modules())
@@ -320,11 +322,11 @@ def functions_used(function, seen):
 
 
 LOOPS = {
-    **{name: source.loop for name, source in individual._SOURCES.items()},
-    **{name: source.loop for name, source in bounds._SOURCES.items()},
-    **posterior._KERNELS,
-    **forms._SCALARS,
-    **ufuncs._KERNELS,
+    **{name: source.loop for name, source in individual.UFUNCS.items()},
+    **{name: source.loop for name, source in bounds.UFUNCS.items()},
+    **posterior.UFUNCS,
+    **forms.UFUNCS,
+    **ufuncs.UFUNCS,
 }
 
 
@@ -410,7 +412,7 @@ def test_kernels_read_no_files():
 def test_interrupting_the_compiler_is_not_lost(python):
     code = """
 import os, signal
-from riskcore import _jit
+from riskcore.compiled import jit
 try:
     with jit._uninterrupted():
         os.kill(os.getpid(), signal.SIGINT)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from riskcore import assess, chart
+from riskcore import assess
 from riskcore.chart import figure, risk_curve
 from riskcore.report.public import public_classes, views_of
 from riskcore.risk.threshold import RiskDistribution
@@ -171,6 +171,6 @@ def test_figure_needs_households_and_matplotlib(result, monkeypatch):
         figure(alone, household=True)
     with pytest.raises(ValueError, match="threshold"):
         figure(alone, threshold=-1.0)
-    monkeypatch.setattr(chart, "find_spec", lambda _: None)
+    monkeypatch.setattr("riskcore.report.plots.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         figure(alone)

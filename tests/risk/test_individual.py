@@ -365,7 +365,7 @@ def plain(cells, n):
 
 @named
 def test_interpreted_kernel(name, function, mixed):
-    scalar = individual._SOURCES[name].scalar
+    scalar = individual.UFUNCS[name].scalar
     f, second = plain(mixed, 300)
     interpreted = [scalar(float(x), float(y)) for x, y in zip(f, second, strict=True)]
     assert same_bits(interpreted, function(f, second))
@@ -378,7 +378,7 @@ def test_interpreted_loop(name, function, method, cells):
     second = second_argument(name, f, p)
     out = np.zeros(len(f))
     columns = [f.tolist(), second.tolist(), out]
-    individual._SOURCES[name].loop(columns, [len(f)], [8, 8, 8], None)
+    individual.UFUNCS[name].loop(columns, [len(f)], [8, 8, 8], None)
     assert same_bits(out, function(f, second))
 
 

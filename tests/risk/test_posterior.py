@@ -604,10 +604,10 @@ CELLS = {
 
 @pytest.mark.parametrize("name", CELLS)
 def test_compiled_and_interpreted_give_the_same_bits(name):
-    assert name in posterior._KERNELS
-    assert set(CELLS) == set(posterior._KERNELS)
+    assert name in posterior.UFUNCS
+    assert set(CELLS) == set(posterior.UFUNCS)
     for cell in CELLS[name]:
-        interpreted = posterior._KERNELS[name](*cell)
+        interpreted = posterior.UFUNCS[name](*cell)
         assert float(getattr(riskcore, name)(*cell)) == interpreted
 
 

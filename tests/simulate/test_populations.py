@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from riskcore import simulate
 from riskcore.simulate import (
     design_weights,
     dirichlet_multinomial_population,
     microdata,
     pitman_population,
+    populations,
     sample,
     uniques,
     zipf_population,
@@ -278,7 +278,7 @@ def excess(draw, law, draws=8000, seed=5):
 def test_law_of_populations_of_given_cells(
     population, law, arguments, cells, monkeypatch
 ):
-    monkeypatch.setattr(simulate, "_CELLS", cells)
+    monkeypatch.setattr(populations, "_CELLS", cells)
     draws = 5000
     assert excess(lambda g: population(*arguments, g), law(*arguments), draws) < 4
 
@@ -288,7 +288,7 @@ def test_law_of_populations_of_given_cells(
     ("theta", "sigma"), [(2.0, 0.0), (0.1, 0.0), (1.5, 0.4), (0.0, 0.5), (-0.3, 0.6)]
 )
 def test_law_of_pitman_populations(theta, sigma, seats, monkeypatch):
-    monkeypatch.setattr(simulate, "_SEATS", seats)
+    monkeypatch.setattr(populations, "_SEATS", seats)
     law = pitman_law(5, theta, sigma)
     assert excess(lambda g: pitman_population(5, theta, sigma, g), law) < 4
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc import on_demand
 from riskcore.special import elementary, near_one
 from riskcore.special.gamma import digamma, ratio, rising
 
@@ -683,7 +683,7 @@ def expm1_kernel(x: float) -> float:
     return near_one.expm1(x) if x == x else math.nan
 
 
-_KERNELS: dict[str, Callable[..., float]] = {
+UFUNCS: dict[str, Callable[..., float]] = {
     "digamma_deficit": digamma_deficit_kernel,
     "digamma_difference": digamma_difference_kernel,
     "exp": exp_kernel,
@@ -701,9 +701,4 @@ _KERNELS: dict[str, Callable[..., float]] = {
 }
 
 
-def __getattr__(name: str) -> np.ufunc:
-    if name not in _KERNELS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = elementwise(name, _KERNELS[name])
-    globals()[name] = made
-    return made
+__getattr__ = on_demand(__name__, UFUNCS)

@@ -17,7 +17,7 @@ from riskcore.files.argus.metadata import (
     unquoted,
 )
 
-DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
+DEMO = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "demodata"
 needs_demo = pytest.mark.skipif(
     not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
 )

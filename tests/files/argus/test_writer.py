@@ -21,7 +21,7 @@ from riskcore.files.argus.text import ignoring_case
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding, recode
 
-DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
+DEMO = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "demodata"
 needs_demo = pytest.mark.skipif(
     not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
 )
