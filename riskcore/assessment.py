@@ -18,8 +18,9 @@ from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
-from riskcore.microdata.cells import Cells, check_missing, tabulate_records
-from riskcore.microdata.columns import Records, household_codes, key_names
+from riskcore.microdata.cells import Cells, check_missing, tabulate_coded
+from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.columns import key_names
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges
@@ -172,21 +173,36 @@ def assess_records(
     progress: Lines,
 ) -> Assessment:
     """Assess data in memory, see `assess`; the arguments are checked."""
-    say = progress
-    records = Records.of(data)
-    groups = None
     if household is not None:
-        say("finding households")
-        groups = household_codes(records, household)
-    say("counting cells")
-    cells = tabulate_records(records, keys, weight, missing, alpha, intake)
-    _check_population(cells, weight)
-    say(f"computing the risk of {len(cells)} cells")
+        progress("finding households")
+    coded = CodedRecords.of(data, keys, weight, household)
+    return assess_coded(
+        data, coded, keys, method=method, missing=missing, alpha=alpha,
+        intake=intake, progress=progress,
+    )  # fmt: skip
+
+
+def assess_coded(
+    data: Any,
+    coded: CodedRecords,
+    keys: Sequence[Hashable],
+    *,
+    method: Method,
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+    progress: Lines = silent,
+) -> Assessment:
+    """Assess records of which the columns are coded, see `assess`."""
+    progress("counting cells")
+    cells = tabulate_coded(coded, keys, missing, alpha, intake)
+    _check_population(cells, coded.weight)
+    progress(f"computing the risk of {len(cells)} cells")
     cell_risk = _cell_risk(cells, method)
     joint = None
-    if groups is not None:
-        say("computing household risks")
-        joint = households(cell_risk[cells.inverse], groups)
+    if coded.households is not None:
+        progress("computing household risks")
+        joint = households(cell_risk[cells.inverse], coded.households)
     return Assessment(data, cells, cell_risk, method, joint)
 
 

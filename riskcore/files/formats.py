@@ -215,6 +215,19 @@ def read_counted(
     return table, intake
 
 
+def numbers(path: Path, name: str, data: Any, reading: Reading) -> Any:
+    """Return a column of what `read` gave as text, as numbers.
+
+    Raises
+    ------
+    ValueError
+        If text is no number; the first one is named.
+    """
+    if isinstance(data, dict):  # of mu-Argus: its metadata tell what is missing
+        return read(path, [name], numeric=[name], reading=reading)[name]
+    return _numbers(path, name, data.column(name), reading.decimal)
+
+
 class LineBreaksInFields(UserWarning):
     """Quoted fields of a CSV file run over several lines."""
 

@@ -14,13 +14,8 @@ from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.intake import Intake
 from riskcore.files.reading import DoubtfulCodes, Reading
-from riskcore.microdata.columns import (
-    CodedColumn,
-    Records,
-    code_keys,
-    key_names,
-    weights,
-)
+from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.columns import CodedColumn, key_names
 from riskcore.microdata.count import Codes, count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.wildcard import Frequencies, count_compatible
@@ -265,20 +260,19 @@ def tabulate(
         weight = formats.declared_weight(data, reading)
     _check_names(keys, weight)
     data, intake = formats.load(data, [*keys, weight], weight, reading)
-    return tabulate_records(Records.of(data), keys, weight, missing, alpha, intake)
+    coded = CodedRecords.of(data, keys, weight)
+    return tabulate_coded(coded, keys, missing, alpha, intake)
 
 
-def tabulate_records(
-    records: Records,
+def tabulate_coded(
+    records: CodedRecords,
     keys: Sequence[Hashable],
-    weight: Hashable | None,
     missing: str,
     alpha: float,
     intake: Intake | None = None,
 ) -> Cells:
-    """Return the cells of records, see `tabulate`; the arguments are checked."""
-    weight_values = None if weight is None else weights(records, weight)
-    columns = code_keys(records, keys)
+    """Return the cells of coded records, see `tabulate`; the arguments are checked."""
+    columns = records.keys(keys)
     for line in doubtful_codes(columns):
         warn(line, DoubtfulCodes)
     if missing == "refuse":
@@ -286,7 +280,7 @@ def tabulate_records(
     counts = count(
         [column.codes for column in columns],
         [column.levels for column in columns],
-        weight_values,
+        records.weights,
     )
     f: Frequencies = counts.frequency
     F = counts.weight_sum
@@ -301,7 +295,7 @@ def tabulate_records(
             blank_matches_complete=True if missing == "argus" else None,
         )
     if not F.max() < np.inf:
-        raise ValueError(f"weight {weight!r}: the sum over a cell overflows")
+        raise ValueError(f"weight {records.weight!r}: the sum over a cell overflows")
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
@@ -311,7 +305,7 @@ def tabulate_records(
         records=counts.frequency,
         weight_sum=counts.weight_sum,
         inverse=counts.inverse,
-        weighted=weight is not None,
+        weighted=records.weights is not None,
         missing=missing,
         alpha=alpha,
         missing_values=tuple(column.missing for column in columns),

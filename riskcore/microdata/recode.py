@@ -557,6 +557,15 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
     {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
     """
+    return with_columns(data, recoded_columns(data, recodings))
+
+
+def recoded_columns(
+    data: Any,
+    recodings: Mapping[Any, Recoding],
+    coded: Mapping[Any, CodedColumn] | None = None,
+) -> dict[Any, Any]:
+    """Return the recoded columns alone, see `recode`; those coded already as codes."""
     given: Any = recodings
     if not isinstance(given, Mapping):
         shown = arguments.shown(given)
@@ -570,14 +579,21 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     columns: dict[Any, Any] = {}
     for name, recoding in recodings.items():
         given = data[name] if isinstance(data, Mapping) else None
-        columns[name] = _recoded(records, name, recoding, given)
-    return with_columns(data, columns)
+        column = (coded or {}).get(name)
+        columns[name] = _recoded(records, name, recoding, given, column)
+    return columns
 
 
-def _recoded(records: Records, name: Hashable, recoding: Recoding, given: Any) -> Any:
+def _recoded(
+    records: Records,
+    name: Hashable,
+    recoding: Recoding,
+    given: Any,
+    column: CodedColumn | None,
+) -> Any:
     """Return a recoded column; ``given`` is the column of a mapping as it came."""
     try:
-        column = code_column(records, name)
+        column = column or code_column(records, name)
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None

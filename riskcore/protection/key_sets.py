@@ -8,40 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment import (
-    Assessment,
-    assess,
-)
+from riskcore.assessment import Assessment, assess_coded
 from riskcore.microdata.cells import Cells
+from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import Records, code_column
 from riskcore.protection.rounds import Aim, Mask
 from riskcore.protection.settings import Settings
 
 
-def assess_key_sets(data: Any, settings: Settings, numbers: Any) -> list[Assessment]:
-    """Assess the data from each set of keys; ``numbers`` are the weights of text."""
+def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
+    """Code what an assessment needs; ``numbers`` are the weights of text."""
     if numbers is not None:
-        data = _columns(data, settings)
+        records = Records.of(data)
+        names = [*settings.variables, settings.household]
+        data = {name: records.column(name) for name in names if name is not None}
         data[settings.weight] = numbers
+    return CodedRecords.of(
+        data, settings.variables, settings.weight, settings.household
+    )
+
+
+def assess_key_sets(
+    data: Any, coded: CodedRecords, settings: Settings
+) -> list[Assessment]:
+    """Assess the data from each set of keys."""
     return [
-        assess(
+        assess_coded(
             data,
+            coded,
             keys,
-            settings.weight,
-            settings.household,
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
         )
         for keys in settings.keys
     ]
-
-
-def _columns(data: Any, settings: Settings) -> dict[Any, Any]:
-    """Return the columns that an assessment needs, without the weight."""
-    records = Records.of(data)
-    names = [*settings.variables, settings.household]
-    return {name: records.column(name) for name in names if name is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +122,8 @@ def _some_key(cells: Cells) -> Mask:
     return either
 
 
-def present(data: Any, name: Hashable) -> Mask:
+def present(data: Any, name: Hashable, coded: CodedRecords | None = None) -> Mask:
     """Return the mask of the records that have a value of the column."""
-    column = code_column(Records.of(data), name)
+    column = None if coded is None else coded.columns.get(name)
+    column = column or code_column(Records.of(data), name)
     return np.not_equal(column.codes, len(column.labels))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,16 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.blank import blank
-from riskcore.microdata.recode import Recoding, recode
+from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.columns import with_columns
+from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection.key_sets import KeySet, assess_key_sets, present
+from riskcore.protection.key_sets import (
+    KeySet,
+    assess_key_sets,
+    coded_records,
+    present,
+)
 from riskcore.protection.result import (
     Protected,
     Round,
@@ -202,42 +209,58 @@ def protect_source(
     source.check(settings.columns)
     if source.path is not None:
         say(f"reading {source.path}")
-    assessed = partial(assess_key_sets, numbers=source.numbers(settings.weight))
     data = source.data
     say("assessing the file as it is")
-    original = recoded = assessed(data, settings)
+    coded = coded_records(data, settings, source.numbers(settings.weight))
+    original = recoded = assess_key_sets(data, coded, settings)
     with warnings.catch_warnings():
         # Said already, of the file as it is.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
         if settings.recodings:
             say("recoding")
-            data = recode(data, settings.recodings)
-            recoded = assessed(data, settings)
+            columns = recoded_columns(data, settings.recodings, coded.columns)
+            data, coded = with_columns(data, columns), coded.recoded(columns)
+            recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]
         protected = recoded
         n = recoded[0].cells.n
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+        has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
             new = suppress(protected, aims, costs, settings, say)
             for name, mask in new.items():
-                mask &= present(data, name)
+                mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):
                 break
             rounds.append(Round.of(protected, aims, new))
             masks = {name: masks[name] | mask for name, mask in new.items()}
             say(f"round {len(rounds)}: verifying")
-            data = blank(data, new)
-            protected = assessed(data, settings)
+            coded = coded.blanked(new)
+            protected = assess_key_sets(None, coded, settings)
+        if rounds:
+            data = blank(data, masks)
+            if source.path is None:  # a file is read back when it is written
+                _refuse_other_keys(data, coded, settings)
+            protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
     result = Protected(source, settings, data, sets, masks, tuple(rounds))
     _warn_of_households(result)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
+
+
+def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
+    """Refuse data whose keys are not those that were verified as codes."""
+    if not coded.equals(CodedRecords.of(data, settings.variables)):
+        raise RuntimeError(
+            "the protected data are not what was verified; nothing is returned. Please "
+            "report this as a defect of riskcore, with the types of the columns"
+        )
 
 
 def _warn_of_households(result: Protected) -> None:

@@ -29,7 +29,12 @@ from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.digests import digest, versions
 from riskcore.protection.disclosure import Shown, Suppressed, what_shows
-from riskcore.protection.key_sets import KeySet, assess_key_sets, present
+from riskcore.protection.key_sets import (
+    KeySet,
+    assess_key_sets,
+    coded_records,
+    present,
+)
 from riskcore.protection.layout import Layout
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.secret import (
@@ -473,7 +478,8 @@ class Protected:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PopulationBelowSample)
             warnings.simplefilter("ignore", DoubtfulCodes)
-            assessments = assess_key_sets(columns, settings, None)
+            coded = coded_records(columns, settings)
+            assessments = assess_key_sets(columns, coded, settings)
         pairs = zip(self.sets, assessments, strict=True)
         sets = tuple(replace(one, protected=after) for one, after in pairs)
         return replace(self, sets=sets)

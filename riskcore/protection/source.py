@@ -134,10 +134,7 @@ class Source:
         """Return the weights in the file as numbers; None for data in memory."""
         if self.path is None or weight is None:
             return None
-        name = str(weight)
-        return formats.read(self.path, [name], numeric=[name], reading=self.reading)[
-            name
-        ]
+        return formats.numbers(self.path, str(weight), self.data, self.reading)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
