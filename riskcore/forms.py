@@ -4,21 +4,22 @@ They are here to be compared, and each says where it fails; ``individual_risk`` 
 one to use. All take f and p as ``individual_risk`` does and are NumPy ufuncs, except
 for ``adaptive`` and ``published_order``, which are functions of arrays. Outside the
 domain of a form, and where its sum would need more than ``MAX_TERMS`` terms, the
-value is nan. Equation numbers: S0 is Polettini (2003), S3 the CASC guidelines (2004).
+value is nan. Equation numbers are those of Polettini (2003) and of the CASC guidelines
+(2004).
 
-==========================  ======================  ====================================
-form                        source                  where it fails in double precision
-==========================  ======================  ====================================
-``closed_form``             S0 section 2            f > 3; all digits as p -> 1
-``binomial_sum``            S3 (7)                  as p -> 1 and for large f; overflows
-``log_form``                S0 section 2, contig.   p > 1/2 (error grows by q/p a step)
-``gauss_series``            S0 (8), S3 (12)         slow for small f as p -> 0
-``continued_fraction``      Gauss, DLMF 15.7.5      slow for small f as p -> 0
-``truncated``               S0 (9), (10), S3 (13)   low by up to 1/C(f+J, J+1)
-``adaptive``                S0 section 3            nowhere (rule "sufficient")
-``series7``                 S3 (14), mu-Argus       f >= 4: low by up to 0.61 %
-``franconi``                sdcMicro                f >= 3: high by up to 4.0 %
-==========================  ======================  ====================================
+=======================  =========================  ====================================
+form                     source                     where it fails in double precision
+=======================  =========================  ====================================
+``closed_form``          Polettini 2003, section 2  f > 3; all digits as p -> 1
+``binomial_sum``         CASC 2004, (7)             as p -> 1 and for large f; overflows
+``log_form``             Polettini 2003, section 2  p > 1/2 (error grows by q/p a step)
+``gauss_series``         Polettini (8), CASC (12)   slow for small f as p -> 0
+``continued_fraction``   Gauss, DLMF 15.7.5         slow for small f as p -> 0
+``truncated``            Polettini (9), CASC (13)   low by up to 1/C(f+J, J+1)
+``adaptive``             Polettini 2003, section 3  nowhere (rule "sufficient")
+``series7``              CASC (14), mu-Argus        f >= 4: low by up to 0.61 %
+``franconi``             sdcMicro                   f >= 3: high by up to 4.0 %
+=======================  =========================  ====================================
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def _closed_form(f: float, p: float) -> float:
     Evaluate the closed forms for f = 1, 2, 3, as printed.
 
     f = 1: p/q log(1/p).  f = 2: p (p log p + q)/q^2.  f = 3: p (q (3q - 2) -
-    2 p^2 log p)/(2 q^3), with the cube that S0 misprints as a square.
+    2 p^2 log p)/(2 q^3), with the cube that Polettini (2003) misprints as a square.
     They cancel as p -> 1: at q = 1e-8 nothing is left for f = 3.
 
-    Source: S0 section 2; S3 section 3.4.
+    Source: Polettini (2003) section 2; CASC (2004) section 3.4.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def _binomial_sum(f: float, p: float) -> float:
     + (-1)^f log p }. It cancels as p -> 1 (f = 10: 4e-5 at p = 0.9) and for large f
     (f = 40, p = 0.5: no digit), and overflows for small p.
 
-    Source: S3 (7).
+    Source: CASC (2004) (7).
 
     Examples
     --------
@@ -139,7 +140,8 @@ def _log_form(f: float, p: float) -> float:
     r(f+1) = (p/q) (1/f - r(f)). The error grows by the factor q/p in each step: full
     precision for p < 1/2, none for large f above it.
 
-    Source: S0 section 2 (f = 1) with the contiguity relation of section 3.
+    Source: Polettini (2003) section 2 (f = 1) with the contiguity relation of section
+    3.
 
     Examples
     --------
@@ -167,7 +169,7 @@ def _gauss_series(f: float, p: float) -> float:
     r = (p/f) sum_j j! q^j/(f+1)_j; all terms are positive. For q -> 1 the number of
     terms grows like 40/p for f = 1.
 
-    Source: S0 (8); S3 (12).
+    Source: Polettini (2003) (8); CASC (2004) (12).
 
     Examples
     --------
@@ -234,7 +236,8 @@ def _truncated(f: float, p: float, order: float) -> float:
     r_J = (p/f) sum_{j <= J} j! q^j/(f+1)_j, always below r. ``order`` is a whole
     number >= 0.
 
-    Source: S0 (10) has J = 1; S0 (9) and S3 (13) J = 2; S3 (14) J = 7.
+    Source: Polettini (2003) (10) has J = 1; Polettini (2003) (9) and CASC (2004) (13) J
+    = 2; CASC (2004) (14) J = 7.
 
     Examples
     --------
@@ -263,7 +266,7 @@ def _series7(f: float, p: float) -> float:
     Low by up to 0.61 % at f = 4, 0.20 % at f = 5, 0.004 % at f = 10 (all for small p);
     the closed forms lose their digits as p -> 1.
 
-    Source: S3 (14); the program behind the guidelines' section 7.
+    Source: CASC (2004) (14); the program behind the guidelines' section 7.
 
     Examples
     --------
@@ -398,7 +401,7 @@ def published_order(f: ArrayLike, epsilon: ArrayLike) -> NDArray[np.float64]:
 
     References
     ----------
-    S0 section 3, last display but one.
+    Polettini (2003) section 3, last display but one.
 
     Examples
     --------
@@ -450,7 +453,7 @@ def adaptive(
 
     References
     ----------
-    S0 section 3 proposes to choose the order by the error.
+    Polettini (2003) section 3 proposes to choose the order by the error.
 
     Examples
     --------

@@ -313,7 +313,7 @@ def _lancaster_name(shrinkage: float) -> str:
 
 
 def _by_weights(cells: Cells) -> Estimate:
-    """Return the expected number under the law of the individual risk."""
+    """Return the expected number under the distribution of the individual risk."""
     unique = cells.records == 1
     fraction = np.minimum(cells.sampling_fraction[unique], 1.0)
     return _without_likelihood("weights, sum of f/F", math.fsum(fraction.tolist()))

@@ -22,7 +22,7 @@ def add_quiet(command: argparse.ArgumentParser) -> None:
 
 
 def add_roles(command: argparse.ArgumentParser) -> None:
-    """Add the columns but the keys, and the method."""
+    """Add the options for weight, household, missing values and method."""
     command.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
     command.add_argument(
         "--household", metavar="COLUMN", help="household ids, for household risks"

@@ -339,7 +339,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
-    """Return how the file is written: as said, else as the record says."""
+    """Return how the file is written: by the options, else by the record replayed."""
     if before is not None:
         return {
             "drop": before.dropped,
@@ -654,7 +654,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _recoding(text: str) -> tuple[str, Any]:
-    """Read VARIABLE=RULE; a rule that is no rule is the name of a file."""
+    """Read VARIABLE=RULE; what has no known keyword is the name of a .grc file."""
     from riskcore.microdata.recode import Recoding
 
     name, rule = _pair(text)

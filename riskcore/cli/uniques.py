@@ -31,8 +31,8 @@ examples:
 
 The first interval takes the fitted parameters as known, the second allows for their
 error; neither for that of the model itself: notes/calibration.md has how the models
-fared on populations of known law. The exit status is 0, 2 if the input is refused, or
-130 if interrupted.
+fared on populations of known distribution. The exit status is 0, 2 if the input is
+refused, or 130 if interrupted.
 """
 
 

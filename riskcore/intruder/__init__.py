@@ -1,10 +1,10 @@
 """Disclosure risk of a file: that an intruder finds an acquaintance in it.
 
 An intruder (investigator) knows the keys of a circle of acquaintances. The file is
-disclosed if at least one of them is unique in the population and in the sample. S4 is
-Mokken, Kooiman, Pannekoek and Willenborg (1992), with the letters of that paper: N and
-n are the sizes of population and sample, a that of the circle, f_a = a/N, f_u the
-fraction of the population that is unique, gamma the risk accepted.
+disclosed if at least one of them is unique in the population and in the sample. The
+source is Mokken, Kooiman, Pannekoek and Willenborg (1992), with the letters of that
+paper: N and n are the sizes of population and sample, a that of the circle, f_a = a/N,
+f_u the fraction of the population that is unique, gamma the risk accepted.
 
 Arguments broadcast like those of NumPy's functions; a number outside its domain is
 refused.

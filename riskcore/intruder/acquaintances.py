@@ -27,7 +27,7 @@ _DROPPED = 1e-300  # probabilities left out on the way, and
 _KEPT = 1e-270  # in the result, which they cannot touch
 _STEPS = 256  # between two looks at the tails
 _MOST = 1e7  # circles
-# Multiplications for the law, about a minute; a call takes as long as so many.
+# Multiplications for the distribution, about a minute; a call takes as long as so many.
 _MOST_WORK, _CALL = 5e11, 5e4
 
 
@@ -59,11 +59,11 @@ def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
 
     See Also
     --------
-    acquaintances_distribution : the whole law, and unequal circles.
+    acquaintances_distribution : the whole distribution, and unequal circles.
 
     Notes
     -----
-    S4, equation 21.
+    Mokken et al. (1992), equation 21.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
 def acquaintances_distribution(
     N: int, a: ArrayLike, m: int | None = None
 ) -> AcquaintancesDistribution:
-    """Return the law of a_m, the number of people in at least one of several circles.
+    """Return the distribution of a_m, the number of people in the union of circles.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def acquaintances_distribution(
     Returns
     -------
     AcquaintancesDistribution
-        The law; nothing large is computed before it is asked for.
+        The distribution; nothing large is computed before it is asked for.
 
     Raises
     ------
@@ -103,12 +103,12 @@ def acquaintances_distribution(
 
     Examples
     --------
-    >>> law = acquaintances_distribution(10, 3, 2)
-    >>> law.mean, round(law.variance, 3)
+    >>> distribution = acquaintances_distribution(10, 3, 2)
+    >>> distribution.mean, round(distribution.variance, 3)
     (5.1, 0.49)
-    >>> law.acquaintances
+    >>> distribution.acquaintances
     array([3, 4, 5, 6])
-    >>> law.probability.round(4)
+    >>> distribution.probability.round(4)
     array([0.0083, 0.175 , 0.525 , 0.2917])
     """
     people = int(whole("N", N, 1.0, LARGEST))
@@ -127,7 +127,7 @@ def acquaintances_distribution(
 
 @dataclass(frozen=True, eq=False)
 class AcquaintancesDistribution:
-    """The law of the number of people in at least one of several random circles.
+    """The distribution of the number of people in the union of random circles.
 
     Made by `acquaintances_distribution`.
 
@@ -140,10 +140,10 @@ class AcquaintancesDistribution:
 
     Notes
     -----
-    S4, equation 20, an alternating sum. Here people are left out of one more circle of
-    a in a steps: from z left out by the circles before, step i = 0, ..., a-1 goes to
-    z - 1 with probability z/(N-i). Each step multiplies E C(z, r) by 1 - r/(N-i), and
-    all by C(N-r, a)/C(N, a), as a circle does. All terms are positive.
+    Mokken et al. (1992), equation 20, an alternating sum. Here people are left out of
+    one more circle of a in a steps: from z left out by the circles before, step i = 0,
+    ..., a-1 goes to z - 1 with probability z/(N-i). Each step multiplies E C(z, r) by 1
+    - r/(N-i), and all by C(N-r, a)/C(N, a), as a circle does. All terms are positive.
     """
 
     N: int
@@ -170,7 +170,7 @@ class AcquaintancesDistribution:
     @property
     def acquaintances(self) -> Ints:
         """The numbers of people that have a probability of 1e-270 or more, rising."""
-        first, probability = self._law
+        first, probability = self._distribution
         return first + np.arange(len(probability))
 
     @property
@@ -186,20 +186,20 @@ class AcquaintancesDistribution:
         ValueError
             If it would take minutes: ``mean`` and ``variance`` do not.
         """
-        return self._law[1]
+        return self._distribution[1]
 
     def disclosure_risk(
         self, n: float, unique_fraction: float, form: str = "hypergeometric"
     ) -> float:
-        """Return E R_m: the risk, averaged over the law of the acquaintances.
+        """Return E R_m: the risk, averaged over the distribution of the acquaintances.
 
         R is concave in their number: it is less than the risk at the expected number,
         equation 19, which is what the function `disclosure_risk` returns.
 
         Examples
         --------
-        >>> law = acquaintances_distribution(20, 8, 2)
-        >>> law.disclosure_risk(10, 0.25)
+        >>> distribution = acquaintances_distribution(20, 8, 2)
+        >>> distribution.disclosure_risk(10, 0.25)
         0.90486...
         >>> float(disclosure_risk(10, 20, 8, 0.25, investigators=2))
         0.90712...
@@ -210,7 +210,7 @@ class AcquaintancesDistribution:
         return math.fsum(self.probability * risk)
 
     @cached_property
-    def _law(self) -> tuple[int, Floats]:
+    def _distribution(self) -> tuple[int, Floats]:
         # Held from the smallest number of people left out; they start as one number.
         least = self.N - int(self.circles[0])
         probability = np.ones(1)
@@ -231,7 +231,7 @@ class AcquaintancesDistribution:
         Raises
         ------
         ValueError
-            If these are too many for the law.
+            If these are too many for the distribution.
         """
         with np.errstate(divide="ignore"):
             left = math.log(self.N) + np.cumsum(np.log1p(-self.circles / self.N))
@@ -242,7 +242,7 @@ class AcquaintancesDistribution:
         work = float(sizes.sum()) * width + float((sizes // _STEPS + 1).sum()) * _CALL
         if work > _MOST_WORK:
             raise ValueError(
-                f"a: the law of the union of {len(self.circles):,} circles of up to "
+                f"a: the union of {len(self.circles):,} circles of up to "
                 f"{self.circles[0]:,} in {self.N:,} people would take minutes; its "
                 "mean and variance do not, nor disclosure_risk(..., investigators=m)"
             )

@@ -49,8 +49,9 @@ def total_risk(
 
     Notes
     -----
-    S4, equations 22 to 27. With these p_i, which are joint and not conditional
-    probabilities, "disjoint" is exact; "independent" is less, "exponential" least.
+    Mokken et al. (1992), equations 22 to 27. With these p_i, which are joint and not
+    conditional probabilities, "disjoint" is exact; "independent" is less, "exponential"
+    least.
 
     Examples
     --------

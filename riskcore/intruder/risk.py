@@ -24,7 +24,7 @@ def expected_disclosures(
 ) -> Any:
     """Return the expected number of unique acquaintances in the sample, n f_a f_u.
 
-    Parameters are those of `disclosure_risk`. S4, equation 4.
+    Parameters are those of `disclosure_risk`. Mokken et al. (1992), equation 4.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def disclosure_risk(
         - "hypergeometric": u = a f_u unique acquaintances, n records without
           replacement: R = 1 - C(N-u, n)/C(N, n). For n and u between whole numbers
           R is the mean of theirs, weighted so that the mean numbers are n and u: no
-          other law with these means gives more;
+          other distribution with these means gives more;
         - "binomial": 1 - (1 - f_a f_u)^n, equation 5;
         - "exponential": 1 - exp(-n f_a f_u), equation 6.
 
@@ -87,12 +87,13 @@ def disclosure_risk(
 
     Notes
     -----
-    S4, equations 5, 6, 18, 19. For whole n "exponential" <= "binomial" <=
-    "hypergeometric" <= n f_a f_u; nearly equal when f_a f_u and n/N are small.
+    Mokken et al. (1992), equations 5, 6, 18, 19. For whole n "exponential" <=
+    "binomial" <= "hypergeometric" <= n f_a f_u; nearly equal when f_a f_u and n/N are
+    small.
 
     Examples
     --------
-    Last row of Table 1 of S4, but for three digits of f_u:
+    Last row of Table 1 of Mokken et al. (1992), but for three digits of f_u:
 
     >>> f_u = np.array([0.00217, 0.001, 0.00046])
     >>> N = np.array([31_812, 63_624, 127_248])

@@ -44,7 +44,7 @@ def subpopulation_risk(
     n, N, acquaintances, unique_fraction : array_like
         As in `disclosure_risk`, for each subpopulation.
     form : {"hypergeometric", "binomial", "exponential"}
-        As in `disclosure_risk`; "exponential" is equation 13 of S4.
+        As in `disclosure_risk`; "exponential" is equation 13 of Mokken et al. (1992).
     axis : int
         The axis of the subpopulations, after broadcasting.
 
@@ -103,7 +103,7 @@ def maximal_subpopulation_risk(
 
     Notes
     -----
-    S4, equation 14, there for equal f_j.
+    Mokken et al. (1992), equation 14, there for equal f_j.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def maximal_unique_fraction(
 
     Notes
     -----
-    S4, equations 15 and 16, which follow from 14.
+    Mokken et al. (1992), equations 15 and 16, which follow from 14.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def minimal_subpopulation(
 
     Notes
     -----
-    S4, equation 17.
+    Mokken et al. (1992), equation 17.
 
     Examples
     --------

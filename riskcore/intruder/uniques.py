@@ -52,7 +52,7 @@ def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
 
     Notes
     -----
-    S4, equation 10, and with N_j, beta_j equations 11 and 12.
+    Mokken et al. (1992), equation 10, and with N_j, beta_j equations 11 and 12.
 
     Examples
     --------

@@ -57,7 +57,8 @@ class Records:
         Raises
         ------
         TypeError
-            If ``data`` is no eager frame or mapping, or a column is no column.
+            If ``data`` is no eager frame or mapping, or an entry of a mapping is not an
+            array, a list or a series.
         ValueError
             If the columns differ in length, share a name, or hold no records.
         """

@@ -47,7 +47,8 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
         If the file cannot be read.
     ValueError
         If a line cannot be understood, a range runs backwards, a tag is unknown, or
-        there is no rule, or as said of ``variable``. File, line and text are named.
+        there is no rule, or the rules do not suit ``variable``. File, line and text
+        are named.
 
     Examples
     --------

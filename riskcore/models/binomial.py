@@ -1,4 +1,4 @@
-"""Equal tails of the binomial law."""
+"""Equal tails of the binomial distribution."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
     if p in (0.0, 1.0):
         return int(m * p), int(m * p)
     tail = (1.0 - level) / 2.0
-    start, law = _law(m, p)
-    below, above = np.cumsum(law), np.cumsum(law[::-1])
+    start, distribution = _distribution(m, p)
+    below, above = np.cumsum(distribution), np.cumsum(distribution[::-1])
     low = start + int(np.searchsorted(below, tail * below[-1]))
     high = (
         start
-        + len(law)
+        + len(distribution)
         - 1
         - int(np.searchsorted(above, tail * above[-1], side="right"))
     )
     return low, high
 
 
-def _law(m: int, p: float) -> tuple[int, np.ndarray]:
-    """Return the first of the values that matter, and their probabilities but a factor.
+def _distribution(m: int, p: float) -> tuple[int, np.ndarray]:
+    """Return the first value that matters, and probabilities up to a common factor.
 
     From the mode outwards by the ratios of neighbours.
     """

@@ -34,7 +34,7 @@ _MULTINOMIAL = 2.0**90
 
 @dataclass(frozen=True, repr=False)
 class DirichletMultinomial(PolyaUrn):
-    """Dirichlet-multinomial model: K cells, their probabilities of Dirichlet's law.
+    """Dirichlet-multinomial model: K cells, Dirichlet distributed cell probabilities.
 
     The size indices of n people in u of K cells have the probability
 

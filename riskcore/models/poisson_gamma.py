@@ -40,8 +40,8 @@ class PoissonGamma(Superpopulation):
     """Poisson-gamma model: the frequencies of K cells are negative binomial.
 
     In n records of N people, f and F of a cell are Poisson with expectations n g and N
-    g, where g has the gamma law with shape alpha = 1/(K beta) and scale beta, so that E
-    f = n/K and E F = N/K, and f and F - f are independent given g.
+    g, where g has the gamma distribution with shape alpha = 1/(K beta) and scale beta,
+    so that E f = n/K and E F = N/K, and f and F - f are independent given g.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class PoissonGamma(Superpopulation):
 
     @property
     def alpha(self) -> float:
-        """The shape 1/(K beta) of the gamma law; infinite for beta = 0."""
+        """The shape 1/(K beta) of the gamma distribution; infinite for beta = 0."""
         return 1.0 / (self.K * self.beta) if self.beta > 0.0 else math.inf
 
     def population_uniques(self, N: int) -> float:
@@ -241,7 +241,7 @@ class PoissonGamma(Superpopulation):
     def tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for tau: equal tails of the binomial law.
+        """Return an interval for tau: equal tails of the binomial distribution.
 
         Given the sample, its uniques are independent in this model. beta is taken as
         known.

@@ -20,7 +20,8 @@ from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
 from riskcore.special.gamma.ufuncs import exp, gamma_ratio, log
 
-# The law of tau takes urns up to 2^90; beyond this, shares change by below 2^-36.
+# The distribution of tau takes urns up to 2^90; beyond this, shares change by below
+# 2^-36.
 _HEAVIEST = 2.0**89
 
 
@@ -95,7 +96,7 @@ class PolyaUrn(Superpopulation):
     def tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for tau: equal tails of its exact law given the sample.
+        """Return an interval for tau, equal tails of its exact posterior distribution.
 
         The parameters are taken as known.
 
@@ -113,7 +114,8 @@ class PolyaUrn(Superpopulation):
 
         See Also
         --------
-        riskcore.models.posterior_uniques.tau_interval : the law, and how it is found.
+        riskcore.models.posterior_uniques.tau_interval : the distribution, and how it is
+        found.
         """
         urn = self._urn(sizes, N)
         if urn is None:
@@ -132,7 +134,7 @@ class PolyaUrn(Superpopulation):
         return math.nan if urn is None else posterior_uniques.tau_variance(*urn)
 
     def tau_distribution(self, sizes: SizeIndices, N: int) -> NDArray[np.float64]:
-        """Return the law of tau given the sample; parameters as in `tau`.
+        """Return the distribution of tau given the sample; parameters as in `tau`.
 
         Returns
         -------
@@ -155,6 +157,7 @@ class PolyaUrn(Superpopulation):
         others, own = self._weights(n)
         if math.isnan(others):
             return None
-        # A heavier urn has the same law: what M <= 2^53 people add to it is nothing.
+        # A heavier urn has the same distribution: what M <= 2^53 people add to it is
+        # nothing.
         scale = min(1.0, _HEAVIEST / (others + own))
         return (others + own) * scale, own * scale, N - n, sizes[1]

@@ -1,4 +1,4 @@
-"""The posterior law of tau, the number of sample uniques that are population uniques.
+"""The posterior distribution of tau, the sample uniques that are population uniques.
 
 Given the sample, the M = N - n unseen records come one by one, as from Polya's urn. A
 sample unique that none of them has met yet keeps its weight b for ever, so the number e
@@ -43,7 +43,7 @@ from riskcore.special.gamma.ufuncs import (
 from riskcore.special.near_one import expm1 as expm1_of
 from riskcore.special.near_one import log1p
 
-Law = NDArray[np.float64]
+Distribution = NDArray[np.float64]
 
 _LARGEST = 2.0**53  # up to it the doubles of M, m1 and k are exact
 _HEAVIEST = 2.0**90  # of weights: what is left of them stays in the Gamma functions
@@ -179,15 +179,15 @@ def _checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, in
     return A, b, M, m1
 
 
-# --- law -----------------------------------------------------------------------------
+# --- the distribution ----------------------------------------------------------------
 
 _CHAIN = 2e5  # up to so many steps times states the chain is run,
 _FEW = 256.0  # and where so few records miss all uniques: the integrals need more
 _TAIL = 72.0  # minus the logarithm of 5e-32, of what may be left out at either end
 
 
-def tau_distribution(A: float, b: float, M: int, m1: int) -> Law:
-    """Return the posterior law of tau, P(tau = k) for k = 0, ..., m1.
+def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
+    """Return the posterior distribution of tau, P(tau = k) for k = 0, ..., m1.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def tau_distribution(A: float, b: float, M: int, m1: int) -> Law:
     TypeError, ValueError
         As ``tau_mean`` does.
     ArithmeticError
-        If the law has not the mean that it must have.
+        If the mean of the distribution disagrees with its closed form.
 
     Notes
     -----
@@ -218,9 +218,9 @@ def tau_distribution(A: float, b: float, M: int, m1: int) -> Law:
     array([0.14285714, 0.57142857, 0.28571429])
     """
     A, b, M, m1 = _checked(A, b, M, m1)
-    first, law = _law(A, b, M, m1)
+    first, distribution = _distribution(A, b, M, m1)
     whole = np.zeros(m1 + 1)
-    whole[first : first + len(law)] = law
+    whole[first : first + len(distribution)] = distribution
     return whole
 
 
@@ -253,10 +253,10 @@ def tau_quantile(A: float, b: float, M: int, m1: int, level: float) -> int:
     """
     A, b, M, m1 = _checked(A, b, M, m1)
     level = _between_0_and_1(level)
-    first, law = _law(A, b, M, m1)
+    first, distribution = _distribution(A, b, M, m1)
     if level <= 0.5:
-        return first + int(np.searchsorted(np.cumsum(law), level))
-    return first + _last_above(law, 1.0 - level)
+        return first + int(np.searchsorted(np.cumsum(distribution), level))
+    return first + _last_above(distribution, 1.0 - level)
 
 
 def tau_interval(
@@ -292,9 +292,9 @@ def tau_interval(
     """
     A, b, M, m1 = _checked(A, b, M, m1)
     tail = 0.5 * (1.0 - _between_0_and_1(level))
-    first, law = _law(A, b, M, m1)
-    low = first + int(np.searchsorted(np.cumsum(law), tail, side="right"))
-    return low, first + _last_above(law, tail)
+    first, distribution = _distribution(A, b, M, m1)
+    low = first + int(np.searchsorted(np.cumsum(distribution), tail, side="right"))
+    return low, first + _last_above(distribution, tail)
 
 
 def _between_0_and_1(level: float) -> float:
@@ -304,14 +304,16 @@ def _between_0_and_1(level: float) -> float:
     return level
 
 
-def _last_above(law: Law, tail: float) -> int:
-    """Return the smallest index with at most ``tail`` of the law beyond it."""
-    beyond = np.cumsum(law[::-1])  # from the small ones, to lose none of their digits
-    return len(law) - 1 - int(np.searchsorted(beyond, tail, side="right"))
+def _last_above(distribution: Distribution, tail: float) -> int:
+    """Return the smallest index with at most ``tail`` of the distribution beyond it."""
+    beyond = np.cumsum(
+        distribution[::-1]
+    )  # from the small ones, to lose none of their digits
+    return len(distribution) - 1 - int(np.searchsorted(beyond, tail, side="right"))
 
 
-def _law(A: float, b: float, M: int, m1: int) -> tuple[int, Law]:
-    """Return the first k of a range that holds the law, and its probabilities."""
+def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distribution]:
+    """Return the first k of a range, and its probabilities; others are below 1e-30."""
     if m1 == 1:
         x = _less(A, 1, b)
         hit = 0.0 - expm1(log_gamma_ratio(x, b, M))
@@ -320,27 +322,28 @@ def _law(A: float, b: float, M: int, m1: int) -> tuple[int, Law]:
     first, last = _range(mean, variance, M, m1)
     missed = M - (m1 - mean)
     if M * (last - first + 1) <= _CHAIN or missed < _FEW:
-        law = _by_chain(A, b, M, m1, first, last)
+        distribution = _by_chain(A, b, M, m1, first, last)
     else:
-        law = _by_coefficients(A, b, M, m1, mean, first, last)
-    law /= math.fsum(law)
+        distribution = _by_coefficients(A, b, M, m1, mean, first, last)
+    distribution /= math.fsum(distribution)
     if last == m1:  # the integral has no digits where A - m1 b is next to nothing
-        law[-1] = gamma_ratio(_less(A, m1, b), m1 * b, M)
+        distribution[-1] = gamma_ratio(_less(A, m1, b), m1 * b, M)
     near = round(mean)
-    found = math.fsum(law * (np.arange(first, last + 1) - near))
+    found = math.fsum(distribution * (np.arange(first, last + 1) - near))
     if not abs(found - (mean - near)) <= 1e-8 * math.sqrt(variance) + 1e-15 * m1:
         raise ArithmeticError(
-            f"tau for A={A}, b={b}, M={M}, m1={m1}: the law has the mean "
+            f"tau for A={A}, b={b}, M={M}, m1={m1}: the distribution has the mean "
             f"{near + found}, not {mean}"
         )
-    return first, law
+    return first, distribution
 
 
 def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
-    """Return the states beyond which there is less than 1e-30 of the law.
+    """Return the states beyond which there is less than 1e-30 of the distribution.
 
-    By Bernstein's inequality: tau has the law of a sum of independent indicators, as a
-    step of the chain leaves the zeros of its generating function real (Laguerre).
+    By Bernstein's inequality: tau has the distribution of a sum of independent
+    indicators, as a step of the chain leaves the zeros of its generating function real
+    (Laguerre).
     """
     reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
     first = max(math.floor(mean - reach), m1 - M, 0)
@@ -350,7 +353,9 @@ def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
 # --- the chain -----------------------------------------------------------------------
 
 
-def _by_chain(A: float, b: float, M: int, m1: int, first: int, last: int) -> Law:
+def _by_chain(
+    A: float, b: float, M: int, m1: int, first: int, last: int
+) -> Distribution:
     """Return P(tau = first), ..., P(tau = last) by the chain's own steps."""
     hit = np.zeros(min(M, m1) + 1)
     run_chain(A, b, M, m1, _less(A, m1, b), hit)
@@ -359,7 +364,7 @@ def _by_chain(A: float, b: float, M: int, m1: int, first: int, last: int) -> Law
 
 @native("float64, float64, int64, int64, float64, float64*")
 def run_chain(A: float, b: float, M: int, m1: int, rest: float, hit: Any) -> None:
-    """Write the law of the number of uniques hit; ``rest`` is A - m1 b."""
+    """Write the distribution of the number of uniques hit; ``rest`` is A - m1 b."""
     hit[0] = 1.0
     low = high = 0  # the range of states with some probability
     for t in range(M):
@@ -389,8 +394,10 @@ _HALF_PI_LOW = 6.123233995736766e-17  # what pi/2 has beyond its double
 
 def _by_coefficients(
     A: float, b: float, M: int, m1: int, mean: float, first: int, last: int
-) -> Law:
-    """Return the law from ``first`` to ``last`` up to a factor, both ways from within.
+) -> Distribution:
+    """Return probabilities from ``first`` to ``last`` up to a common factor.
+
+    They are computed both ways from a state within.
 
     Each probability comes from its neighbour: their ratio is one of integrals along the
     same path, and nothing large is ever formed.
@@ -398,14 +405,14 @@ def _by_coefficients(
     rest = _less(A, m1, b)
     top = m1 if rest > 0.0 else m1 - 1  # else the first record hits a unique for sure
     start = min(max(round(mean), first), min(last, top))
-    law = np.zeros(last - first + 1)
+    distribution = np.zeros(last - first + 1)
     up = np.empty(min(last, top) - start + 1)
     down = np.empty(start - first + 1)
     walk(rest, b, M, m1, start, 1, len(up), up)
     walk(rest, b, M, m1, start, -1, len(down), down)
-    law[: len(down)] = down[::-1]
-    law[start - first : start - first + len(up)] = up
-    return law
+    distribution[: len(down)] = down[::-1]
+    distribution[start - first : start - first + len(up)] = up
+    return distribution
 
 
 @native("float64, float64, int64, int64, int64, int64, int64, float64*")

@@ -106,7 +106,7 @@ class Superpopulation(ABC):
     def tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for their number, equal tails of its law given the sample.
+        """Return an interval for their number, equal tails given the sample.
 
         The parameters are taken as known. Parameters and errors as in `tau`.
 

@@ -58,7 +58,7 @@ class Settings:
     Raises
     ------
     TypeError, ValueError
-        If they contradict each other or one is none; `protect` says which.
+        If they contradict each other or one is invalid; `protect` lists them.
     """
 
     keys: tuple[Names, ...]

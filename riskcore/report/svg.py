@@ -1,4 +1,4 @@
-"""The risk chart as SVG, for pages: with their style, and right at every width.
+"""The risk chart as SVG, for pages: with their style, and right at any width.
 
 Lengths across are in per cent of the plot, lengths down in pixels.
 """

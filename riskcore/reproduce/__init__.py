@@ -2,8 +2,7 @@
 
 ``compare`` computes all numbers of a source, ``plain`` and ``markdown`` write them as
 text, ``write`` puts them and the figures into a folder. The command ``riskcore
-reproduce`` does the same. Sources by the names of notes/notation.md: the thesis is S2,
-Takemura S1, Mokken et al. S4.
+reproduce`` does the same.
 
 Numbers and parameters are those printed in the sources; "errata" refers to the numbered
 sections of notes/errata.md.
@@ -68,7 +67,7 @@ def compare(
     Examples
     --------
     >>> compare("mokken").title
-    'Mokken, Kooiman, Pannekoek, Willenborg (1992), S4'
+    'Mokken, Kooiman, Pannekoek, Willenborg (1992)'
     """
     check_sources([source])
     if source == "mokken":

@@ -17,7 +17,7 @@ from riskcore.reproduce.comparison import Comparison, Row, exact, lacking
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Mokken, Kooiman, Pannekoek, Willenborg (1992), S4"
+TITLE = "Mokken, Kooiman, Pannekoek, Willenborg (1992)"
 
 N, K, UNIQUE = 63_624, 1108, 0.001  # section 3.2: the smallest safe subpopulation
 SIZES = (31_812, 63_624, 127_248)
@@ -95,9 +95,9 @@ def _section_4() -> list[Row]:
             exact(_SECTION_4, item, "", whole, "n = 64 records, errata 6.3"),
             exact(_SECTION_4, item, "", limit, "by (6), errata 6.3"),
         ]
-    law = acquaintances_distribution(N, 300, 1000)
-    mean = law.disclosure_risk(_SAMPLE, UNIQUE, "binomial")
-    why = "exact law of a_m (20), errata 6.2"
+    distribution = acquaintances_distribution(N, 300, 1000)
+    mean = distribution.disclosure_risk(_SAMPLE, UNIQUE, "binomial")
+    why = "exact distribution of a_m (20), errata 6.2"
     rows.append(exact(_SECTION_4, "a = 300, m = 1000", "", mean, why))
     everybody = disclosure_risk(_SAMPLE, N, N, UNIQUE, form="binomial")
     return [*rows, exact(_SECTION_4, "maximum, E a_m = N", "0.061672", everybody)]

@@ -13,7 +13,7 @@ from riskcore.reproduce.comparison import Comparison, Row, exact, lacking, withi
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Takemura, additive modeling of cell probabilities, S1"
+TITLE = "Takemura, additive modeling of cell probabilities"
 
 n, N = 9809, 4_867_000
 CATEGORIES = (14, 2, 91, 5, 14, 7, 2, 5, 2, 10)

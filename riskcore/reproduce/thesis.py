@@ -28,7 +28,7 @@ from riskcore.simulate import populations, samples
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TITLE = "Thesis on the Dirichlet-multinomial model, S2"
+TITLE = "Thesis on the Dirichlet-multinomial model"
 SHARE = 0.3
 
 # Table 3.6: population cells with 2, 1 and 3 people.

@@ -74,7 +74,7 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> Risks:
 class Households:
     """The households of a file with their risks, and what follows for the file.
 
-    Made by `households`. S3 below is CASC (2004) deliverable 1.2-D3.
+    Made by `households`. The source is CASC (2004), deliverable 1.2-D3.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Households:
 
     @property
     def reidentification_rate(self) -> float:
-        """xi^h = (1/n) sum |g| r_g, the rate of a hierarchical file (S3, 5.2)."""
+        """xi^h = (1/n) sum |g| r_g, the rate of households (CASC 2004, 5.2)."""
         return self.distribution.reidentification_rate
 
     def threshold_for_rate(self, rate: float) -> float:
@@ -124,15 +124,15 @@ class Households:
         return self.distribution.threshold_for_rate(rate)
 
     def member_threshold(self, threshold: float) -> Risks:
-        """Return delta_g = threshold/|g| for each household (S3, 5.2).
+        """Return delta_g = threshold/|g| for each household (CASC 2004, 5.2).
 
         While all members' risks are below it, the household's is below ``threshold``.
 
         Notes
         -----
         Which records of a file are then unsafe has two readings: all with
-        r_i >= delta_g (S3, 5.2), or only those of them in households with
-        r_g >= threshold (mu-Argus, and S3, 7.4.1: "within the unsafe households").
+        r_i >= delta_g (CASC 2004, 5.2), or only those of them in households with
+        r_g >= threshold (mu-Argus, and CASC 2004, 7.4.1).
         """
         return as_threshold(threshold) / self.size
 

@@ -1,9 +1,9 @@
-"""The posterior law of the population frequency F given the sample frequency f.
+"""The posterior distribution of the population frequency F of a cell, given its f.
 
 F is negative binomial: P(F = k | f) = C(k-1, f-1) p^f q^(k-f), q = 1-p; for real f the
 binomial coefficient is Gamma(k)/(Gamma(f) (k-f)!) and k = f, f+1, f+2, ... (so that the
-mean of 1/F is the individual risk for every real f > 0). This module offers the law
-itself, and the spread and the quantiles of 1/F beside its mean r(f, p).
+mean of 1/F is the individual risk for every real f > 0). This module offers the
+distribution itself, and the spread and the quantiles of 1/F beside its mean r(f, p).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _inside(f: float, p: float) -> bool:
     return (f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)
 
 
-# --- the law of F ------------------------------------------------------------------
+# --- the distribution of F -----------------------------------------------------------
 
 
 @kernel
@@ -171,7 +171,8 @@ def log_population_frequency_probability_kernel(F: float, f: float, p: float) ->
 
     See Also
     --------
-    riskcore.population_frequency_probability : the law, its domain and sources.
+    riskcore.population_frequency_probability : the distribution, its domain and
+    sources.
 
     Examples
     --------

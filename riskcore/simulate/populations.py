@@ -54,8 +54,8 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
     -----
     The thesis on the Dirichlet-multinomial estimate, appendix A. People are divided
     between the halves of the cells, then between the halves of each half, and so on:
-    the multinomial law, with shares that are right relatively however rare a cell is.
-    10^10 people in 10^7 cells take about a second.
+    the multinomial distribution, with shares that are right relatively however rare a
+    cell is. 10^10 people in 10^7 cells take about a second.
 
     Examples
     --------
@@ -80,8 +80,9 @@ def dirichlet_multinomial_population(
 ) -> Ints:
     """Return the cell frequencies of a Dirichlet-multinomial population.
 
-    The cell probabilities are drawn from the symmetric Dirichlet law with parameter
-    alpha, the frequencies from the multinomial law with these probabilities.
+    The cell probabilities are drawn from the symmetric Dirichlet distribution with
+    parameter alpha, the frequencies from the multinomial distribution with these
+    probabilities.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def dirichlet_multinomial_population(
     Notes
     -----
     Halves of the cells as in `zipf_population`; the share of a half of k cells beside
-    one of k' is drawn from the beta law with parameters k alpha and k' alpha.
+    one of k' is drawn from the beta distribution with parameters k alpha and k' alpha.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from riskcore.special.floats import two_sum
 # Between them |v/(2+v)| < 0.172; elsewhere the logarithm of 1 + v is far from 0.
 SMALLEST = -0.29
 LARGEST = 0.41
-_ALL = 2.0**60  # beside it 1 is nothing
+_ALL = 2.0**60  # x + 1 rounds to x from here on
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Second and third differences of log Gamma: laws of population uniques.
+"""Second and third differences of log Gamma: distributions of population uniques.
 
     f = log Gamma(x) - log Gamma(x+s) - log Gamma(x+t) + log Gamma(x+s+t) >= 0
 

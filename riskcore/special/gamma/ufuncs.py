@@ -1,8 +1,9 @@
 """The special functions of the superpopulation models, as ufuncs.
 
-Laws of population uniques and likelihoods are made of ratios of Gamma functions, in
-which log-gamma itself leaves no digits when populations or numbers of cells are large.
-Here each ratio, difference and remainder is a function of its own that cancels nowhere:
+Distributions of population uniques and likelihoods are made of ratios of Gamma
+functions, in which log-gamma itself leaves no digits when populations or numbers of
+cells are large. Here each ratio, difference and remainder is a function of its own that
+cancels nowhere:
 
 ==============================  ====================================================
 ``log_gamma_ratio``             log[Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))]
@@ -446,7 +447,7 @@ def digamma_difference_kernel(x: float, m: float) -> float:
 
 @kernel
 def digamma_deficit_kernel(x: float, m: float) -> float:
-    """m/x - (psi(x+m) - psi(x)), what a score has left for large x.
+    """m/x - (psi(x+m) - psi(x)), the part of a likelihood's slope left for large x.
 
     The sum of i/(x (x+i)) over i = 0, ..., m-1 for integer m. The derivative of the
     likelihood of ``log_rising_excess`` is -sum_j s_j d(alpha, j) + K d(K alpha, n).

@@ -234,7 +234,8 @@ def by_region(
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
         if w <= SMALL:
-            # Two loops, here and below: the processor overlaps more of short chains.
+            # Two short loops, here and below: a processor runs more of their iterations
+            # at once than of one long loop.
             high, low = stack(), stack()
             for i in range(n):
                 high[i], low[i] = log_words(p[i], 0.0)

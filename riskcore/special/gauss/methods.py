@@ -6,7 +6,7 @@ Everything the package needs of it comes from one pair of numbers, its *resolven
     C in [0, 1]    with  D = f - q C,
 
 because G = f/D and (G - 1)/q = C/D, both without cancellation. Kernels return (D, E)
-with E = 1 - C and D = (f - 1 + p) + q E; E satisfies a contiguity relation in f and an
+with E = 1 - C and D = (f - 1 + p) + q E; E satisfies a contiguity relation in f and a
 continued fraction (notes/individual_risk.md, sections 3 and 4):
 
     E(f+1) = (p/q) (1 - (f+1) E(f)) / (f - 1 + E(f))

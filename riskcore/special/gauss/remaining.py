@@ -1,4 +1,4 @@
-"""What the fast loops leave out, in two words: other f, tiny p, truncation orders.
+"""What the fast loops leave out: other f, tiny p, orders of truncation.
 
 The enclosures of ``certified`` taken at their midpoints, and what follows from them.
 """

@@ -50,7 +50,8 @@ from riskcore.special.quadrature import (
 
 Pair = tuple[float, float]
 
-# Where one rule serves: elsewhere the integrand of the variance has two far scales.
+# Where one rule serves. Elsewhere the integrand of the variance has two features of
+# very different widths.
 _ONE_RULE_F = 8.0
 _ONE_RULE_P = 0.1
 _FORGOTTEN = 45.0  # exp(-45) is below 2^-64

@@ -1,12 +1,12 @@
-"""The negative binomial law: probabilities, tails and quantiles.
+"""The negative binomial distribution: probabilities, tails and quantiles.
 
 F is the number of trials up to and including the f-th success, p the probability of a
 success and q = 1 - p:
 
     P(F = f + j) = Gamma(f+j)/(Gamma(f) j!) p^f q^j,    j = 0, 1, 2, ...,
 
-a law for every real f > 0. Functions take (f, j, p); k = f + j is held as a pair.
-Formulas, their derivation and their errors are in notes/posterior.md.
+a distribution for every real f > 0. Functions take (f, j, p); k = f + j is held as a
+pair. Formulas, their derivation and their errors are in notes/posterior.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _STIRLING_ERRORS = (
 )  # fmt: skip
 # Above this |s| the logarithm of a quotient is a difference of logarithms.
 _NEAR = 0.17
-# Below this f the tails are not offered: their integrand has two far scales.
+# Below this f the tails are refused: their integrand has two features of very
+# different widths, which one rule of integration does not resolve.
 SMALLEST_F = 2.0**-6
 LARGEST = 2.0**1020  # of k: beyond it sums overflow
 LARGEST_EXACT = 2.0**53  # beyond it not every integer is a double

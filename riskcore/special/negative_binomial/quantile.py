@@ -102,7 +102,7 @@ def _compared(
 
 @kernel
 def _normal_quantile(tail: float) -> float:
-    """Return z with about that much of the normal law above it, 0 < tail <= 1/2.
+    """Return about the normal quantile with that much above it, 0 < tail <= 1/2.
 
     Abramowitz and Stegun 26.2.23, to 0.0005: a starting value.
     """
@@ -113,7 +113,7 @@ def _normal_quantile(tail: float) -> float:
 
 @kernel
 def _start(f: float, p: float, above: bool, level: float) -> float:
-    """Return a guess of the quantile: the geometric law's, or Cornish-Fisher's."""
+    """Return a guess of the quantile, geometric or by Cornish and Fisher."""
     q = 1.0 - p
     if f == 1.0:
         tail = level if above else 1.0 - level
@@ -121,7 +121,7 @@ def _start(f: float, p: float, above: bool, level: float) -> float:
     else:
         z = _normal_quantile(level)
         z = z if above else -z
-        # Wilson and Hilferty's for the gamma law, which F p is for small p.
+        # Wilson and Hilferty's for the gamma distribution, which F p is for small p.
         shape = 1.0 - 1.0 / (9.0 * f) + z / (3.0 * sqrt(f))
         gamma = f * shape * shape * shape
         deviation = sqrt(f * q)
