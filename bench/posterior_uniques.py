@@ -81,7 +81,7 @@ def deviations(case):
 
     The mean's in standard deviations.
     """
-    first, law = posterior_uniques._law(*case)
+    first, law = posterior_uniques._distribution(*case)
     mean, variance = tau_mean(*case), tau_variance(*case)
     k = first + np.arange(len(law)) - round(mean)
     away = mean - round(mean)

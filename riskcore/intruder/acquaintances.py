@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import native
 from riskcore.intruder.arguments import (
     LARGEST,
@@ -288,3 +289,14 @@ def _leave_out(
             after = (probability[k] * (people - z) + above) / people
             # Smaller numbers would be slow; what is lost cannot be seen.
             probability[k] = after if after >= _DROPPED else 0.0
+
+
+# From bench/intruder.py; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "expected_acquaintances",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.compiled.contract import Contract
 from riskcore.intruder.arguments import LARGEST, checked, refuse
 from riskcore.intruder.hazards import compiled, hazard_of_one, one_or_more, sum_along
 
@@ -84,3 +85,26 @@ def total_risk(
             f'form: need "disjoint", "independent" or "exponential", got {form!r}'
         )
     return compiled(one_or_more)(n, hazard)
+
+
+# From bench/intruder.py; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "total_risk, disjoint",
+        ulps=4,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "total_risk, independent",
+        ulps=4,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "total_risk, exponential",
+        ulps=4,
+        worst=0.0,
+        witness=(),
+    ),
+)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.compiled.contract import Contract
 from riskcore.intruder.arguments import checked, people, setting, unknown_form
 from riskcore.intruder.hazards import (
     compiled,
@@ -162,3 +163,44 @@ def maximal_sampling_fraction(
         else:
             raise unknown_form(form, "linear")
     return np.where(uniques == 0.0, math.inf, size)[()]
+
+
+# From bench/intruder.py; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "disclosure_risk, hypergeometric",
+        ulps=4,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "disclosure_risk, binomial",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "disclosure_risk, exponential",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "maximal_sampling_fraction, binomial",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "maximal_sampling_fraction, exponential",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "maximal_sampling_fraction, linear",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+)

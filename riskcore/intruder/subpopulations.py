@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.intruder.arguments import LARGEST, as_beta, checked
 from riskcore.intruder.hazards import (
@@ -225,3 +226,20 @@ def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
     value, correction = exp_parts(y, y_low)
     high, low = two_sum(value, -1.0)
     return (high + (low + correction)) / beta
+
+
+# From bench/intruder.py; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "maximal_unique_fraction",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+    Contract(
+        "maximal_subpopulation_risk",
+        ulps=3,
+        worst=0.0,
+        witness=(),
+    ),
+)

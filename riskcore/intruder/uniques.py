@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.intruder.arguments import (
     LARGEST_BETA,
@@ -174,3 +175,14 @@ def _beta_falling(fraction: float, N: float, K: float) -> float:
     if not lowest <= fraction <= _unique_fraction(N, K, peak):
         return math.nan
     return _crossing(fraction, N, K, peak, LARGEST_BETA, -1.0)
+
+
+# From bench/intruder.py; a test evaluates the witnesses again.
+CONTRACTS = (
+    Contract(
+        "unique_fraction",
+        ulps=1,
+        worst=0.0,
+        witness=(),
+    ),
+)
