@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc import UfuncSource, clear_flags, on_demand
 from riskcore.special.floats import bits, fma, from_bits, two_sum
@@ -211,3 +212,16 @@ Examples
 
 
 __getattr__ = on_demand(__name__, UFUNCS)
+
+# The exact value lies between the two: proved in notes/enclosures.md. They are at most
+# two units apart, at tests/data/two_ulp_points.csv, else one or none.
+CONTRACTS = (
+    Contract(
+        "individual_risk_bounds",
+        ulps=2,
+        worst=2.0,
+        witness=("0x1.0000000000000p+2", "0x1.0000000000000p-53"),
+        region="the whole domain",
+        shown="proved",
+    ),
+)
