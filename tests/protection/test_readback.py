@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import importlib
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from riskcore import Recoding, assess, protect
 from riskcore.files import formats
 from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import layout, readback
+from riskcore.protection import result as result_module
 from riskcore.protection.readback import ReadBackError
 from riskcore.protection.result import UnsafeError
 
@@ -397,16 +397,12 @@ def test_columns_left_out_are_taken_from_memory(source):
 
 def test_households_are_read_back(source, monkeypatch):
     # New ids that put all records in one household: only their risk tells.
-    from riskcore.protection import protect
-
     data = survey()
     path = formats.write("survey.csv", data, overwrite=True)
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
     assert result.safe
     monkeypatch.setattr(
-        importlib.import_module("riskcore.protection.protect"),
-        "random_ids",
-        lambda secret, name, codes, taken: codes * 0 + 1,
+        result_module, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
     with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
         result.write("safe.csv")
