@@ -82,7 +82,7 @@ GROUPS = {
         "riskcore/protection/rounds.py",
         "riskcore/protection/settings.py",
         "riskcore/assessment.py",
-        "riskcore/protection/source.py",
+        "riskcore/microdata/source.py",
     ),
     "secrets": (
         "riskcore/protection/disclosure.py",

@@ -20,9 +20,9 @@ from riskcore.microdata.cells import check_missing
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding
+from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
 from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection.source import Source
 from riskcore.risk.file_risk import as_threshold
 
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
