@@ -7,11 +7,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-# Names in a message, and letters of each.
+# Names in a message: of those that there are, asked for, and close.
 _LISTED = 20
+_ASKED = 10
+_CLOSE = 5
+# Letters of each.
 _LONGEST = 80
-# Names of which the closest are looked for.
-_COMPARED = 5
 
 
 def no_such_column(
@@ -41,35 +42,44 @@ def no_such_column(
     """
     names = list(names)
     where = "" if path is None else f"{path}: "
-    columns = f"the columns are {_listed(names)}" if names else "there are no columns"
+    columns = (
+        f"the columns are {_listed(names, _LISTED)}"
+        if names
+        else "there are no columns"
+    )
     hint = _hint(lacking, names)
     if hint.endswith("?"):
         columns = f"{columns[0].upper()}{columns[1:]}"
-    return KeyError(f"{where}no column {_listed(lacking)};{hint} {columns}")
+    return KeyError(f"{where}no column {_listed(lacking, _ASKED)};{hint} {columns}")
 
 
 def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
     """Return what was perhaps meant."""
     parts = [part.strip() for part in str(lacking[0]).split(",")]
-    if len(parts) > 1 and all(part in names for part in parts):
+    if 1 < len(parts) <= _LISTED and all(part in names for part in parts):
         apart = f"{' '.join(parts)} (in Python: {parts})"
         return f" give each name by itself, with blanks between: {apart};"
     folded: dict[str, list[Hashable]] = {}
     for name in names:
-        folded.setdefault(str(name).casefold(), []).append(name)
+        folded.setdefault(_folded(name), []).append(name)
     close = dict.fromkeys(
         name
-        for one in lacking[:_COMPARED]
-        for found in difflib.get_close_matches(str(one).casefold(), folded)
+        for one in lacking[:_CLOSE]
+        for found in difflib.get_close_matches(_folded(one), folded)
         for name in folded[found]
     )
-    meant = " or ".join(map(_shown, islice(close, _LISTED)))
+    meant = " or ".join(map(_shown, islice(close, _CLOSE)))
     return f" did you mean {meant}?" if meant else ""
 
 
-def _listed(names: Sequence[Hashable]) -> str:
-    more = len(names) - _LISTED
-    listed = ", ".join(map(_shown, names[:_LISTED]))
+def _folded(name: Hashable) -> str:
+    """Return a name without its case; of a long one the begin, to compare it fast."""
+    return str(name)[:_LONGEST].casefold()
+
+
+def _listed(names: Sequence[Hashable], most: int) -> str:
+    more = len(names) - most
+    listed = ", ".join(map(_shown, names[:most]))
     return f"{listed} and {more:,} more" if more > 0 else listed
 
 
