@@ -91,6 +91,7 @@ def write_data(
     Examples
     --------
     >>> import io, tempfile
+    >>> from riskcore.files.argus.metadata import read_metadata
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = Path(folder) / "survey.asc"
     ...     _ = source.write_text("1 34\n? 27\n")
