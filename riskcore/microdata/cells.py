@@ -324,8 +324,7 @@ def check_missing(missing: str, alpha: float) -> None:
         Naming the rule or ``alpha``.
     """
     arguments.one_of("missing", missing, MISSING_RULES)
-    if not 0 <= arguments.number("alpha", alpha) <= 1:
-        raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
+    arguments.number_in("alpha", alpha, "[0, 1]")
     if alpha != 1 and missing != "wildcard":
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 

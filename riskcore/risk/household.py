@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.compiled.jit import native
-from riskcore.risk.file_risk import Counts, Risks, as_numbers, as_threshold
+from riskcore.risk.file_risk import Counts, Risks, as_doubles, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 from riskcore.special.floats import fast_two_sum, two_product, two_sum
 
@@ -163,7 +163,7 @@ def households(risk: ArrayLike, household: ArrayLike) -> Households:
     >>> found.unsafe(0.5)
     array([False,  True])
     """
-    risk = as_numbers("risk", risk)
+    risk = as_doubles("risk", risk)
     outside = np.count_nonzero((risk < 0.0) | (risk > 1.0))
     if outside:
         raise ValueError(f"risk: {outside} of {len(risk)} values are not in [0, 1]")
