@@ -82,7 +82,6 @@ GROUPS = {
         "riskcore/protection/rounds.py",
         "riskcore/protection/settings.py",
         "riskcore/assessment.py",
-        "riskcore/protection/source.py",
     ),
     "secrets": (
         "riskcore/protection/disclosure.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +14,12 @@ from riskcore import forms
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
-from riskcore.files import formats
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_missing, tabulate_coded
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
+from riskcore.microdata.source import Source
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges
@@ -140,13 +139,12 @@ def assess(
     arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
     keys = key_names(keys)
-    path = os.fspath(data) if isinstance(data, str | os.PathLike) else None
-    if path is not None and weight is None:
-        weight = formats.declared_weight(path, reading)
+    source = Source.of(data, reading)
+    weight = source.weight if weight is None else weight
     check_roles(keys, weight, household)
-    if path is not None:
-        say(f"reading {path}")
-    data, intake = formats.load(data, [*keys, weight, household], weight, reading)
+    if source.path is not None:
+        say(f"reading {source.path}")
+    data, intake = source.read([*keys, weight, household], weight)
     return assess_records(
         data,
         keys,

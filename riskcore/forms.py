@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from riskcore.common import arguments
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc import on_demand
 from riskcore.special.elementary import log
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     sufficient_order: np.ufunc
 
 MAX_TERMS = 10_000_000
+RULES = ("sufficient", "published")
 _CONVERGED = 2.0**-54
 
 
@@ -466,7 +468,7 @@ def adaptive(
     elif rule == "published":
         order = published_order(f, epsilon)
     else:
-        raise ValueError(f"rule must be 'sufficient' or 'published', not {rule!r}")
+        raise arguments.not_one_of("rule", rule, RULES)
     result: NDArray[np.float64] = __getattr__("truncated")(f, p, order)
     return result
 

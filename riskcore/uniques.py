@@ -213,8 +213,7 @@ def estimate_uniques(
     for name, given in (("population", population), ("cells", cells)):
         if given is not None:
             arguments.whole(name, given)
-    if not 0.0 < arguments.number("level", level) < 1.0:
-        raise ValueError(f"level={level}: need a number between 0 and 1")
+    arguments.number_in("level", level, "(0, 1)")
     say = progress or silent
     say("counting cells")
     counted = tabulate(data, keys, weight, missing, reading=reading)

@@ -538,7 +538,7 @@ def test_damaged_parquet(run, folder):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (["--keys", "regoin"], ["no column 'regoin'", "close: region"]),
+        (["--keys", "regoin"], ["no column 'regoin'", "did you mean 'region'"]),
         (["--keys", "region", "region"], ["more than once: 'region'"]),
         (["--keys", "weight", "--weight", "weight"], ["both a key and the weight"]),
         (["--keys", "age", "--household", "age"], ["both a key and the household"]),

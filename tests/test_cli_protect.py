@@ -1,7 +1,6 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
 import collections
-import importlib
 import itertools
 import json
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from riskcore import assess, cli, protect, simulate
 from riskcore.files import formats
+from riskcore.protection import result as result_module
 
 pytestmark = pytest.mark.usefixtures("known_secrets")
 
@@ -507,11 +507,8 @@ def test_ids_and_orders_that_cannot_be(run, options, message):
 
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
-
     monkeypatch.setattr(
-        importlib.import_module("riskcore.protection.protect"),
-        "random_ids",
-        lambda secret, name, codes, taken: codes * 0 + 1,
+        result_module, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
     status, out, _ = run(
         "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",

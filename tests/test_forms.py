@@ -182,7 +182,9 @@ def test_adaptive_by_the_published_rule_does_not():
 
 
 def test_unknown_rule():
-    with pytest.raises(ValueError, match="'sufficient' or 'published', not 'other'"):
+    with pytest.raises(
+        ValueError, match="rule='other': use 'sufficient' or 'published'"
+    ):
         forms.adaptive(2, 0.5, 1e-3, rule="other")
 
 

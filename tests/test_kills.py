@@ -42,7 +42,7 @@ import json, os, sys
 from pathlib import Path
 import pyarrow.csv
 from riskcore import cli, page, protection
-from riskcore.microdata import replace
+from riskcore.files import replace
 
 words, names = json.loads(sys.argv[1])
 

@@ -100,7 +100,7 @@ def _adaptive(name: str, epsilon: str, rule: Any = "sufficient") -> Form:
         allowed = math.nan
     if not 0 < allowed < 1:
         raise ValueError(f"form {name!r}: {epsilon!r} is no number between 0 and 1")
-    if rule not in ("sufficient", "published"):
+    if rule not in published.RULES:
         raise ValueError(
             f"form {name!r}: the rule is 'sufficient' or 'published', not {rule!r}"
         )

@@ -16,9 +16,9 @@ from riskcore.cli.options import (
     add_report,
     add_roles,
     fraction,
-    reading,
     refuse_idle_reports,
     refuse_same_file,
+    source_of,
     whole,
 )
 from riskcore.cli.terminal import Progress
@@ -141,33 +141,24 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)
-    source = reading(options)
+    progress = Progress(quiet=options.quiet)
+    source = source_of(options, progress)
     refuse_idle_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
     if reports:
         for path in reports:
             replace.refuse_existing(path, options.overwrite)
         targets = [path for path in (options.output, *reports) if path is not None]
-        read = formats.format_of(options.file, source).paths
-        replace.refuse_sources(targets, read)
+        replace.refuse_sources(targets, source.paths)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
-    header = formats.columns_of(options.file, source)
-    weight = header.weight if options.weight is None else options.weight
+    weight = source.weight if options.weight is None else options.weight
     check_roles(options.keys, weight, options.household)
-    roles = (*options.keys, weight, options.household)
-    needed = [name for name in roles if name is not None]
+    needed = [*options.keys, weight, options.household]
     if options.output is not None:
-        refuse_taken(header.names, RECORD_COLUMNS)
-        needed = [*header.names, *needed]
-    progress = Progress(quiet=options.quiet)
-    data, intake = formats.read_counted(
-        options.file,
-        needed,
-        numeric=[] if weight is None else [weight],
-        reading=source,
-        progress=progress.share(f"reading {options.file}"),
-    )
+        refuse_taken(source.names, RECORD_COLUMNS)
+        needed = [*source.names, *needed]
+    data, intake = source.read(needed, weight)
     assessment = assess_records(
         data,
         options.keys,
@@ -186,19 +177,20 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    _write(assessment, options, progress)
+    _write(assessment, source, options, progress)
     progress.done()
     _print(figures, options)
 
 
-def _write(assessment: Any, options: argparse.Namespace, progress: Progress) -> None:
+def _write(
+    assessment: Any, source: Any, options: argparse.Namespace, progress: Progress
+) -> None:
     """Write the table and the reports, all or none."""
     from riskcore.files import formats, replace
 
     if not (options.output or options.report or options.report_public):
         return
-    sources = formats.format_of(options.file, reading(options)).paths
-    with replace.replacing_all(options.overwrite, sources) as create:
+    with replace.replacing_all(options.overwrite, source.paths) as create:
         if options.output is not None:
             progress(f"writing {options.output}")
             formats.write(

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from riskcore.cli.terminal import Progress
     from riskcore.files.reading import Reading
+    from riskcore.microdata.source import Source
 
 # A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
@@ -142,6 +144,16 @@ def reading(options: argparse.Namespace) -> Reading:
         missing_codes=codes,
         metadata=options.metadata,
     )
+
+
+def source_of(
+    options: argparse.Namespace, progress: Progress, how: Reading | None = None
+) -> Source:
+    """Return the file to be read, as the options say or otherwise."""
+    from riskcore.microdata.source import Source
+
+    step = progress.share(f"reading {options.file}")
+    return Source.of(options.file, how or reading(options), progress=step)
 
 
 def refuse_same_file(options: argparse.Namespace) -> None:

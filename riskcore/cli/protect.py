@@ -22,6 +22,7 @@ from riskcore.cli.options import (
     number,
     reading,
     refuse_idle_reports,
+    source_of,
     whole,
 )
 from riskcore.cli.terminal import Progress
@@ -278,17 +279,12 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.protection.protect import protect_source
     from riskcore.protection.record import read_record
     from riskcore.protection.result import UnsafeError
-    from riskcore.protection.source import Source
     from riskcore.report import text
 
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
-    source = Source.of(
-        options.file,
-        _reading(options, before),
-        progress=progress.share(f"reading {options.file}"),
-    )
+    source = source_of(options, progress, _reading(options, before))
     settings = _settings(source, options, before)
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))

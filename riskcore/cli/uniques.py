@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from riskcore import __version__
-from riskcore.cli.options import add_quiet, add_reading, fraction, reading, whole
+from riskcore.cli.options import (
+    add_quiet,
+    add_reading,
+    fraction,
+    reading,
+    source_of,
+    whole,
+)
 from riskcore.cli.terminal import Progress
 
 _UNIQUES = """\
@@ -119,21 +126,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
-    from riskcore.files import formats
     from riskcore.uniques import estimate_uniques
 
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
-    source = reading(options)
-    weight = options.weight or formats.columns_of(options.file, source).weight
-    needed = [*options.keys, *([] if weight is None else [weight])]
-    data = formats.read(
-        options.file,
-        needed,
-        numeric=[] if weight is None else [weight],
-        reading=source,
-        progress=progress.share(f"reading {options.file}"),
-    )
+    source = source_of(options, progress)
+    weight = options.weight or source.weight
+    data, _ = source.read([*options.keys, weight], weight)
     return estimate_uniques(
         data,
         options.keys,
@@ -148,11 +147,11 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
 
 def _sources(options: argparse.Namespace) -> tuple[Path, ...]:
     """Return the files that are read."""
-    from riskcore.files import formats
+    from riskcore.microdata.source import Source
 
     if options.file is None:
         return ()
-    return formats.format_of(options.file, reading(options)).paths
+    return Source.of(options.file, reading(options)).paths
 
 
 def _of_sizes(options: argparse.Namespace) -> Any:

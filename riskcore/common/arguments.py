@@ -1,21 +1,27 @@
-"""Arguments of the wrong kind: said by name, before any work is done."""
+"""Arguments of the wrong kind: said by name, before any work is done.
+
+Each check is here once. What a single argument should be is said behind its value
+(``level=2: need a number in (0, 1)``), of an array how many values are wrong.
+"""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from operator import index
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 _LONGEST = 80
 
 
 def shown(value: Any) -> str:
     """Return what was given, in a message: whole frames are told by their type."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     short = len(text) <= _LONGEST and text.isprintable()
     return text if short else f"a {type(value).__name__}"
 
@@ -90,6 +96,80 @@ def whole(argument: str, value: Any) -> int:
     raise TypeError(f"{argument}={shown(value)}: need a whole number")
 
 
+def number_in(
+    argument: str, value: Any, interval: str, what: str = "a number"
+) -> float:
+    """Return a number that lies in an interval.
+
+    Parameters
+    ----------
+    argument : str
+        Its name.
+    value : real number
+    interval : str
+        As mathematics writes it, ``"[0, 1)"``; an end may be ``inf``.
+    what : str
+        What the number is.
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    ValueError
+        If it is nan or outside.
+
+    Examples
+    --------
+    >>> number_in("level", 0.95, "(0, 1)")
+    0.95
+    >>> number_in("beta", -1, "[0, inf)")
+    Traceback (most recent call last):
+    ValueError: beta=-1: need a number >= 0
+    """
+    found = number(argument, value)
+    low, high = interval[1:-1].split(", ")
+    inside = float(low) < found < float(high)
+    inside |= interval.startswith("[") and found == float(low)
+    inside |= interval.endswith("]") and found == float(high)
+    if not inside:
+        within = f"in {interval}"
+        if high == "inf":
+            within = f"{'>=' if interval.startswith('[') else '>'} {low}"
+        raise ValueError(f"{argument}={shown(value)}: need {what} {within}")
+    return found
+
+
+def whole_from(
+    argument: str, value: Any, low: int, high: int, what: str = "a whole number"
+) -> int:
+    """Return a whole number from ``low`` to ``high``.
+
+    Raises
+    ------
+    TypeError
+        If it is no whole number.
+    ValueError
+        If it is outside.
+
+    Examples
+    --------
+    >>> whole_from("N", 0, 1, 2**53)
+    Traceback (most recent call last):
+    ValueError: N=0: need a whole number from 1 to 2^53
+    """
+    found = whole(argument, value)
+    if not low <= found <= high:
+        ends = f"from {_end(low)} to {_end(high)}"
+        raise ValueError(f"{argument}={shown(value)}: need {what} {ends}")
+    return found
+
+
+def _end(bound: int) -> str:
+    """Return a bound, a large power of two as such."""
+    exponent = abs(bound).bit_length() - 1
+    return f"2^{exponent}" if exponent >= 20 and bound == 2**exponent else str(bound)
+
+
 def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse what is none of some words.
 
@@ -99,43 +179,75 @@ def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:
         With the words.
     """
     if not isinstance(value, str) or value not in choices:
-        *first, last = map(repr, choices)
-        listed = f"{', '.join(first)} or {last}"
-        raise ValueError(f"{argument}={shown(value)}: use {listed}")
+        raise not_one_of(argument, value, choices)
 
 
-def protection(
-    *,
-    weight: Any,
-    household: Any,
-    recodings: Any,
-    household_keys: Any,
-    related: Any,
-    cost: Any,
-) -> None:
-    """Refuse arguments of `riskcore.protect` that are of another kind.
+def not_one_of(argument: str, value: Any, choices: Sequence[str]) -> ValueError:
+    """Make the error for what is none of some words."""
+    *first, last = map(repr, choices)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return ValueError(f"{argument}={shown(value)}: use {listed}")
+
+
+def generator(argument: str, value: Any) -> None:
+    """Refuse what is no `numpy.random.Generator`.
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
     """
-    column_name("weight", weight)
-    column_name("household", household)
-    if household_keys is not None:
-        names("household_keys", household_keys)
-    for argument, value in (("recodings", recodings), ("related", related)):
-        if value is not None and not isinstance(value, Mapping):
-            raise TypeError(f"{argument}={shown(value)}: need a mapping by column")
-    for key, rule in (recodings or {}).items():
-        if not (isinstance(rule, str | os.PathLike) or hasattr(rule, "rules")):
-            raise TypeError(
-                f"recodings of {key!r}: {shown(rule)} is no Recoding, nor the path of "
-                "a .grc file"
-            )
-    for key, others in (related or {}).items():
-        names(f"related of {key!r}", others)
-    if cost is not None and not isinstance(cost, str | Mapping):
-        raise ValueError(f"cost={shown(cost)}: use 'equal', 'entropy' or a mapping")
-    if isinstance(cost, Mapping):
-        for key, one in cost.items():
-            number(f"cost of {key!r}", one)
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            f"{argument}: need a numpy.random.Generator, got {type(value).__name__}"
+        )
+
+
+def numbers(
+    argument: str,
+    values: ArrayLike,
+    what: str = "numbers",
+    *,
+    kinds: str = "iuf",
+    dimensions: int | None = None,
+) -> NDArray[Any]:
+    """Return numbers as an array of the type they have.
+
+    Parameters
+    ----------
+    argument : str
+        Their name.
+    values : array_like
+    what : str
+        What is needed.
+    kinds : str
+        The letters of NumPy's kinds of types that will do: "iu" for integers.
+    dimensions : int, optional
+        How many there must be.
+
+    Raises
+    ------
+    TypeError
+        If they are of another kind; bools are.
+    ValueError
+        If they have another number of dimensions.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in kinds:
+        raise TypeError(f"{argument}: need {what}, got {given.dtype}")
+    if dimensions is not None and given.ndim != dimensions:
+        need = "one dimension" if dimensions == 1 else f"{dimensions} dimensions"
+        raise ValueError(f"{argument}: need {need}, got shape {given.shape}")
+    return given
+
+
+def refuse(argument: str, bad: Any, need: str) -> None:
+    """Refuse values of an array that are bad, with their number.
+
+    Raises
+    ------
+    ValueError
+        If any is.
+    """
+    count = np.count_nonzero(bad)
+    if count:
+        raise ValueError(f"{argument}: {count} of {np.size(bad)} values are not {need}")

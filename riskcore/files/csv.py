@@ -1,24 +1,26 @@
-"""CSV files in: read by Arrow, every line accounted for by `csv_scan`."""
+"""CSV files: read by Arrow, every line accounted for by `csv_scan`."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import gzip
-import importlib
 import io
 import itertools
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
+from riskcore.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.files.csv_scan import Scan
+from riskcore.files.csv_writer import write_csv
+from riskcore.files.format import Format, Header, distinct, suffix_of
 from riskcore.files.intake import Intake
-from riskcore.files.reading import Reading
+from riskcore.files.reading import DELIMITERS, Reading
 
-DELIMITERS = ",;\t|"
 BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: 20,000 columns of long names are fewer.
 _LONGEST_HEADER = 1 << 24
@@ -33,7 +35,11 @@ _MARKS = {
 }
 
 
-class CsvFile:
+class LineBreaksInFields(UserWarning):
+    """Quoted fields of a CSV file run over several lines."""
+
+
+class CsvFile(ArrowFormat):
     """A text file with a line of column names.
 
     Parameters
@@ -48,8 +54,29 @@ class CsvFile:
         If the file is empty, has no records, or is cut off.
     """
 
+    kind = "csv"
+    title = "CSV"
+    suffixes = (".csv", ".tsv", ".txt")
+    targets = (".csv", ".tsv", ".csv.gz")
+
+    @classmethod
+    def is_named(cls, path: Path) -> bool:
+        """Tell whether the suffix is that of CSV alone, ``.gz`` behind it or not."""
+        return suffix_of(path)[0] in (".csv", ".tsv")
+
+    @classmethod
+    def is_likely(cls, path: Path) -> bool:
+        """Tell whether the suffix is one that other files of text have too."""
+        return suffix_of(path)[0] == ".txt"
+
+    @classmethod
+    def is_target(cls, path: Path, like: Format | None) -> bool:
+        """Tell whether a file there is to be CSV: ``.txt`` only like another CSV."""
+        of_csv = like is not None and like.kind == cls.kind
+        return cls.is_named(path) or (of_csv and cls.is_likely(path))
+
     def __init__(self, path: Path, reading: Reading) -> None:
-        self.path = path
+        super().__init__(path, reading)
         self.na_values = ["", *reading.codes()]
         self.utf8 = codecs.lookup(reading.encoding).name in ("utf-8", "utf-8-sig")
         self.encoding = reading.encoding
@@ -93,8 +120,20 @@ class CsvFile:
             self.open(), encoding, errors="surrogateescape", newline=""
         )
 
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the columns."""
+    def check_reading(self) -> None:
+        """Do nothing: CSV files have all options."""
+
+    def format(self) -> Format:
+        """Return delimiter and encoding."""
+        encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
+        return Format(self.kind, self.delimiter, encoding, self.path)
+
+    def codes(self, column: str) -> tuple[str, ...]:
+        """Return the missing codes of one column: those of all Arrow takes out."""
+        return self.reading.codes(column)
+
+    def read_header(self) -> Header:
+        """Read the names of the columns."""
         with self.open_text() as file:
             try:
                 names = next(csv.reader(file, delimiter=self.delimiter, strict=True))
@@ -110,11 +149,11 @@ class CsvFile:
             )
         if any("\udc80" <= letter <= "\udcff" for letter in "".join(names)):
             self.refuse_encoding()
-        return distinct(self.path, names)
+        return Header(distinct(self.path, names))
 
-    def read(self, columns: list[str]) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
         """Return columns as an Arrow table of text, and the account of the lines."""
-        names = self.names()
+        names = self.header.names
         table, scan = self._read(columns, names, _PART)
         if table is None:
             # A record did not fit into a block.
@@ -127,6 +166,12 @@ class CsvFile:
                 f"can be read has {_LONGEST_RECORD // 2:,}"
             )
         intake.check(self.path, table.num_rows)
+        if intake.broken_fields:
+            warn(
+                f"{self.path}: {intake.broken_fields:,} quoted fields have line "
+                f"breaks; {intake.within:,} lines belong to them and are no records",
+                LineBreaksInFields,
+            )
         return table, intake
 
     def _read(
@@ -212,6 +257,18 @@ class CsvFile:
                     ) from None
                 offset += len(chunk)
 
+    @classmethod
+    def write_table(
+        cls,
+        table: Any,
+        file: IO[bytes],
+        path: Path,
+        like: Format | None,
+        progress: Parts | None,
+    ) -> None:
+        """Write a table as text."""
+        write_csv(table, file, path, like or Format(cls.kind), progress)
+
 
 class _Scanned:
     """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but those."""
@@ -277,33 +334,3 @@ def _sniff(path: Path, line: str) -> str:
         return "\t"
     outside = "".join(line.split('"')[::2])
     return max(DELIMITERS, key=outside.count)
-
-
-def suffix_of(path: Path) -> tuple[str, bool]:
-    """Return the suffix in lower case, and whether ``.gz`` follows it."""
-    gzipped = path.suffix.lower() == ".gz"
-    return (path.with_suffix("") if gzipped else path).suffix.lower(), gzipped
-
-
-def distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns, none of which may stand twice."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise ValueError(f"{path}: column names given twice: {', '.join(twice)}")
-    return tuple(names)
-
-
-def import_pyarrow(module: str = "") -> Any:
-    """Return pyarrow, or a module of it.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed, with what to do.
-    """
-    try:
-        return importlib.import_module(f"pyarrow.{module}".rstrip("."))
-    except ImportError:
-        raise ImportError(
-            "CSV and Parquet files need pyarrow: pip install pyarrow"
-        ) from None

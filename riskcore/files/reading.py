@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.warn import warn
 from riskcore.files.argus.metadata import Metadata
 
+# Delimiters that are looked for.
+DELIMITERS = ",;\t|"
 _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
 
@@ -123,6 +126,29 @@ class Reading:
             },
             "metadata": None if metadata is None else str(metadata),
         }
+
+
+def numbers_among(codes: Iterable[str]) -> list[float]:
+    """Return the codes that are numbers."""
+    return [float(code) for code in codes if is_number(code)]
+
+
+def is_number(text: str) -> bool:
+    """Tell whether text is a number, nan and inf among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
+    """Warn that missing codes of a column occur nowhere in it."""
+    warn(
+        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, stand "
+        "nowhere in it",
+        DoubtfulCodes,
+    )
 
 
 def _is_text_encoding(name: Any) -> bool:

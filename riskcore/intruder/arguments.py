@@ -7,19 +7,20 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common import arguments
+from riskcore.common.arguments import refuse
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FORMS = ("hypergeometric", "binomial", "exponential")
 LARGEST = 2.0**53  # up to it every whole number is a double
 LARGEST_BETA = 1e280
 
 
 def checked(name: str, values: ArrayLike, low: float, high: float) -> Floats:
     """Return numbers from low to high, or refuse them."""
-    given = np.asarray(values)
-    if given.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: need numbers, got {given.dtype}")
-    numbers = given.astype(np.float64)
+    numbers = arguments.numbers(name, values).astype(np.float64)
     inside = (low <= numbers) & (numbers <= high)
     refuse(name, ~inside, f"numbers from {low:g} to {high:g}")
     return numbers
@@ -30,13 +31,6 @@ def whole(name: str, values: ArrayLike, low: float, high: float) -> Ints:
     numbers = checked(name, values, low, high)
     refuse(name, numbers != np.floor(numbers), "whole numbers")
     return numbers.astype(np.int64)
-
-
-def refuse(name: str, bad: NDArray[np.bool_], need: str) -> None:
-    """Refuse the values of an argument that are bad, with their number."""
-    count = np.count_nonzero(bad)
-    if count:
-        raise ValueError(f"{name}: {count} of {np.size(bad)} values are not {need}")
 
 
 def as_population(N: ArrayLike) -> Floats:
@@ -76,9 +70,3 @@ def as_model(N: ArrayLike, K: ArrayLike) -> tuple[Floats, Floats]:
 def as_beta(beta: ArrayLike) -> Floats:
     """Return parameters of the Poisson-gamma model, or refuse them."""
     return checked("beta", beta, 0.0, LARGEST_BETA)
-
-
-def unknown_form(form: str, *more: str) -> ValueError:
-    """Return the error for a form that does not exist."""
-    names = ["hypergeometric", "binomial", "exponential", *more]
-    return ValueError(f"form: need one of {', '.join(names)}, got {form!r}")

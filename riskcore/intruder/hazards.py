@@ -12,9 +12,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.common.arguments import not_one_of
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc import elementwise
-from riskcore.intruder.arguments import LARGEST, Floats, setting, unknown_form, whole
+from riskcore.intruder.arguments import FORMS, LARGEST, Floats, setting, whole
 from riskcore.special.double_double import add_pairs, divide_pairs, log_pair
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import bits, fma, from_bits, two_product
@@ -50,7 +51,7 @@ def hazard_of_sample(
     elif form == "exponential":
         hazard = n * (circle * fraction) / N
     else:
-        raise unknown_form(form)
+        raise not_one_of("form", form, FORMS)
     return hazard
 
 

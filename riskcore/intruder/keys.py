@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.common.arguments import not_one_of, refuse
 from riskcore.compiled.contract import Contract
-from riskcore.intruder.arguments import LARGEST, checked, refuse
+from riskcore.intruder.arguments import LARGEST, checked
 from riskcore.intruder.hazards import compiled, hazard_of_one, one_or_more, sum_along
 
 
@@ -81,9 +82,7 @@ def total_risk(
     elif form == "exponential":
         hazard = sum_along(p, -1)
     else:
-        raise ValueError(
-            f'form: need "disjoint", "independent" or "exponential", got {form!r}'
-        )
+        raise not_one_of("form", form, ("disjoint", "independent", "exponential"))
     return compiled(one_or_more)(n, hazard)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.common.arguments import not_one_of
 from riskcore.compiled.contract import Contract
-from riskcore.intruder.arguments import checked, people, setting, unknown_form
+from riskcore.intruder.arguments import FORMS, checked, people, setting
 from riskcore.intruder.hazards import (
     compiled,
     expected_union,
@@ -161,7 +162,7 @@ def maximal_sampling_fraction(
         elif form == "linear":
             size = gamma / uniques
         else:
-            raise unknown_form(form, "linear")
+            raise not_one_of("form", form, (*FORMS, "linear"))
     return np.where(uniques == 0.0, math.inf, size)[()]
 
 

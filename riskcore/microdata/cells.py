@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
-from riskcore.files import formats
 from riskcore.files.intake import Intake
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import CodedColumn, key_names
 from riskcore.microdata.count import Codes, count
 from riskcore.microdata.doubtful import doubtful_codes
+from riskcore.microdata.source import Source
 from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -256,10 +256,10 @@ def tabulate(
     """
     check_missing(missing, alpha)
     keys = key_names(keys)
-    if weight is None:
-        weight = formats.declared_weight(data, reading)
+    source = Source.of(data, reading)
+    weight = source.weight if weight is None else weight
     _check_names(keys, weight)
-    data, intake = formats.load(data, [*keys, weight], weight, reading)
+    data, intake = source.read([*keys, weight], weight)
     coded = CodedRecords.of(data, keys, weight)
     return tabulate_coded(coded, keys, missing, alpha, intake)
 
@@ -324,8 +324,7 @@ def check_missing(missing: str, alpha: float) -> None:
         Naming the rule or ``alpha``.
     """
     arguments.one_of("missing", missing, MISSING_RULES)
-    if not 0 <= arguments.number("alpha", alpha) <= 1:
-        raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
+    arguments.number_in("alpha", alpha, "[0, 1]")
     if alpha != 1 and missing != "wildcard":
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 

@@ -7,13 +7,11 @@ the data calls missing: null, None, NaN, NaT, a masked element.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -21,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.missing_column import no_such_column
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
-# Names of columns in a message.
-_LISTED = 20
 # Labels in sorted order, and the position among them of every value.
 Coded = tuple[Array, Array]
 
@@ -82,20 +79,11 @@ class Records:
         Raises
         ------
         KeyError
-            If there is none of this name; the message lists close ones.
+            If there is none of this name; the message lists those that there are.
         """
         if name in self.columns:
             return self.columns[name]
-        close = difflib.get_close_matches(
-            str(name).lower(), [str(known).lower() for known in self.columns]
-        )
-        like = [known for known in self.columns if str(known).lower() in close]
-        hint = f"did you mean {_listed(like)}?"
-        if not like:
-            first = list(islice(self.columns, _LISTED))
-            more = len(self.columns) - len(first)
-            hint = f"the columns are {_listed(first)}{f' and {more} more' * (more > 0)}"
-        raise KeyError(f"no column {name!r}; {hint}")
+        raise no_such_column([name], self.columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.microdata.cells import WILDCARDS, Cells
 from riskcore.microdata.count import count
@@ -257,8 +258,7 @@ def plan(
     >>> found.blank, found.cost
     (array([0, 0, 1, 3], dtype=uint64), array([0., 0., 2., 3.]))
     """
-    if method not in METHODS:
-        raise ValueError(f"method={method!r}: use one of {', '.join(METHODS)}")
+    arguments.one_of("method", method, METHODS)
     m = len(margins.cells.keys)
     if m > MOST_KEYS[method]:
         raise ValueError(

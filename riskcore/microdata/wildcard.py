@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common import arguments
 from riskcore.compiled.jit import kernel, native
 from riskcore.microdata.count import CODE_BITS, Codes, add_exactly, count, sum_cells
 from riskcore.special.floats import two_product, two_sum
@@ -92,8 +93,7 @@ def count_compatible(
     >>> count_compatible([a, b], [2, 1], records, weights, alpha=0.5)
     (array([3. , 1.5, 4.5, 3.5]), array([ 75.,  50., 125., 100.]))
     """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha={alpha}: need a number in [0, 1]")
+    arguments.number_in("alpha", alpha, "[0, 1]")
     if all(code is None for code in missing):
         return frequency, weight_sum
     if blank_matches_complete is None:

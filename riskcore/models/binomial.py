@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from riskcore.common import arguments
+
 
 def interval(m: int, p: float, level: float) -> tuple[float, float]:
     """Return the quantiles of Binomial(m, p) at (1-level)/2 and (1+level)/2.
@@ -36,8 +38,7 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
     >>> interval(100, 0.5, 0.95)
     (40, 60)
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level: need a number between 0 and 1, got {level}")
+    level = arguments.number_in("level", level, "(0, 1)")
     if math.isnan(p):
         return math.nan, math.nan
     if p in (0.0, 1.0):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from riskcore.common import arguments
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
@@ -69,8 +70,8 @@ class DirichletMultinomial(PolyaUrn):
     def __post_init__(self) -> None:
         if self.K < 1:
             raise ValueError(f"K: need at least one cell, got {self.K}")
-        if self.converged and not self.alpha > 0.0:
-            raise ValueError(f"alpha: need a positive number, got {self.alpha}")
+        if self.converged:
+            arguments.number_in("alpha", self.alpha, "(0, inf]")
         if self.converged and self.alpha < math.inf:
             check_parameter("alpha", self.alpha)
             check_parameter("K alpha", self.K * self.alpha)

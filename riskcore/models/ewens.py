@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from riskcore.common import arguments
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
@@ -59,9 +60,8 @@ class Ewens(PolyaUrn):
     theta: float
 
     def __post_init__(self) -> None:
-        if self.converged and not 0.0 < self.theta < math.inf:
-            raise ValueError(f"theta: need a positive number, got {self.theta}")
         if self.converged:
+            arguments.number_in("theta", self.theta, "(0, inf)")
             check_parameter("theta", self.theta)
 
     @classmethod

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common import arguments
 from riskcore.common.progress import Parts
 from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.special.floats import fma, two_sum
@@ -424,9 +425,7 @@ def _as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[
         raise ValueError(f"codes: {len(codes)} keys, but {len(levels)} levels")
     columns = []
     for key, given in enumerate(codes):
-        column = np.asarray(given)
-        if column.dtype.kind not in "iu":
-            raise TypeError(f"key {key}: need integer codes, got {column.dtype}")
+        column = arguments.numbers(f"key {key}", given, "integer codes", kinds="iu")
         if column.ndim != 1 or len(column) != len(np.asarray(codes[0])):
             raise ValueError(
                 f"key {key}: shape {column.shape}, but {len(np.asarray(codes[0]))} "
@@ -444,9 +443,8 @@ def _as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[
 
 def _as_frequency(values: ArrayLike | None, length: int) -> Ints:
     """Return the records of each cell, or refuse them."""
-    frequency = np.ones(length, np.int64) if values is None else np.asarray(values)
-    if frequency.dtype.kind not in "iu":
-        raise TypeError(f"frequency: need integers, got {frequency.dtype}")
+    given = np.ones(length, np.int64) if values is None else values
+    frequency = arguments.numbers("frequency", given, "integers", kinds="iu")
     if frequency.shape != (length,):
         raise ValueError(f"frequency: shape {frequency.shape}, but {length} cells")
     bad = int(np.count_nonzero(frequency < 0))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from riskcore.common import arguments
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
@@ -76,8 +77,7 @@ class Pitman(PolyaUrn):
     def __post_init__(self) -> None:
         if not self.converged:
             return
-        if not 0.0 <= self.sigma < 1.0:
-            raise ValueError(f"sigma: need a number in [0, 1), got {self.sigma}")
+        arguments.number_in("sigma", self.sigma, "[0, 1)")
         if not -self.sigma < self.theta < math.inf:
             raise ValueError(
                 f"theta: need a number > -sigma = {-self.sigma}, got {self.theta}"

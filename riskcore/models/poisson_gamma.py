@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from riskcore.common import arguments
 from riskcore.models import dirichlet_multinomial
 from riskcore.models.binomial import interval
 from riskcore.models.size_indices import SizeIndices
@@ -73,8 +74,8 @@ class PoissonGamma(Superpopulation):
     def __post_init__(self) -> None:
         if self.K < 1:
             raise ValueError(f"K: need at least one cell, got {self.K}")
-        if self.converged and not 0.0 <= self.beta < math.inf:
-            raise ValueError(f"beta: need a number >= 0, got {self.beta}")
+        if self.converged:
+            arguments.number_in("beta", self.beta, "[0, inf)")
         if self.converged and self.beta > 0.0:
             check_parameter("beta", self.beta)
             check_parameter("K beta", self.K * self.beta)

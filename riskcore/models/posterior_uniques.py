@@ -24,12 +24,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common import arguments
 from riskcore.compiled.jit import kernel, native
 from riskcore.special.double_double import sqrt
 from riskcore.special.elementary import exp
@@ -45,7 +45,7 @@ from riskcore.special.near_one import log1p
 
 Distribution = NDArray[np.float64]
 
-_LARGEST = 2.0**53  # up to it the doubles of M, m1 and k are exact
+_LARGEST = 2**53  # up to it the doubles of M, m1 and k are exact
 _HEAVIEST = 2.0**90  # of weights: what is left of them stays in the Gamma functions
 _STEPS = 4096  # of the chain over which the variance is summed one by one
 
@@ -164,13 +164,12 @@ def _less(A: float, uniques: int, b: float) -> float:
 
 
 def _checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int]:
-    A, b, M, m1 = float(A), float(b), index(M), index(m1)
+    A, b = float(A), float(b)
     for name, weight in (("A", A), ("b", b)):
         if not 1.0 / _HEAVIEST <= weight <= _HEAVIEST:
             raise ValueError(f"{name}={weight}: need a number from 2^-90 to 2^90")
-    for name, number in (("M", M), ("m1", m1)):
-        if not 0 <= number <= _LARGEST:
-            raise ValueError(f"{name}={number}: need a number from 0 to 2^53")
+    M = arguments.whole_from("M", M, 0, _LARGEST)
+    m1 = arguments.whole_from("m1", m1, 0, _LARGEST)
     if m1 - 1 > A:
         raise ValueError(f"A={A}: need more than m1 - 1 = {m1 - 1}, as n >= m1")
     # A model's own m1 b = A may exceed A by the roundings of both.
@@ -252,7 +251,7 @@ def tau_quantile(A: float, b: float, M: int, m1: int, level: float) -> int:
     1
     """
     A, b, M, m1 = _checked(A, b, M, m1)
-    level = _between_0_and_1(level)
+    level = arguments.number_in("level", level, "(0, 1)")
     first, distribution = _distribution(A, b, M, m1)
     if level <= 0.5:
         return first + int(np.searchsorted(np.cumsum(distribution), level))
@@ -291,17 +290,10 @@ def tau_interval(
     (72, 103)
     """
     A, b, M, m1 = _checked(A, b, M, m1)
-    tail = 0.5 * (1.0 - _between_0_and_1(level))
+    tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
     first, distribution = _distribution(A, b, M, m1)
     low = first + int(np.searchsorted(np.cumsum(distribution), tail, side="right"))
     return low, first + _last_above(distribution, tail)
-
-
-def _between_0_and_1(level: float) -> float:
-    level = float(level)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level}: need a probability between 0 and 1")
-    return level
 
 
 def _last_above(distribution: Distribution, tail: float) -> int:

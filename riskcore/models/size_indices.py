@@ -158,11 +158,7 @@ class SizeIndices:
 
 
 def _whole_numbers(name: str, values: ArrayLike, least: int) -> Ints:
-    given = np.asarray(values)
-    if given.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: need whole numbers, got {given.dtype}")
-    if given.ndim != 1:
-        raise ValueError(f"{name}: need one dimension, got shape {given.shape}")
+    given = arguments.numbers(name, values, "whole numbers", dimensions=1)
     # nan is not a whole number by the first test.
     with np.errstate(invalid="ignore"):
         good = (given == np.floor(given)) & (given >= least) & (given <= _LARGEST)

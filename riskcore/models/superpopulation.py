@@ -260,5 +260,4 @@ def check_method(method: str, methods: tuple[str, ...]) -> None:
     ValueError
         With the methods that there are.
     """
-    if method not in methods:
-        raise ValueError(f"method: need one of {', '.join(methods)}, got {method!r}")
+    arguments.one_of("method", method, methods)

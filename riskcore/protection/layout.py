@@ -14,7 +14,7 @@ from riskcore.files import formats
 from riskcore.files.replace import Create
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.recode import Recoding
-from riskcore.protection.source import Source
+from riskcore.microdata.source import Source
 
 Positions: TypeAlias = NDArray[np.int64]
 CHUNK = 1 << 20
@@ -77,7 +77,7 @@ class Layout:
         source.check(drop)
         path, ids = Path(path), ids or {}
         dropped = tuple(str(name) for name in drop)
-        numbers = path.suffix.lower() in (".parquet", ".pq")
+        numbers = formats.written_as(path, source.format).typed
         columns = {
             str(name): _new_ids(column, ids[str(name)], numbers=numbers)
             if str(name) in ids
@@ -86,6 +86,11 @@ class Layout:
             if str(name) not in dropped
         }
         return cls(source, path, columns, dropped, tuple(ids), order)
+
+    @property
+    def kind(self) -> type[formats.FileFormat]:
+        """The format of the file."""
+        return formats.written_as(self.path, self.source.format)
 
     @property
     def written(self) -> tuple[Path, ...]:
@@ -120,10 +125,8 @@ class Layout:
             As `riskcore.files.formats.write`; ValueError also for a CSV file of one
             column in which values are missing: empty lines, which readers skip.
         """
-        # mu-Argus data are written field by field beside their source, in its order.
-        beside_source = len(self.written) > 1
-        self._refuse_empty_lines(beside_source)
-        columns = self.columns
+        self._refuse_empty_lines()
+        columns, beside_source = self.columns, self.kind.beside_source
         if self.order is not None and not beside_source:
             columns = {name: column[self.order] for name, column in columns.items()}
         opened: list[Path] = []
@@ -147,9 +150,8 @@ class Layout:
             _reorder_lines(opened[0], self.order)
         return opened
 
-    def _refuse_empty_lines(self, beside_source: bool) -> None:
-        parquet = self.path.suffix.lower() in (".parquet", ".pq")
-        if len(self.columns) > 1 or parquet or beside_source:
+    def _refuse_empty_lines(self) -> None:
+        if len(self.columns) > 1 or self.kind.typed or self.kind.beside_source:
             return
         (name,) = self.columns
         missing = code_column(Records.of(self.columns), name).missing

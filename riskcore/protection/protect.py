@@ -28,6 +28,7 @@ from riskcore.microdata.blank import blank
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
+from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.protection.key_sets import (
     KeySet,
@@ -43,7 +44,6 @@ from riskcore.protection.result import (
 )
 from riskcore.protection.rounds import Aim, Masks, costs_of_keys, suppress
 from riskcore.protection.settings import Costs, Settings
-from riskcore.protection.source import Source
 from riskcore.risk.household import Households
 
 

@@ -139,13 +139,14 @@ def read_back(
         **gather,
         **({weight: _Numbers(decimal)} if weight else {}),
     }
-    suffix = path.name.lower().removesuffix(".gz")
+    kind = formats.written_as(path, like).kind
     try:
-        if suffix.endswith((".parquet", ".pq")):
+        if kind == "parquet":
             return _parquet(path, parts[0], expected, list(gather), weight, decimal)
-        if len(parts) > 1:
+        if kind == "argus":
             names, blocks = _argus_blocks(path, parts[0], parts[1])
         else:
+            suffix = path.name.lower().removesuffix(".gz")
             delimiter = "\t" if suffix.endswith(".tsv") else like.delimiter
             names, blocks = _csv_blocks(path, parts[0], delimiter, like.encoding)
         _compare_names(path, names, expected)

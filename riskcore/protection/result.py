@@ -25,6 +25,7 @@ from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.recode import recode
+from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.digests import digest, versions
@@ -46,7 +47,6 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
-from riskcore.protection.source import Source
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5

@@ -20,10 +20,9 @@ from riskcore.microdata.cells import check_missing
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding
+from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
 from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection.source import Source
-from riskcore.risk.file_risk import as_threshold
 
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
@@ -121,11 +120,8 @@ class Settings:
                 "missing='refuse': suppression makes missing keys, so say what they "
                 "match: 'wildcard', 'argus' or 'category'"
             )
-        if self.method not in METHODS:
-            raise ValueError(f"method={self.method!r}: use one of {', '.join(METHODS)}")
-        if self.suppression not in SUPPRESSIONS:
-            rules = " or ".join(map(repr, SUPPRESSIONS))
-            raise ValueError(f"suppression={self.suppression!r}: use {rules}")
+        arguments.one_of("method", self.method, METHODS)
+        arguments.one_of("suppression", self.suppression, SUPPRESSIONS)
         if self.rounds is not None and not _is_whole(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
@@ -149,10 +145,10 @@ class Settings:
         ):
             if threshold is not None and rate is not None:
                 raise ValueError(f"give {name} or {target}, not both")
-            if threshold is not None and not 0 < as_threshold(threshold) <= 1:
-                raise ValueError(f"{name}={threshold}: need a risk in (0, 1]")
-            if rate is not None and not 0 < rate <= 1:
-                raise ValueError(f"{target}={rate}: need a fraction in (0, 1]")
+            if threshold is not None:
+                arguments.number_in(name, threshold, "(0, 1]", "a risk")
+            if rate is not None:
+                arguments.number_in(target, rate, "(0, 1]", "a fraction")
         of_households = (self.household_threshold, self.household_rate)
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
@@ -166,8 +162,7 @@ class Settings:
                 if not cost >= 0:
                     raise ValueError(f"cost of {name!r}: {cost}, need a number >= 0")
         elif self.cost not in COSTS:
-            names = ", ".join(map(repr, COSTS))
-            raise ValueError(f"cost={self.cost!r}: use {names} or a mapping")
+            raise _no_cost(self.cost)
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
@@ -198,7 +193,7 @@ class Settings:
         **others: Any,
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
-        arguments.protection(
+        _check_kinds(
             weight=weight,
             household=household,
             recodings=recodings,
@@ -398,6 +393,45 @@ _OF_RULE: _Kinds = {
     "to": _CODE, "low": _CODE, "high": _CODE, "bounds": _WORD,
     "line": (_or_none(_is_whole), "a whole number or null"),
 }  # fmt: skip
+
+
+def _check_kinds(
+    *,
+    weight: Any,
+    household: Any,
+    recodings: Any,
+    household_keys: Any,
+    related: Any,
+    cost: Any,
+) -> None:
+    """Refuse arguments of `riskcore.protect` that are of another kind."""
+    arguments.column_name("weight", weight)
+    arguments.column_name("household", household)
+    if household_keys is not None:
+        arguments.names("household_keys", household_keys)
+    for argument, value in (("recodings", recodings), ("related", related)):
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(
+                f"{argument}={arguments.shown(value)}: need a mapping by column"
+            )
+    for key, rule in (recodings or {}).items():
+        if not isinstance(rule, str | os.PathLike | Recoding):
+            raise TypeError(
+                f"recodings of {key!r}: {arguments.shown(rule)} is no Recoding, nor "
+                "the path of a .grc file"
+            )
+    for key, others in (related or {}).items():
+        arguments.names(f"related of {key!r}", others)
+    if cost is not None and not isinstance(cost, str | Mapping):
+        raise _no_cost(cost)
+    if isinstance(cost, Mapping):
+        for key, one in cost.items():
+            arguments.number(f"cost of {key!r}", one)
+
+
+def _no_cost(cost: Any) -> ValueError:
+    words = ", ".join(map(repr, COSTS))
+    return ValueError(f"cost={arguments.shown(cost)}: use {words} or a mapping")
 
 
 def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:

@@ -139,14 +139,14 @@ def as_risk(values: ArrayLike) -> Risks:
     ValueError
         If they are not one-dimensional, or some are nan or outside [0, 1].
     """
-    risk = as_numbers("risk", values)
+    risk = as_doubles("risk", values)
     if len(risk) and not (risk.min() >= 0.0 and risk.max() <= 1.0):
         bad = np.count_nonzero(~((risk >= 0.0) & (risk <= 1.0)))
         raise ValueError(f"risk: {bad} of {len(risk)} values are nan or not in [0, 1]")
     return risk
 
 
-def as_numbers(name: str, values: ArrayLike) -> Risks:
+def as_doubles(name: str, values: ArrayLike) -> Risks:
     """Return a contiguous array of one dimension, or refuse what ``name`` holds.
 
     Raises
@@ -156,11 +156,7 @@ def as_numbers(name: str, values: ArrayLike) -> Risks:
     ValueError
         If they are not one-dimensional.
     """
-    given = np.asarray(values)
-    if given.dtype.kind not in "iuf":
-        raise TypeError(f"{name}: need numbers, got {given.dtype}")
-    if given.ndim != 1:
-        raise ValueError(f"{name}: need one dimension, got shape {given.shape}")
+    given = arguments.numbers(name, values, dimensions=1)
     return np.ascontiguousarray(given, dtype=np.float64)
 
 
@@ -176,11 +172,9 @@ def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
         if length == 0:
             raise ValueError("risk: the file has no records")
         return None
-    given = np.asarray(values)
+    given = arguments.numbers("frequency", values, "numbers of records")
     if given.shape != (length,):
         raise ValueError(f"frequency: shape {given.shape}, but {length} risks")
-    if given.dtype.kind not in "iuf":
-        raise TypeError(f"frequency: need numbers of records, got {given.dtype}")
     bad = _count_not_whole(given)
     if bad:
         raise ValueError(
@@ -202,10 +196,7 @@ def as_threshold(value: float) -> float:
     ValueError
         If it is nan or negative.
     """
-    threshold = arguments.number("threshold", value)
-    if not threshold >= 0.0:
-        raise ValueError(f"threshold: need a number >= 0, got {value}")
-    return threshold
+    return arguments.number_in("threshold", value, "[0, inf]")
 
 
 def _count_not_whole(values: NDArray[Any]) -> int:

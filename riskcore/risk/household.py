@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import native
-from riskcore.risk.file_risk import Counts, Risks, as_numbers, as_threshold
+from riskcore.risk.file_risk import Counts, Risks, as_doubles, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 from riskcore.special.floats import fast_two_sum, two_product, two_sum
 
@@ -164,7 +164,7 @@ def households(risk: ArrayLike, household: ArrayLike) -> Households:
     >>> found.unsafe(0.5)
     array([False,  True])
     """
-    risk = as_numbers("risk", risk)
+    risk = as_doubles("risk", risk)
     outside = np.count_nonzero((risk < 0.0) | (risk > 1.0))
     if outside:
         raise ValueError(f"risk: {outside} of {len(risk)} values are not in [0, 1]")

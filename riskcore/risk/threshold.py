@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from fractions import Fraction
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -233,7 +232,7 @@ class RiskDistribution:
         ValueError
             If it is negative or above n.
         """
-        count = index(count)
+        count = arguments.whole("count", count)
         if not 0 <= count <= self.n:
             raise ValueError(f"count: need 0 to {self.n} records, got {count}")
         k = int(np.searchsorted(self._below[:-1], self.n - count))
@@ -260,10 +259,7 @@ class RiskDistribution:
 
 
 def _as_rate(value: float) -> float:
-    rate = arguments.number("rate", value)
-    if not 0.0 <= rate <= 1.0:
-        raise ValueError(f"rate: need a fraction in [0, 1], got {value}")
-    return rate
+    return arguments.number_in("rate", value, "[0, 1]", "a fraction")
 
 
 def _merge_equal(risk: Risks, frequency: Counts | None) -> tuple[Risks, Counts]:

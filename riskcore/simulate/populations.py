@@ -69,9 +69,8 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
         powers: Floats = rank**-exponent
         return powers
 
-    check_generator(rng)
-    if not 0.0 <= arguments.number("exponent", exponent) < math.inf:
-        raise ValueError(f"exponent: need a number >= 0, got {exponent}")
+    arguments.generator("rng", rng)
+    arguments.number_in("exponent", exponent, "[0, inf)")
     return _populate(N, K, mass, lambda left, right: right / (left + right), rng)
 
 
@@ -118,9 +117,8 @@ def dirichlet_multinomial_population(
     >>> int(F.sum()), len(F)
     (1000, 50)
     """
-    check_generator(rng)
-    if not 0.0 < arguments.number("alpha", alpha) < math.inf:
-        raise ValueError(f"alpha: need a positive number, got {alpha}")
+    arguments.generator("rng", rng)
+    arguments.number_in("alpha", alpha, "(0, inf)")
     return _populate(
         N,
         K,
@@ -179,13 +177,12 @@ def pitman_population(
     >>> int(F.sum())
     1000
     """
-    N = _positive("N", N)
-    check_generator(rng)
+    N = arguments.whole_from("N", N, 1, 2**53)
+    arguments.generator("rng", rng)
     if N >= 2**31:
         raise ValueError(f"N: need fewer than 2^31 people, got {N}")
-    theta, sigma = arguments.number("theta", theta), arguments.number("sigma", sigma)
-    if not 0.0 <= sigma < 1.0:
-        raise ValueError(f"sigma: need a number in [0, 1), got {sigma}")
+    theta = arguments.number("theta", theta)
+    sigma = arguments.number_in("sigma", sigma, "[0, 1)")
     if not -sigma < theta < math.inf:
         raise ValueError(f"theta: need a number > -sigma = {-sigma}, got {theta}")
     cell = np.empty(N, dtype=np.int32)
@@ -209,7 +206,8 @@ def _populate(
     ``mass(start, stop)`` holds a number for each cell, which add up over cells, and
     ``share(left, right)`` the probability of the second of two neighbours.
     """
-    N, K = _positive("N", N), _positive("K", K)
+    N = arguments.whole_from("N", N, 1, 2**53)
+    K = arguments.whole_from("K", K, 1, 2**53)
     if K > _MOST_CELLS:
         raise ValueError(f"K={K}: the frequencies would take {8 * K / 1e9:.0f} GB")
     starts = range(0, K, _CELLS)
@@ -276,16 +274,3 @@ def _seat(
             cell[m] = ~opened
             opened += 1
     cells[0] = opened
-
-
-def _positive(name: str, value: int) -> int:
-    number = arguments.whole(name, value)
-    if not 1 <= number <= 2**53:
-        raise ValueError(f"{name}: need a whole number from 1 to 2^53, got {value}")
-    return number
-
-
-def check_generator(rng: Any) -> None:
-    """Refuse what is no `numpy.random.Generator`."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: need a numpy.random.Generator, got {type(rng).__name__}")

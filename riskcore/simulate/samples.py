@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore.simulate.populations import Floats, Ints, check_generator
+from riskcore.common import arguments
+from riskcore.simulate.populations import Floats, Ints
+
+DESIGNS = ("simple", "poisson", "stratified")
 
 
 def sample(
@@ -63,17 +65,14 @@ def sample(
     (500, True)
     """
     population = _frequencies("frequencies", frequencies)
-    check_generator(rng)
-    if design not in {"simple", "poisson", "stratified"}:
-        raise ValueError(
-            f'design: need "simple", "poisson" or "stratified", got {design!r}'
-        )
+    arguments.generator("rng", rng)
+    arguments.one_of("design", design, DESIGNS)
     if (design == "stratified") != (strata is not None):
         raise ValueError(f'strata: needed by design="stratified" alone, not {design!r}')
     if strata is not None:
         return _stratified(population, n, _strata(strata, len(population)), rng)
     if design == "simple":
-        return _simple(population, index(n), rng, "n")  # type: ignore[arg-type]
+        return _simple(population, arguments.whole("n", n), rng, "n")
     N = int(population.sum())
     expected = float(n)  # type: ignore[arg-type]
     if not 0.0 <= expected <= N:
@@ -199,9 +198,7 @@ def _stratified(
     population: Ints, n: ArrayLike, stratum: Ints, rng: np.random.Generator
 ) -> Ints:
     count = int(stratum.max(initial=-1)) + 1
-    given = np.asarray(n)
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"n: need whole numbers of records, got {given.dtype}")
+    given = arguments.numbers("n", n, "whole numbers of records", kinds="iu")
     if given.shape not in {(), (count,)}:
         raise ValueError(f"n: {count} strata, but shape {given.shape}")
     sizes = np.broadcast_to(given, count)
@@ -242,12 +239,6 @@ def _population_and_sample(
 
 
 def _frequencies(name: str, values: ArrayLike) -> Ints:
-    given = np.asarray(values)
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"{name}: need whole numbers, got {given.dtype}")
-    if given.ndim != 1:
-        raise ValueError(f"{name}: need one dimension, got shape {given.shape}")
-    bad = np.count_nonzero((given < 0) | (given > 2**53))
-    if bad:
-        raise ValueError(f"{name}: {bad} of {len(given)} values are not in [0, 2^53]")
+    given = arguments.numbers(name, values, "whole numbers", kinds="iu", dimensions=1)
+    arguments.refuse(name, (given < 0) | (given > 2**53), "in [0, 2^53]")
     return given.astype(np.int64, copy=False)

@@ -12,7 +12,6 @@ from riskcore.simulate.populations import (
     Floats,
     Ints,
     Mask,
-    check_generator,
 )
 
 _PROVINCES, _MUNICIPALITIES = 12, 40
@@ -78,9 +77,8 @@ def microdata(
         raise ValueError(f"n: need at least 1 record, got {n}")
     if n >= 2**31:
         raise ValueError(f"n: need fewer than 2^31 records, got {n}")
-    check_generator(rng)
-    if not 0.0 < arguments.number("fraction", fraction) <= 1.0:
-        raise ValueError(f"fraction: need a number in (0, 1], got {fraction}")
+    arguments.generator("rng", rng)
+    arguments.number_in("fraction", fraction, "(0, 1]")
     size = _household_sizes(n, rng)
     region, weight = _regions(size, fraction, rng)
     household = np.repeat(np.arange(len(size)), size)

@@ -331,7 +331,7 @@ CALLS = {
                     "rate= or unsafe="),
     "rate nan": (lambda: RESULT.risk_threshold(rate=NAN), "rate"),
     "rate 2": (lambda: RESULT.risk_threshold(rate=2),
-               "rate: need a fraction in [0, 1]"),
+               "rate=2: need a fraction in [0, 1]"),
     "rate text": (lambda: RESULT.risk_threshold(rate="1%"), "rate"),
     "rate array": (lambda: RESULT.risk_threshold(rate=np.ones(2)), "rate"),
     "unsafe negative": (lambda: RESULT.risk_threshold(unsafe=-1),

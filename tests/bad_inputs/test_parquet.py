@@ -38,7 +38,7 @@ FILES = {
     "no columns": (packed(pa.table({})), "no column 'a'"),
     "name twice": (packed(pa.table([["1"], ["2"]], names=["a", "a"])),
                    "column names given twice: a"),
-    "another name": (packed(pa.table({"A": ["1"]})), "close: A"),
+    "another name": (packed(pa.table({"A": ["1"]})), "did you mean 'A'"),
 }  # fmt: skip
 
 

@@ -270,106 +270,7 @@ def test_long_fields_with_stray_quotes(tmp_path, size, seed):
     assert [list(row.values()) for row in table.to_pylist()] == expected
 
 
-# --- codes ----------------------------------------------------------------------------
-
-
-def test_missing_codes_of_a_column_and_of_all(tmp_path):
-    path = written(tmp_path, 'mar,age,w\n9,9,1\n1,NA,"2,5"\n"NA",99,3\n,"9",4\n')
-    reading = Reading(
-        decimal=",", missing_codes={"": ["NA"], "mar": "9", "age": ["99"]}
-    )
-    table = formats.read(path, numeric=["w"], reading=reading)
-    assert table.to_pydict() == {
-        "mar": [None, "1", "NA", None],
-        "age": ["9", None, None, "9"],
-        "w": [1.0, 2.5, 3.0, 4.0],
-    }
-
-
-def test_codes_that_stand_nowhere_are_said(tmp_path):
-    path = written(tmp_path, "mar,w\n1,1\n2,2\n")
-    with pytest.warns(
-        formats.DoubtfulCodes, match="missing codes of mar, '9', stand nowh"
-    ):
-        formats.read(path, reading=Reading(missing_codes={"mar": ["9"]}))
-    with pytest.raises(KeyError, match="no column 'MARR'"):
-        formats.read(path, reading=Reading(missing_codes={"MARR": ["9"]}))
-
-
-@pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "§", "\0"])
-def test_delimiters_that_are_none(delimiter):
-    with pytest.raises(ValueError, match="give one ASCII character"):
-        Reading(delimiter=delimiter)
-
-
-def test_a_decimal_comma_is_suspected(tmp_path):
-    path = written(tmp_path, 'k;w\n1;"1,5"\n2;2\n')
-    with pytest.raises(ValueError, match=r"'1,5'; the decimal mark may be a comma"):
-        riskcore.assess(path, ["k"], "w")
-    result = riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
-    assert result.cells.population_frequency.tolist() == [1.5, 2.0]
-    path = written(tmp_path, "k;w\n1;1.234,5\n2;2\n")
-    with pytest.raises(ValueError, match=r"not a number in 1 records"):
-        riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
-
-
-def test_categories_that_look_like_missing_ones_are_said(tmp_path):
-    path = written(tmp_path, "mar,age,w\nNA,2,1\n1,02,2\nNA, 2,3\n2,3,4\n")
-    with pytest.warns(formats.DoubtfulCodes) as caught:
-        riskcore.assess(path, ["mar", "age"], "w")
-    said = [str(one.message) for one in caught]
-    assert said[0].startswith("key 'mar': 'NA' (2 records) is taken as a category; if")
-    assert said[1].startswith("key 'age': ' 2' and '02' and '2' are taken as different")
-    assert all(one.filename == __file__ for one in caught)
-    reading = Reading(missing_codes=["NA"])
-    with pytest.raises(ValueError, match=r"'mar' in 2 of 4 .*--missing wildcard"):
-        riskcore.assess(path, ["mar"], "w", reading=reading)
-    found = riskcore.assess(path, ["mar"], "w", missing="wildcard", reading=reading)
-    assert found.cells.missing_values == (2,)
-
-
-def test_options_of_reading_need_a_path():
-    data = {"k": ["1"], "w": [2.0]}
-    with pytest.raises(TypeError, match="the data are in memory: leave it out"):
-        riskcore.assess(data, ["k"], "w", reading=Reading())
-    with pytest.raises(TypeError, match=r"give a riskcore\.Reading"):
-        riskcore.tabulate("a.csv", ["k"], reading={"encoding": "cp1252"})
-
-
-# --- other formats --------------------------------------------------------------------
-
-
-def argus(folder, data, metadata="A 1 1\nB 2 2\n"):
-    (folder / "a.rda").write_text(metadata)
-    return written(folder, data, "a.asc")
-
-
-def test_lines_of_mu_argus_files(tmp_path):
-    path = argus(tmp_path, "101\n202\n303\n\n\n")
-    assert str(formats.read_counted(path)[1]) == "5 lines: 3 records, 2 empty"
-    path = argus(tmp_path, "101\r\n202\r\n303\x1a")
-    assert str(formats.read_counted(path)[1]) == "3 lines: 3 records"
-    path = argus(
-        tmp_path, "A;B\n1;2\n3;4", '<SEPARATOR> ";"\n<NAMESINFRONT>\nA 1\nB 1\n'
-    )
-    assert str(formats.read_counted(path)[1]) == "3 lines: 1 of names, 2 records"
-
-
-def test_two_records_in_a_line_of_a_mu_argus_file(tmp_path):
-    with pytest.raises(ValueError, match="a carriage return within line 2, where"):
-        formats.read(argus(tmp_path, "101\n202\r303\n404\n"))
-    with pytest.raises(ValueError, match="a carriage return within line 1, where"):
-        formats.read(argus(tmp_path, "101\r202\r303\r404\n"))
-    assert len(formats.read(argus(tmp_path, "101\r202\r303\r"))["A"]) == 3
-
-
-def test_row_groups_are_counted(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"a": range(10)}), path, row_group_size=4)
-    assert str(formats.read_counted(path)[1]) == "10 records in 3 row groups"
+# --- what is said ---------------------------------------------------------------------
 
 
 def test_records_that_were_lost_are_not_passed_over(tmp_path, monkeypatch):
@@ -379,9 +280,6 @@ def test_records_that_were_lost_are_not_passed_over(tmp_path, monkeypatch):
     refused(
         path, "records were lost in reading. The file holds 7 lines: .* 6 records; 5"
     )
-
-
-# --- what is said ---------------------------------------------------------------------
 
 
 def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
@@ -405,16 +303,3 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert "'mar' in 1 of 3 records; missing='wildcard' (--missing wildcard)" in (
         capsys.readouterr().err
     )
-
-
-def test_every_function_of_records_takes_a_path(tmp_path):
-    path = written(tmp_path, "a;b;w\n1;x;10,5\n2;y;10\n1;NA;20\n")
-    reading = Reading(decimal=",", missing_codes={"b": "NA"})
-    cells = riskcore.tabulate(path, ["a"], "w", reading=reading)
-    assert cells.population_frequency.tolist() == [30.5, 10.0]
-    found = riskcore.estimate_uniques(
-        str(path), ["a", "b"], "w", missing="category", reading=reading
-    )
-    assert (found.sizes[1], found.population) == (3, 40)
-    safe = riskcore.protect(path, ["a", "b"], "w", threshold=0.9, reading=reading)
-    assert safe.source.intake.records == 3

@@ -1,25 +1,22 @@
 """Reading and writing of files by suffix."""
 
-import gzip
-import math
+import itertools
+import json
 import os
 import sys
 import tempfile
-from contextlib import suppress
-from datetime import date
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore.files import formats, replace
+from riskcore import assess
+from riskcore.files import arrow, formats, replace
+from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
+from riskcore.microdata.source import Source
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 
@@ -28,258 +25,6 @@ def written(folder, text, name="a.csv"):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-# Text
-
-
-def test_csv_is_text_but_for_numeric_columns(tmp_path):
-    table = formats.read(written(tmp_path, CSV), numeric=["w"])
-    assert table.to_pydict() == {
-        "sex": ["1", "2"],
-        "age": ["01", None],
-        "w": [1.5, 2.0],
-    }
-    assert table.schema.field("w").type == pa.float64()
-
-
-def test_only_columns_asked_for_in_their_order(tmp_path):
-    path = written(tmp_path, CSV)
-    assert formats.read(path, ["w", "sex", "w"]).column_names == ["w", "sex"]
-    assert formats.read(path, ["sex"], numeric=["w"]).column_names == ["sex"]
-    for bad in ({"columns": ["Age"]}, {"columns": ["sex"], "numeric": ["Age"]}):
-        with pytest.raises(KeyError, match="no column 'Age'; close: age"):
-            formats.read(path, **bad)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.csv", "a;b,c\n1;2\n"),
-        ("a.csv", "a;b,c;d;e,f\n1;2;3;4\n"),
-        ("a.tsv", "a,b\tc,d,e\n1\t2\n"),
-        ("a.txt", "a\tb\n1\t2\n"),
-        ("a.TXT", "a|b\r\n1|2\r\n"),
-        ("a.csv", 'a;"b,c,d,e"\n1;2\n'),
-        ("a.csv", "\ufeffa,b\n1,2\n"),
-        ("a.csv", "a\n1\n"),
-    ],
-)
-def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
-    path = written(tmp_path, text, name)
-    delimiter = {"a;": ";", "a,b\t": "\t", "a\t": "\t", "a|": "|"}
-    expected = next(
-        (d for start, d in delimiter.items() if text.startswith(start)), ","
-    )
-    if text == "a;b,c\n1;2\n":  # a tie: the comma comes first
-        with pytest.raises(ValueError, match="do not have 2 fields"):
-            formats.read(path)
-        expected = ";"
-        table = formats.read(path, reading=Reading(delimiter=";"))
-    else:
-        table = formats.read(path)
-    header = text.splitlines()[0].removeprefix("\ufeff").replace('"', "")
-    assert table.column_names == header.split(expected)
-    header = formats.columns_of(path, Reading(delimiter=expected))
-    assert table.column_names == list(header.names)
-    assert [column[0].as_py() for column in table.columns] == (
-        text.splitlines()[1].split(expected)
-    )
-
-
-def test_quotes_newlines_and_missing_values(tmp_path):
-    path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
-    with pytest.warns(formats.LineBreaksInFields, match="1 quoted fields .* 1 lines"):
-        table, intake = formats.read_counted(path)
-    assert table.to_pydict() == {
-        'x "y"': ["1\r\n2", "NA", "NA"],
-        "b\nc": ["", None, "3"],
-    }
-    assert str(intake) == "7 lines: 2 of names, 3 records, 1 empty, 1 within 1 field"
-    with pytest.warns(formats.LineBreaksInFields):
-        table = formats.read(path, reading=Reading(missing_codes=["NA"]))
-    assert table.column(0).to_pylist() == ["1\r\n2", None, "NA"]
-
-
-def test_an_empty_line_is_a_record_of_a_single_column(tmp_path):
-    assert formats.read(written(tmp_path, "a\n1\n\n2\n")).column(0).to_pylist() == [
-        "1",
-        None,
-        "2",
-    ]
-
-
-def test_a_header_alone_is_no_records(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.csv: a header, but no records"):
-        formats.read(written(tmp_path, "a,b\n"))
-
-
-def test_encodings(tmp_path):
-    path = written(tmp_path, "région,b\n1,é\n".encode("cp1252"))
-    with pytest.raises(ValueError, match=r"not utf-8 at byte offset 1; give its enc"):
-        formats.columns_of(path)
-    assert formats.read(path, reading=Reading("cp1252")).to_pydict() == {
-        "région": ["1"],
-        "b": ["é"],
-    }
-    for encoding in ("utf-8-sig", "utf-16"):
-        path = written(tmp_path, CSV.encode(encoding))
-        table = formats.read(path, reading=Reading(encoding))
-        assert table.to_pydict()["age"] == ["01", None]
-    late = b"a,b\n" + b"1,2\n" * 600_000 + b"1,\xe9\n"
-    for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
-        with pytest.raises(ValueError, match=f"byte offset {late.index(0xE9)};"):
-            formats.read(written(tmp_path, content, name))
-    # A letter across the border of two parts of the file does not shift the offset.
-    border = b"a,b\n" + b"1,2\n" * (2**18 - 2) + "1,xé\n".encode() + b"1,\xff\n"
-    with pytest.raises(ValueError, match=f"byte offset {border.index(0xFF)};"):
-        formats.read(written(tmp_path, border))
-    with pytest.raises(ValueError, match="encoding='martian' is unknown; use utf-8"):
-        Reading("martian")
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_line_ends(tmp_path, line_end):
-    path = written(tmp_path, CSV.replace("\n", line_end))
-    assert formats.read(path).column("w").to_pylist() == ["1.5", "2"]
-
-
-def test_gzip(tmp_path):
-    path = written(tmp_path, gzip.compress(CSV.encode()), "a.csv.gz")
-    assert formats.read(path).equals(formats.read(written(tmp_path, CSV)))
-    with pytest.raises(ValueError, match="not a gzip file"):
-        formats.read(written(tmp_path, CSV, "b.csv.gz"))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the file is empty"),
-        ("\n1,2\n", "first line"),
-        ("a,b", "no records"),
-        ("a,b,a,b\n1,2,3,4\n", "given twice: a, b"),
-        ("a,b\n1,2\n1,2,3\n\n4\n", r"2 rows .* 2 fields .* row 2, line 3, has 3"),
-        ('a,b\n"1\n2",2\n1\n', "1 rows .* row 2, line 4, has 1"),
-        ('a,b\n1,2\n1,"2\n3,4\n', "the quote opened in line 3 is not closed"),
-    ],
-)
-def test_bad_text_is_refused(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        formats.read(written(tmp_path, text))
-
-
-@pytest.mark.parametrize(
-    "text", ["x", "nan", "inf", "1e999", "0x10", "1_0", "1 2", "1.2.3", "-", "."]
-)
-def test_text_that_is_no_number_is_refused(tmp_path, text):
-    path = written(tmp_path, f"w,v\n1,1\n{text},1\n{text},1\n")
-    message = "w is not a number in 2 records, first in record 2: "
-    with pytest.raises(ValueError, match=message) as caught:
-        formats.read(path, numeric=["w"])
-    assert repr(text) in str(caught.value)
-
-
-def test_decimal_commas_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"w is not a number in 1 records.*'1,5'"):
-        formats.read(written(tmp_path, "w;v\n1,5;1\n"), numeric=["w"])
-
-
-@settings(deadline=None)
-@given(st.from_regex(formats._NUMBER, fullmatch=True, alphabet="0123456789+-.eE"))
-def test_numbers_are_read_as_python_reads_them(text):
-    expected = float(text)
-    column = pa.chunked_array([[f" {text} ", None]])
-    if math.isinf(expected):
-        with pytest.raises(ValueError, match="not a number"):
-            formats._numbers("a.csv", "w", column)
-    else:
-        assert formats._numbers("a.csv", "w", column).to_pylist() == [expected, None]
-
-
-# Parquet
-
-
-def test_parquet_keeps_its_types(tmp_path):
-    path = tmp_path / "a.parquet"
-    table = pa.table(
-        {"a.b": [1, None], "a": ["x", "y"], "w": ["1.5", "2"], "t": [1, 2]}
-    )
-    pq.write_table(table, path)
-    assert formats.columns_of(path).names == ("a.b", "a", "w", "t")
-    assert formats.read(path).equals(table)
-    assert formats.read(path, ["a", "a.b"]).equals(table.select(["a", "a.b"]))
-    numbers = formats.read(path, ["w", "t"], numeric=["w", "t"])
-    assert numbers.to_pydict() == {"w": [1.5, 2.0], "t": [1, 2]}
-    with pytest.raises(KeyError, match="no column 'c'"):
-        formats.read(path, ["c"])
-
-
-def test_bad_parquet_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"a\.parquet"):
-        formats.read(written(tmp_path, CSV, "a.parquet"))
-    path = tmp_path / "b.parquet"
-    pq.write_table(pa.table([[1], [2]], ["a", "a"]), path)
-    with pytest.raises(ValueError, match="given twice: a"):
-        formats.read(path)
-
-
-# mu-Argus
-
-
-@pytest.mark.parametrize("name", ["a.asc", "a.dat", "a.txt", "a.data"])
-def test_metadata_beside_make_a_file_argus(tmp_path, name):
-    path = written(tmp_path, "011.5\n 2  2\n", name)
-    written(tmp_path, "A 1 2\n<HOUSE_ID>\nW 3 3\n<WEIGHT>\n", "A.RDA")
-    data = formats.read(path, ["W", "A"])
-    assert list(data) == ["W", "A"]
-    assert data["A"].tolist() == ["01", "2"]
-    assert data["W"].tolist() == [1.5, 2.0]
-    assert formats.columns_of(path) == formats.Header(("A", "W"), "W", "A")
-
-
-def test_metadata_beside_csv_are_not_taken_for_it(tmp_path):
-    written(tmp_path, b"RDX3\0", "a.rda")
-    assert formats.read(written(tmp_path, CSV)).num_rows == 2
-
-
-def test_metadata_given_make_any_file_argus(tmp_path):
-    metadata = written(tmp_path, '<SEPARATOR> ","\nA 2\nB 1\n<NUMERIC>\n', "meta.rda")
-    path = written(tmp_path, "01,2\n", "a.csv")
-    data = formats.read(path, reading=Reading(metadata=metadata))
-    assert data["A"].tolist() == ["01"]
-    assert data["B"].tolist() == [2.0]
-    assert formats.columns_of(path, Reading(metadata=metadata)).names == ("A", "B")
-
-
-@pytest.mark.parametrize("name", ["a.saf", "a.asc", "a.dat"])
-def test_safe_files_have_their_own_metadata(tmp_path, name):
-    path = written(tmp_path, "12\n", name)
-    written(tmp_path, "SAFE 1 2\n", "a.rds")
-    assert formats.columns_of(path).names == ("SAFE",)
-    written(tmp_path, "RAW 1 2\n", "a.rda")
-    expected = "SAFE" if name == "a.saf" else "RAW"
-    assert formats.columns_of(path).names == (expected,)
-
-
-def test_data_of_r_beside_text_are_not_taken_for_metadata(tmp_path):
-    written(tmp_path, b"\x1f\x8b\0", "a.rds")
-    assert formats.read(written(tmp_path, CSV, "a.txt")).num_rows == 2
-
-
-def test_text_is_left_as_it_stands(tmp_path):
-    path = written(tmp_path, "01  1.50 9\n 2118.30 1\n", "a.asc")
-    written(tmp_path, "A 1 2\nW 3 6\n<WEIGHT>\nV 10 1 9\n<NUMERIC>\n", "a.rda")
-    data = formats.read(path, text=True)
-    assert [data[name].tolist() for name in "AWV"] == [
-        ["01", "2"],
-        ["1.50", "118.30"],
-        [None, "1"],
-    ]
-    data = formats.read(path, text=True, numeric=["W"])
-    assert data["W"].tolist() == [1.5, 118.3]
-    assert data["V"].tolist() == [None, "1"]
-    like = formats.format_of(path)
-    assert (like.kind, like.path, like.metadata.names) == ("argus", path, tuple("AWV"))
 
 
 # What cannot be opened
@@ -328,7 +73,6 @@ def test_without_pyarrow_it_is_named(tmp_path, monkeypatch):
 
 # Writing
 
-names = st.text(min_size=1).filter(lambda name: not set(name) & set("\r\n\0"))
 texts = st.one_of(
     st.none(), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 )
@@ -336,12 +80,7 @@ numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet"]
 
 
-line_breaks = pytest.mark.filterwarnings(
-    "ignore::riskcore.files.formats.LineBreaksInFields"
-)
-
-
-@line_breaks
+@pytest.mark.filterwarnings("ignore::riskcore.files.formats.LineBreaksInFields")
 @settings(deadline=None)
 @given(st.lists(st.tuples(texts, numbers), min_size=1), st.sampled_from(SUFFIXES))
 def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, suffix):
@@ -352,83 +91,6 @@ def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, rows, su
     table = formats.read(path, numeric=["w"])
     assert table.column("text").to_pylist() == text
     assert list(map(repr, table.column("w").to_pylist())) == list(map(repr, number))
-
-
-@line_breaks
-@settings(deadline=None)
-@given(st.lists(texts, min_size=1), st.sampled_from(",;\t|:"))
-def test_a_single_column_is_read_back(tmp_path_factory, text, delimiter):
-    path = tmp_path_factory.mktemp("write") / "a.csv"
-    like = formats.Format("csv", delimiter)
-    formats.write(path, {"text": pa.array(text, pa.string())}, like=like)
-    assert formats.read(path).column(0).to_pylist() == text
-
-
-@line_breaks
-@settings(deadline=None)
-@given(
-    st.lists(names, min_size=2, max_size=4, unique=True),
-    st.sampled_from(",;\t|:"),
-    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
-    st.data(),
-)
-def test_a_file_is_written_like_its_source(
-    tmp_path_factory, names, delimiter, encoding, data
-):
-    folder = tmp_path_factory.mktemp("like")
-    rows = st.lists(texts, min_size=3, max_size=3)
-    table = pa.table({name: pa.array(data.draw(rows), pa.string()) for name in names})
-    like = formats.Format("csv", delimiter, encoding)
-    first = formats.write(folder / "a.csv", table, like=like)
-    given = delimiter if delimiter == ":" else None  # is not looked for
-    source = Reading(encoding.removesuffix("-sig"), given)
-    found = formats.format_of(first, source)
-    assert (found.delimiter, found.encoding) == (delimiter, encoding)
-    rows = first.read_text(encoding).count("\n") - 1
-    if rows > table.num_rows:
-        # Text with line breaks may look like records in every line: it is refused.
-        with suppress(ValueError):
-            assert formats.read(first, reading=source).equals(table)
-        return
-    read = formats.read(first, reading=source)
-    assert read.equals(table)
-    second = formats.write(folder / "b.csv", read, like=found)
-    assert second.read_bytes() == first.read_bytes()
-
-
-@line_breaks
-def test_only_what_needs_quotes_is_quoted(tmp_path):
-    text = 'a;"b,c";"d ""e"""\n01;x,y;\n"";"x;y";"""z"""\n"x\r";"\n";\t \n'
-    path = written(tmp_path, text)
-    safe = formats.write(
-        tmp_path / "b.csv", formats.read(path), like=formats.format_of(path)
-    )
-    assert safe.read_bytes().decode() == text
-
-
-def test_the_delimiter_of_tsv_is_the_tab(tmp_path):
-    path = written(tmp_path, "a;b\n1;2\n")
-    table = formats.read(path)
-    like = formats.format_of(path)
-    safe = formats.write(tmp_path / "b.tsv", table, like=like)
-    assert safe.read_bytes() == b"a\tb\n1\t2\n"
-    packed = formats.write(tmp_path / "b.csv.gz", table, like=like)
-    assert gzip.decompress(packed.read_bytes()) == path.read_bytes()
-    plain = formats.write(tmp_path / "b.txt", table, like=like)
-    assert plain.read_bytes() == path.read_bytes()
-
-
-def test_text_that_the_encoding_lacks_is_refused(tmp_path):
-    like = formats.Format("csv", encoding="cp1252")
-    columns = {"a": ["x", "é", "ł", "ń", "ł", None]}
-    with pytest.raises(ValueError, match=r"column 'a': 3 values .* cp1252.*first 'ł'"):
-        formats.write(tmp_path / "a.csv", columns, like=like)
-    with pytest.raises(ValueError, match="column name 'ł' has no cp1252 form"):
-        formats.write(tmp_path / "a.csv", {"ł": [1]}, like=like)
-    assert os.listdir(tmp_path) == []
-    columns = {"é": ["x", "€"]}
-    path = formats.write(tmp_path / "a.csv", columns, like=like)
-    assert path.read_bytes() == "é\nx\n€\n".encode("cp1252")
 
 
 def test_parquet_and_csv_are_converted(tmp_path):
@@ -442,47 +104,6 @@ def test_parquet_and_csv_are_converted(tmp_path):
         tmp_path / "b.parquet", formats.read(text), like=formats.format_of(text)
     )
     assert formats.read(again).to_pydict() == {"a": ["01", None], "w": ["1.5", "2"]}
-
-
-def test_progress_of_writing_reaches_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "_ROWS", 3)
-    seen = []
-    formats.write(
-        tmp_path / "a.csv",
-        {"a": range(7)},
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen == [(3, 7), (6, 7), (7, 7)]
-    assert formats.read(tmp_path / "a.csv").num_rows == 7
-
-
-COLUMNS = {
-    "masked": np.ma.MaskedArray(["1", "2"], [False, True]),
-    "integer": np.array([2**62, -1]),
-    "single": np.array([0.1, np.nan], np.float32),
-    "category": pd.Categorical(["a", None]),
-    "pandas": pd.Series([1.5, np.nan]),
-    "polars": pl.Series(["a", "b"], dtype=pl.Categorical),
-    "list": [True, None],
-    "dates": [date(2020, 1, 2), None],
-    "object": np.array(["a", None], object),
-}
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_all_kinds_of_columns_are_written(tmp_path, suffix):
-    path = formats.write(tmp_path / f"a{suffix}", COLUMNS)
-    table = formats.read(path)
-    assert table.column("masked").to_pylist() == ["1", None]
-    assert list(map(str, table.column("integer").to_pylist())) == [str(2**62), "-1"]
-    for name in ("category", "object"):
-        assert table.column(name).to_pylist() == ["a", None]
-    assert table.column("polars").to_pylist() == ["a", "b"]
-    assert str(table.column("pandas")[0]) == "1.5"
-    assert not table.column("list")[1].is_valid
-    assert str(table.column("dates")[0]) == "2020-01-02"
-    if ".parquet" not in suffix:
-        assert table.column("single").to_pylist() == ["0.1", None]
 
 
 def test_an_existing_file_is_kept_unless_asked_for(tmp_path):
@@ -571,69 +192,6 @@ def argus_survey(folder):
     return formats.format_of(path)
 
 
-def test_argus_data_come_with_their_metadata(tmp_path):
-    like = argus_survey(tmp_path)
-    columns, seen = formats.read(like.path, text=True), []
-    for name in ("a.saf", "b.dat", "C.ASC"):
-        path = formats.write(
-            tmp_path / name,
-            columns,
-            like=like,
-            progress=lambda *part: seen.append(part),
-        )
-        assert path.read_text() == "12\n34\n"
-        assert formats.files_written(path, like) == (path, path.with_suffix(".rds"))
-        assert formats.columns_of(path).names == ("A", "B")
-        assert seen.pop() == (5, 6)
-    with pytest.raises(FileExistsError, match=r"a\.saf: exists"):
-        formats.write(tmp_path / "a.saf", columns, like=like)
-    (tmp_path / "a.saf").unlink()
-    with pytest.raises(FileExistsError, match=r"a\.rds: exists"):
-        formats.write(tmp_path / "a.saf", columns, like=like)
-
-
-def test_argus_data_are_converted(tmp_path):
-    like = argus_survey(tmp_path)
-    columns = formats.read(like.path, text=True)
-    path = formats.write(tmp_path / "b.csv", columns, like=like)
-    assert path.read_text() == "A,B\n1,2\n3,4\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("a.asc", r"a\.rda: would be taken for the metadata of a\.asc"),
-        ("A.DAT", r"a\.rda: would be taken for the metadata of A\.DAT"),
-        ("a.rda", "can write .*, and .asc, .dat, .saf with metadata beside only"),
-        ("b.rds", "can write"),
-        ("b.txt", "can write"),
-        ("b.asc.gz", "can write"),
-        ("b", "can write"),
-    ],
-)
-def test_where_argus_data_are_not_written(tmp_path, name, message):
-    like = argus_survey(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        formats.check_writable(tmp_path / name, overwrite=True, like=like)
-
-
-def test_argus_data_are_written_from_such_alone(tmp_path):
-    for like in (None, formats.Format("csv"), formats.Format("parquet")):
-        with pytest.raises(ValueError, match="only a mu-Argus file can be written as"):
-            formats.check_writable(tmp_path / "a.asc", like=like)
-    with pytest.raises(ValueError, match="need a source"):
-        formats.write(tmp_path / "a.asc", {"A": ["1"]}, like=formats.Format("argus"))
-    assert os.listdir(tmp_path) == []
-
-
-def test_metadata_that_are_read_are_not_written_over(tmp_path):
-    path = argus_survey(tmp_path).path
-    written(tmp_path, "A 1 1\nB 2 1\n", "c.rds")
-    like = formats.format_of(path, Reading(metadata=tmp_path / "c.rds"))
-    with pytest.raises(ValueError, match=r"c\.rds: is read from"):
-        formats.check_writable(tmp_path / "c.saf", overwrite=True, like=like)
-
-
 # Together with other files
 
 
@@ -651,3 +209,80 @@ def test_what_is_written_can_be_read_before_it_appears(tmp_path, name):
         early = [Path(part.name).read_bytes() for part in parts]
     targets = formats.files_written(tmp_path / name, like)
     assert early == [path.read_bytes() for path in targets]
+
+
+# A new format
+
+
+class JsonFile(arrow.ArrowFormat):
+    """An object of columns: all that a format needs."""
+
+    kind = "json"
+    title = "JSON"
+    suffixes = (".json",)
+    targets = (".json",)
+    typed = True
+
+    def table(self):
+        return pa.table(json.loads(self.path.read_text()))
+
+    def read_header(self):
+        return formats.Header(tuple(self.table().column_names))
+
+    def read_table(self, columns):
+        table = self.table()
+        return table.select(columns), Intake(records=table.num_rows)
+
+    @classmethod
+    def write_table(cls, table, file, path, like, progress):
+        file.write(json.dumps(table.to_pydict()).encode())
+
+
+@pytest.fixture
+def with_json(monkeypatch):
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, JsonFile))
+
+
+@pytest.mark.usefixtures("with_json")
+def test_a_format_is_one_class_and_one_line(tmp_path):
+    columns = {"sex": ["f", "9", "m"], "w": ["1", "2.5", "4"], "age": [30, 40, None]}
+    path = formats.write(tmp_path / "s.json", columns)
+    assert formats.columns_of(path).names == ("sex", "w", "age")
+    assert formats.format_of(path) == formats.Format("json", path=path)
+    reading = Reading(missing_codes={"sex": "9", "age": ["40"]})
+    table, intake = formats.read_counted(path, numeric=["w"], reading=reading)
+    assert table.to_pydict() == {
+        "sex": ["f", None, "m"], "w": [1.0, 2.5, 4.0], "age": [30, None, None],
+    }  # fmt: skip
+    assert intake.records == 3
+    found = assess(path, ["sex"], "w")
+    assert found.cells.population_frequency.tolist() == [2.5, 1.0, 4.0]
+    source = Source.of(path, reading)
+    assert source.numbers("w").to_pylist() == [1.0, 2.5, 4.0]
+    text = formats.write(tmp_path / "s.csv", source.data, like=source.format)
+    assert text.read_text() == "sex,w,age\nf,1,30\n,2.5,\nm,4,\n"
+    again = formats.write(tmp_path / "t.json", formats.read(text))
+    assert json.loads(again.read_text())["sex"] == ["f", None, "m"]
+
+
+@pytest.mark.usefixtures("with_json")
+def test_what_is_said_of_a_new_format(tmp_path):
+    path = formats.write(tmp_path / "s.json", {"a": ["1"]})
+    with pytest.raises(ValueError, match=r"\.saf, \.json$"):
+        formats.read(written(tmp_path, "x", "a.xlsx"))
+    with pytest.raises(ValueError, match=r"\.csv\.gz, \.parquet and \.json only$"):
+        formats.check_writable(tmp_path / "a.xlsx")
+    with pytest.raises(ValueError, match="a JSON file; only a CSV has a delimiter"):
+        formats.columns_of(path, Reading(delimiter=";"))
+    with pytest.raises(KeyError, match=r"s\.json: no column 'A'; did you mean 'a'"):
+        formats.read(path, ["A"])
+    empty = formats.write(tmp_path / "e.json", {"a": []})
+    with pytest.raises(ValueError, match=r"e\.json: a header, but no records"):
+        formats.read(empty)
+
+
+def test_each_format_has_a_name_and_suffixes_of_its_own():
+    for one, other in itertools.combinations(formats.FORMATS, 2):
+        assert one.kind != other.kind
+        assert one.title != other.title
+        assert not set(one.suffixes) & set(other.suffixes)

@@ -306,7 +306,7 @@ def test_killed_while_a_file_changes_its_owner(tmp_path, python):
     path = made(tmp_path / "a", mode=0o640)
     os.chown(path, OTHER, OTHER + 1)
     process = python(
-        "import os; from pathlib import Path; from riskcore.microdata import replace\n"
+        "import os; from pathlib import Path; from riskcore.files import replace\n"
         "really = os.replace\n"
         "def killed(source, target):\n"
         "    if Path(target).name == 'a': os._exit(9)\n"
@@ -522,7 +522,7 @@ def test_parts_in_use_stay(tmp_path, python):
         file.write(b"1")
         formats.write(tmp_path / "b.csv", {"x": [1]})
         python(
-            "from pathlib import Path; from riskcore.microdata import replace\n"
+            "from pathlib import Path; from riskcore.files import replace\n"
             "with replace.replacing(Path('c'), False) as file: file.write(b'1')"
         )
         assert Path(file.name).exists()
@@ -683,7 +683,7 @@ def test_what_another_program_changed_is_left_alone(tmp_path, what):
 DRIVER = """
 import json, os, shutil, sys, traceback
 from pathlib import Path
-from riskcore.microdata import replace
+from riskcore.files import replace
 
 OLD = {"p/x": "old", "q/z": "old"}
 NEW = {"p/x": "new", "p/y": "new", "q/z": "new"}

@@ -95,7 +95,10 @@ def test_sizes_broadcast():
         ((1, [0.5, 0.4], [0.2, 0.1]), "unique_fractions: 1 of 2 values .*before"),
         ((1, [1.5], [0.1]), "acquaintance_fractions: 1 of 1 values"),
         ((1, [0.5], [math.nan]), "unique_fractions: 1 of 1 values"),
-        ((1, [0.5], [0.1], "binomial"), 'form: need "disjoint"'),
+        (
+            (1, [0.5], [0.1], "binomial"),
+            "form='binomial': use 'disjoint', 'independent' or",
+        ),
     ],
 )
 def test_what_is_outside_is_refused(arguments, message):

@@ -277,8 +277,8 @@ def test_limits_of_the_maximal_fraction(form):
         ((1, 10, 5, [0.5, 1.5]), "unique_fraction: 1 of 2 values"),
         ((1, 10, 5, 0.5, 0), "investigators: 1 of 1 values"),
         ((1, 10, 5, 0.5, 1.5), "investigators: 1 of 1 values are not whole"),
-        ((1, 10, 5, 0.5, 1, "poisson"), "form: need one of hypergeometric, .*poisson"),
-        ((1, 10, 5, 0.5, 1, "linear"), "form: need one of hypergeometric"),
+        ((1, 10, 5, 0.5, 1, "poisson"), "form='poisson': use 'hypergeometric', "),
+        ((1, 10, 5, 0.5, 1, "linear"), "form='linear': use 'hypergeometric', "),
     ],
 )
 def test_what_is_outside_is_refused(arguments, message):
@@ -289,7 +289,7 @@ def test_what_is_outside_is_refused(arguments, message):
 def test_risks_accepted_are_checked_as_well():
     with pytest.raises(ValueError, match=r"gamma: 1 of 2 values"):
         maximal_sampling_fraction([0.1, 1.1], 10, 5, 0.5)
-    with pytest.raises(ValueError, match=r"form: need one of .* linear, got 'x'"):
+    with pytest.raises(ValueError, match=r"form='x': use .*'exponential' or 'linear'"):
         maximal_sampling_fraction(0.1, 10, 5, 0.5, form="x")
     with pytest.raises(TypeError, match="acquaintances: need numbers"):
         disclosure_risk(1, 10, "five", 0.5)

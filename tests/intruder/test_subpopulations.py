@@ -134,5 +134,5 @@ def test_what_is_outside_is_refused():
         minimal_subpopulation(0.1, -1, 0.1, 0.1, 50)
     with pytest.raises(ValueError, match="gamma: 1 of 1 values"):
         maximal_unique_fraction(1.5, 10, 0.1)
-    with pytest.raises(ValueError, match="form: need one of"):
+    with pytest.raises(ValueError, match="form='linear': use 'hypergeometric'"):
         subpopulation_risk([1, 1], 10, 2, 0.5, form="linear")

@@ -543,7 +543,7 @@ def test_what_does_not_fit_is_refused():
     cells = tabulated([(1, 1), (2, 2)])
     margins = Margins(cells, population)
     units = cells.inverse
-    with pytest.raises(ValueError, match="method='best': use one of exact, argus"):
+    with pytest.raises(ValueError, match="method='best': use 'exact' or 'argus'"):
         plan(margins, units, 0.5, [1, 1], "best")
     with pytest.raises(ValueError, match=r"threshold: 1 of 2 are negative or nan"):
         plan(margins, units, [0.5, math.nan], [1, 1])

@@ -199,7 +199,7 @@ def test_interval_is_binomial():
 
 def test_beta_is_checked():
     for beta in (-1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="beta: need a number >= 0"):
+        with pytest.raises(ValueError, match=f"beta={beta}: need a number >= 0"):
             PoissonGamma(10, beta)
     with pytest.raises(ValueError, match="n, N: need"):
         PoissonGamma(10, 0.1).population_uniques(0)

@@ -456,7 +456,7 @@ def test_progress():
         ({"missing": "refuse"}, ValueError, "suppression makes missing keys"),
         ({"missing": "other"}, ValueError, "missing='other': use 'refuse'"),
         ({"suppression": "best"}, ValueError, "suppression='best': use 'exact'"),
-        ({"method": "best"}, ValueError, "method='best': use one of exact"),
+        ({"method": "best"}, ValueError, "method='best': use 'exact', "),
         ({"rounds": -1}, ValueError, "rounds=-1"),
         ({"rounds": 1.5}, ValueError, "rounds=1.5"),
         ({"rounds": True}, ValueError, "rounds=True"),

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import importlib
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ import pyarrow.parquet
 import pytest
 
 from riskcore import Recoding, assess, protect
-from riskcore.files import formats
+from riskcore.files import csv_writer, formats
 from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import layout, readback
+from riskcore.protection import result as result_module
 from riskcore.protection.readback import ReadBackError
 from riskcore.protection.result import UnsafeError
 
@@ -206,7 +206,7 @@ def test_damage_is_caught(source, monkeypatch, target, damage, shuffle):
 
 def test_a_cell_is_named_and_no_value(source, monkeypatch):
     result = source("safe.csv")
-    write = formats._rows_text
+    write = csv_writer._rows_text
 
     def changed(batch, delimiter):
         return (
@@ -215,7 +215,7 @@ def test_a_cell_is_named_and_no_value(source, monkeypatch):
             .replace("1005,", "9995,", 1)
         )
 
-    monkeypatch.setattr(formats, "_rows_text", changed)
+    monkeypatch.setattr(csv_writer, "_rows_text", changed)
     with pytest.raises(ReadBackError) as caught:
         result.write("safe.csv")
     said = str(caught.value)
@@ -226,12 +226,12 @@ def test_a_cell_is_named_and_no_value(source, monkeypatch):
 
 def test_a_quote_that_is_swallowed(source, monkeypatch):
     result = source("safe.csv")
-    write = formats._rows_text
+    write = csv_writer._rows_text
 
     def swallowed(batch, delimiter):
         return write(batch, delimiter).replace('"two\nlines"', '"two\nlines', 1)
 
-    monkeypatch.setattr(formats, "_rows_text", swallowed)
+    monkeypatch.setattr(csv_writer, "_rows_text", swallowed)
     with pytest.raises(ReadBackError):
         result.write("safe.csv")
     assert nothing_but() == set()
@@ -240,12 +240,12 @@ def test_a_quote_that_is_swallowed(source, monkeypatch):
 def test_a_blank_written_as_empty_text(source, monkeypatch):
     # For readers that tell the two apart it is a value that nobody else has.
     result = source("safe.csv")
-    write = formats._rows_text
+    write = csv_writer._rows_text
 
     def quoted(batch, delimiter):
         return write(batch, delimiter).replace(",,", ',"",', 1)
 
-    monkeypatch.setattr(formats, "_rows_text", quoted)
+    monkeypatch.setattr(csv_writer, "_rows_text", quoted)
     with pytest.raises(ReadBackError, match="in 1 records"):
         result.write("safe.csv")
 
@@ -257,11 +257,11 @@ def test_empty_text_is_not_missing(tmp_path, monkeypatch):
     result = protect("s.csv", ["a"], threshold=0.5)
     result.write("t.csv")
     assert Path("t.csv").read_text() == text
-    write = formats._rows_text
+    write = csv_writer._rows_text
     for before, after in (('"",x', ",x"), ('1,,"say', '1,"","say')):
         with monkeypatch.context() as patch:
             patch.setattr(
-                formats,
+                csv_writer,
                 "_rows_text",
                 lambda *a, b=before, c=after: write(*a).replace(b, c, 1),
             )
@@ -332,9 +332,9 @@ def test_blocks_do_not_matter(source, monkeypatch):
     monkeypatch.setattr(readback, "_ROWS", 7)
     monkeypatch.setattr(readback, "_CHUNK", 1)
     result.write("safe.csv", shuffle=True)
-    write = formats._rows_text
+    write = csv_writer._rows_text
     monkeypatch.setattr(
-        formats, "_rows_text", lambda *a: write(*a).replace("1399,", "9999,", 1)
+        csv_writer, "_rows_text", lambda *a: write(*a).replace("1399,", "9999,", 1)
     )
     with pytest.raises(ReadBackError, match="'id' in 1 records, first in record 400"):
         result.write("again.csv")
@@ -360,9 +360,9 @@ def test_encodings(tmp_path, monkeypatch):
 
 def protect_in(encoding):
     from riskcore.files.reading import Reading
+    from riskcore.microdata.source import Source
     from riskcore.protection.protect import protect_source
     from riskcore.protection.settings import Settings
-    from riskcore.protection.source import Source
 
     source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
     settings = Settings.from_dict(
@@ -397,16 +397,12 @@ def test_columns_left_out_are_taken_from_memory(source):
 
 def test_households_are_read_back(source, monkeypatch):
     # New ids that put all records in one household: only their risk tells.
-    from riskcore.protection import protect
-
     data = survey()
     path = formats.write("survey.csv", data, overwrite=True)
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
     assert result.safe
     monkeypatch.setattr(
-        importlib.import_module("riskcore.protection.protect"),
-        "random_ids",
-        lambda secret, name, codes, taken: codes * 0 + 1,
+        result_module, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
     with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
         result.write("safe.csv")

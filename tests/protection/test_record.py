@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from riskcore import Recoding, cli, protect
-from riskcore.files import formats
+from riskcore.files import arrow, formats
 from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import secret
 from riskcore.protection.record import method_of, read_record
@@ -127,12 +127,12 @@ def plain_figures(result):
 def test_no_figure_checks_a_guess(thresholds):
     truth = protected(**thresholds)
     assert truth.suppressed["age"] > 0
-    released = formats._table(truth.data, plain=True).to_pydict()
+    released = arrow.table_of(truth.data, plain=True).to_pydict()
     known = plain_figures(truth)
     without, left, told = [], [], []
     for age in range(0, 121, 3):
         guess = protected(str(age), **thresholds)
-        if formats._table(guess.data, plain=True).to_pydict() != released:
+        if arrow.table_of(guess.data, plain=True).to_pydict() != released:
             continue
         without.append(age)
         if plain_figures(guess) == known:
@@ -300,7 +300,7 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
 
 def households(path, name="hh", **how):
     """Return the sets of records that share an id, and the ids."""
-    columns = formats._table(formats.read(path, **how), plain=False).to_pydict()
+    columns = arrow.table_of(formats.read(path, **how), plain=False).to_pydict()
     groups = {}
     triples = zip(columns["job"], columns["w"], columns[name], strict=True)
     for job, weight, id in triples:

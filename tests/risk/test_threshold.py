@@ -194,7 +194,7 @@ def test_one_cell(risk):
 def test_rates_that_are_no_fraction_are_refused(rate):
     file = RiskDistribution([0.5])
     for method in (file.threshold_for_rate, file.observed_threshold_for_rate):
-        with pytest.raises(ValueError, match="rate: need a fraction"):
+        with pytest.raises(ValueError, match=f"rate={rate}: need a fraction"):
             method(rate)
 
 

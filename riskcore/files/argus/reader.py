@@ -9,7 +9,6 @@ count characters, which for Windows-1252 are the bytes mu-Argus counts.
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.files.argus.metadata import (
     Metadata,
@@ -25,13 +25,12 @@ from riskcore.files.argus.metadata import (
 )
 from riskcore.files.argus.text import Array, characters_in, decoded
 from riskcore.files.intake import Intake
+from riskcore.files.reading import is_number
 
 # Characters of data handled at a time: bounds the working memory.
 _BLOCK = 1 << 22
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
-# Names of columns in a message.
-_LISTED = 20
 _NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
@@ -181,21 +180,6 @@ def _fields_of(
         fault.refuse(path)
 
 
-def no_such_column(
-    path: Path, missing: Sequence[str], names: Sequence[str]
-) -> KeyError:
-    """Make the error for columns a file lacks, with the names that come close."""
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(missing[0].casefold(), folded)
-    close = [folded[name] for name in close]
-    listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
-    hint = f"; close: {', '.join(close)}" if close else f"; the columns are {listed}"
-    parts = [part.strip() for part in missing[0].split(",")]
-    if len(parts) > 1 and all(part in names for part in parts):
-        hint = f"; give each name by itself, with blanks between: {' '.join(parts)}"
-    return KeyError(f"{path}: no column {', '.join(map(repr, missing))}{hint}")
-
-
 def _choose(
     metadata: Metadata,
     columns: Sequence[str] | None,
@@ -210,7 +194,7 @@ def _choose(
     asked = dict.fromkeys([*wanted, *sorted(numeric)])
     lacking = [name for name in asked if name not in known]
     if lacking:
-        raise no_such_column(metadata.path, lacking, metadata.names)
+        raise no_such_column(lacking, metadata.names, metadata.path)
     variables = []
     for name in wanted:
         variable = known[name]
@@ -281,17 +265,9 @@ def _numbers(text: Array) -> tuple[Array, Array]:
     try:
         numbers = plain.astype(np.float64)
     except ValueError:
-        wrong |= ~np.fromiter(map(_is_number, plain.tolist()), bool, text.size)
+        wrong |= ~np.fromiter(map(is_number, plain.tolist()), bool, text.size)
         numbers = np.where(wrong, "0", plain).astype(np.float64)
     return numbers, wrong | np.isinf(numbers)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 class _Fixed:
@@ -394,7 +370,7 @@ class _Free:
     ) -> None:
         lacking = [v.name for v in variables if v.name not in names]
         if lacking:
-            raise no_such_column(path, lacking, names)
+            raise no_such_column(lacking, names, path)
         self.path = path
         self.positions = [names.index(v.name) for v in variables]
         self.count = len(names)

@@ -10,10 +10,11 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 
+from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.files.argus import reader
 from riskcore.files.argus.metadata import (
@@ -23,22 +24,11 @@ from riskcore.files.argus.metadata import (
     unquoted,
 )
 from riskcore.files.argus.text import Array, encodes, encoding_of, ignoring_case
+from riskcore.files.format import Recoded
 
 _BLANK = ord(" ")
 # What ends a line or a file.
 _CONTROLS = np.array([*map(ord, "\r\n\x1a")], np.uint32)
-
-
-class Recoded(Protocol):
-    """What the metadata say of a recoded variable: `riskcore.Recoding` has it."""
-
-    @property
-    def missing_codes(self) -> tuple[str, ...]:
-        """New codes of missing values; empty if they stay."""
-
-    @property
-    def codelist(self) -> str | None:
-        """Name of the file with the labels of the new codes."""
 
 
 def write_data(
@@ -101,6 +91,7 @@ def write_data(
     Examples
     --------
     >>> import io, tempfile
+    >>> from riskcore.files.argus.metadata import read_metadata
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = Path(folder) / "survey.asc"
     ...     _ = source.write_text("1 34\n? 27\n")
@@ -115,7 +106,7 @@ def write_data(
     known = {variable.name: variable for variable in metadata.variables}
     lacking = [name for name in columns if name not in known]
     if lacking:
-        raise reader.no_such_column(source, lacking, metadata.names)
+        raise no_such_column(lacking, metadata.names, source)
     variables = [known[name] for name in metadata.names if name in columns]
     if not variables:
         raise ValueError("no columns to write")

@@ -208,7 +208,7 @@ def test_fixed_format(tmp_path, line_end, tail):
 def test_only_columns_asked_for_in_their_order(tmp_path):
     path = survey(tmp_path, "\n".join(RECORDS))
     assert list(reader.read_data(path, columns=["W", "SEX", "W"])) == ["W", "SEX"]
-    with pytest.raises(KeyError, match="no column 'SEXE'; close: SEX"):
+    with pytest.raises(KeyError, match="no column 'SEXE'; did you mean 'SEX'"):
         reader.read_data(path, columns=["SEXE"])
     with pytest.raises(KeyError, match="no column 'X'"):
         reader.read_data(path, numeric=["X"])

@@ -304,7 +304,7 @@ def test_what_would_not_read_back_is_refused(
 def test_columns_that_do_not_fit_the_source_are_refused(tmp_path):
     like = survey(tmp_path)
     columns = formats.read(like.path, text=True)
-    with pytest.raises(KeyError, match="no column 'Sex'; close: SEX"):
+    with pytest.raises(KeyError, match="no column 'Sex'; did you mean 'SEX'"):
         safe(tmp_path, like, {"Sex": columns["SEX"]})
     with pytest.raises(ValueError, match="no columns to write"):
         safe(tmp_path, like, {})

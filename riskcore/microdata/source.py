@@ -1,16 +1,21 @@
-"""The file that comes in, whole, and the safe file that goes out in its format."""
+"""What is assessed or protected: data in memory, or a file that is read when needed.
+
+Python and the command open their data here. The header of a file is read first: its
+columns, and the weight that it declares. Then the columns asked for are read, or all.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.missing_column import no_such_column
+from riskcore.common.progress import Parts
 from riskcore.files import formats
-from riskcore.files.argus import reader
 from riskcore.files.argus.metadata import Variable
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -19,7 +24,7 @@ from riskcore.microdata.columns import Records
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """What is to be protected: data in memory, or a file that is read when needed.
+    """Data in memory, or a file.
 
     Attributes
     ----------
@@ -29,12 +34,18 @@ class Source:
         How to read the file.
     progress : callable or None
         Called with the part done and the whole while the file is read.
+
+    Examples
+    --------
+    >>> source = Source.of({"sex": ["f", "m"], "w": [10.0, 20.0]})
+    >>> source.names
+    ('sex', 'w')
     """
 
     given: Any
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
-    progress: Callable[[int, int], None] | None = None
+    progress: Parts | None = None
 
     @classmethod
     def of(
@@ -42,23 +53,32 @@ class Source:
         data: Any,
         reading: Reading | None = None,
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Parts | None = None,
     ) -> Source:
         """Return the source of data, or of the path of a file.
 
+        Nothing is read yet. What is asked of the source raises `OSError` or
+        `ValueError` if the file cannot be opened, or its kind is unknown.
+
         Raises
         ------
-        OSError, ValueError
-            If the file cannot be opened, or its kind is unknown.
         TypeError
             If ``reading`` is given for data in memory, or is no `Reading`.
         """
-        formats.check_reading(data, reading)
-        if not isinstance(data, str | os.PathLike):
-            return cls(data)
-        source = cls(None, Path(data), reading or Reading(), progress)
-        assert source.names is not None
-        return source
+        if reading is not None and not isinstance(reading, Reading):
+            raise TypeError(
+                f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
+            )
+        if isinstance(data, str | os.PathLike):
+            return cls(None, Path(data), reading or Reading(), progress)
+        if reading is not None:
+            raise TypeError(
+                "reading says how to read a file, but the data are in memory: leave "
+                "it out"
+            )
+        return cls(data)
+
+    # --- what is known before any record is read ---
 
     @cached_property
     def header(self) -> formats.Header:
@@ -77,23 +97,6 @@ class Source:
     def paths(self) -> tuple[Path, ...]:
         """The files that are read."""
         return () if self.format is None else self.format.paths
-
-    @property
-    def data(self) -> Any:
-        """The data; of a file all columns, as the text that stands there."""
-        return self.given if self.path is None else self._read[0]
-
-    @property
-    def intake(self) -> Intake | None:
-        """What became of the lines of the file."""
-        return None if self.path is None else self._read[1]
-
-    @cached_property
-    def _read(self) -> tuple[Any, Intake]:
-        assert self.path is not None
-        return formats.read_counted(
-            self.path, text=True, reading=self.reading, progress=self.progress
-        )
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -119,22 +122,73 @@ class Source:
         Raises
         ------
         KeyError
-            Naming them, and those that come close.
+            Naming them, those that come close, and those that there are.
+        """
+        names = self.names
+        lacking = [name for name in columns if name not in names]
+        if lacking:
+            raise no_such_column(lacking, names, self.path)
+
+    # --- reading ---
+
+    def read(
+        self, columns: Iterable[Hashable | None], weight: Hashable | None = None
+    ) -> tuple[Any, Intake | None]:
+        """Return the data, of a file the columns named, and what its lines became.
+
+        Parameters
+        ----------
+        columns : iterable of hashable
+            The columns needed; None stands for none.
+        weight : hashable, optional
+            The one of them that is read as numbers.
+
+        Raises
+        ------
+        ImportError, KeyError, OSError, ValueError
+            As `riskcore.files.formats.read`.
         """
         if self.path is None:
-            records = Records.of(self.given)
-            for name in columns:
-                records.column(name)
-            return
-        lacking = [str(name) for name in columns if name not in self.header.names]
-        if lacking:
-            raise reader.no_such_column(self.path, lacking, self.header.names)
+            return self.given, None
+        return formats.read_counted(
+            self.path,
+            [str(name) for name in columns if name is not None],
+            numeric=[] if weight is None else [str(weight)],
+            reading=self.reading,
+            progress=self.progress,
+        )
+
+    @property
+    def data(self) -> Any:
+        """The data; of a file all columns, as the text that stands there."""
+        return self.given if self.path is None else self._read[0]
+
+    @property
+    def intake(self) -> Intake | None:
+        """What became of the lines of the file."""
+        return None if self.path is None else self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[Any, Intake]:
+        assert self.path is not None
+        return formats.read_counted(
+            self.path, text=True, reading=self.reading, progress=self.progress
+        )
 
     def numbers(self, weight: Hashable | None) -> Any:
-        """Return the weights in the file as numbers; None for data in memory."""
+        """Return the weights in the file as numbers; None for data in memory.
+
+        Raises
+        ------
+        ValueError
+            If text is no number; the first one is named.
+        """
         if self.path is None or weight is None:
             return None
-        return formats.numbers(self.path, str(weight), self.data, self.reading)
+        file = formats.opened(self.path, self.reading)
+        return file.numbers(str(weight), self.data)
+
+    # --- for what is written ---
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
@@ -151,7 +205,7 @@ class Source:
         }
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Return the path if the safe file can be written there.
+        """Return the path if a file made of this source can be written there.
 
         Raises
         ------

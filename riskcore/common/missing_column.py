@@ -1,0 +1,90 @@
+"""The error for columns that there are not: what there is, and what comes close."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+# Names in a message: of those that there are, asked for, and close.
+_LISTED = 20
+_ASKED = 10
+_CLOSE = 5
+# Letters of each.
+_LONGEST = 80
+
+
+def no_such_column(
+    lacking: Sequence[Hashable], names: Iterable[Hashable], path: Path | None = None
+) -> KeyError:
+    """Make the error for columns that the data lack.
+
+    Parameters
+    ----------
+    lacking : sequence of hashable
+        The columns asked for that there are not, at least one.
+    names : iterable of hashable
+        The columns that there are.
+    path : pathlib.Path, optional
+        The file that should have them.
+
+    Returns
+    -------
+    KeyError
+        It names the columns asked for, those that come close, whatever their case, and
+        those that there are.
+
+    Examples
+    --------
+    >>> print(no_such_column(["Age"], ["sex", "age"]).args[0])
+    no column 'Age'; did you mean 'age'? The columns are 'sex', 'age'
+    """
+    names = list(names)
+    where = "" if path is None else f"{path}: "
+    columns = (
+        f"the columns are {_listed(names, _LISTED)}"
+        if names
+        else "there are no columns"
+    )
+    hint = _hint(lacking, names)
+    if hint.endswith("?"):
+        columns = f"{columns[0].upper()}{columns[1:]}"
+    return KeyError(f"{where}no column {_listed(lacking, _ASKED)};{hint} {columns}")
+
+
+def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
+    """Return what was perhaps meant."""
+    parts = [part.strip() for part in str(lacking[0]).split(",")]
+    if 1 < len(parts) <= _LISTED and all(part in names for part in parts):
+        apart = f"{' '.join(parts)} (in Python: {parts})"
+        return f" give each name by itself, with blanks between: {apart};"
+    folded: dict[str, list[Hashable]] = {}
+    for name in names:
+        folded.setdefault(_folded(name), []).append(name)
+    close = dict.fromkeys(
+        name
+        for one in lacking[:_CLOSE]
+        for found in difflib.get_close_matches(_folded(one), folded)
+        for name in folded[found]
+    )
+    meant = " or ".join(map(_shown, islice(close, _CLOSE)))
+    return f" did you mean {meant}?" if meant else ""
+
+
+def _folded(name: Hashable) -> str:
+    """Return a name without its case; of a long one the begin, to compare it fast."""
+    return str(name)[:_LONGEST].casefold()
+
+
+def _listed(names: Sequence[Hashable], most: int) -> str:
+    more = len(names) - most
+    listed = ", ".join(map(_shown, names[:most]))
+    return f"{listed} and {more:,} more" if more > 0 else listed
+
+
+def _shown(name: Hashable) -> str:
+    """Return a name as Python writes it; of a long one the begin and the end."""
+    text = repr(str(name)) if isinstance(name, str) else repr(name)
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"

@@ -1,0 +1,244 @@
+"""Tables of Arrow: what files of several formats are read into, and written from.
+
+A table that is read has its missing codes taken out and its numbers made of text here,
+whatever the format; a table that is written is made here, of any kind of columns.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from riskcore.common.progress import Parts
+from riskcore.files.format import FileFormat, Format, Recoded
+from riskcore.files.intake import Intake
+from riskcore.files.reading import numbers_among, warn_of_idle_codes
+from riskcore.files.replace import Create
+
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+class ArrowFormat(FileFormat):
+    """A format whose files are read as a table of Arrow, and written from one."""
+
+    def read_columns(
+        self,
+        columns: list[str],
+        numeric: Collection[str],
+        *,
+        text: bool,
+        progress: Parts | None,
+    ) -> tuple[Any, Intake]:
+        """Read columns that the file has; see `FileFormat.read`."""
+        table, intake = self.read_table(columns)
+        if columns and table.num_rows == 0:
+            raise ValueError(f"{self.path}: a header, but no records")
+        for position, name in enumerate(columns):
+            column = table.column(position)
+            codes = self.codes(name)
+            if codes:
+                column = without_codes(self.path, name, column, codes)
+            if name in numeric:
+                column = as_numbers(self.path, name, column, self.reading.decimal)
+            if codes or name in numeric:
+                table = table.set_column(position, name, column)
+        return table, intake
+
+    @abstractmethod
+    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
+        """Return columns of the file as they stand there, and their account."""
+
+    def codes(self, column: str) -> tuple[str, ...]:
+        """Return the missing codes that are yet to be taken out of a column."""
+        return (*self.reading.codes(), *self.reading.codes(column))
+
+    def numbers(self, name: str, data: Any) -> Any:
+        """Return a column as numbers, of the table that `read` gave."""
+        return as_numbers(self.path, name, data.column(name), self.reading.decimal)
+
+    @classmethod
+    def check_target(cls, path: Path) -> None:
+        """Refuse to write without pyarrow."""
+        import_pyarrow()
+
+    @classmethod
+    def write(
+        cls,
+        path: Path,
+        columns: Any,
+        create: Create,
+        *,
+        like: Format | None,
+        recodings: Mapping[str, Recoded] | None,
+        progress: Parts | None,
+        renumbered: Collection[str],
+    ) -> None:
+        """Write a file; see `riskcore.files.formats.write`."""
+        table = table_of(columns, plain=not cls.typed)
+        file = create(path)
+        cls.write_table(table, file, path, like, progress)
+        file.flush()
+
+    @classmethod
+    @abstractmethod
+    def write_table(
+        cls,
+        table: Any,
+        file: IO[bytes],
+        path: Path,
+        like: Format | None,
+        progress: Parts | None,
+    ) -> None:
+        """Write a table into an open file that is to stand at the path."""
+
+
+def import_pyarrow(module: str = "") -> Any:
+    """Return pyarrow, or a module of it.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed, with what to do.
+    """
+    try:
+        return importlib.import_module(f"pyarrow.{module}".rstrip("."))
+    except ImportError:
+        raise ImportError(
+            "CSV and Parquet files need pyarrow: pip install pyarrow"
+        ) from None
+
+
+def without_codes(path: Path, name: str, column: Any, codes: Sequence[str]) -> Any:
+    """Return a column in which codes are missing."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        found = compute.is_in(column, pyarrow.array(codes, kind))
+    else:
+        wanted = numbers_among(codes)
+        number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
+        numbers = column.cast(pyarrow.float64(), safe=False) if number else None
+        found = (
+            pyarrow.nulls(len(column), pyarrow.bool_()).fill_null(False)
+            if numbers is None
+            else compute.is_in(numbers, pyarrow.array(wanted, pyarrow.float64()))
+        )
+    if not compute.any(found).as_py():
+        warn_of_idle_codes(path, name, codes)
+        return column
+    return compute.if_else(found, pyarrow.scalar(None, kind), column)
+
+
+def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
+    """Return text as float64; other types as they are."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (
+        pyarrow.types.is_string(column.type)
+        or pyarrow.types.is_large_string(column.type)
+    ):
+        return column
+    text = compute.utf8_trim_whitespace(column)
+    foreign = compute.match_substring(text, ".") if decimal == "," else None
+    if decimal == ",":
+        text = compute.replace_substring(text, ",", ".")
+    try:
+        numbers = text.cast(pyarrow.float64())
+        wrong = compute.invert(compute.is_finite(numbers))
+    except pyarrow.ArrowInvalid:
+        wrong = compute.invert(compute.match_substring_regex(text, NUMBER))
+    if foreign is not None:
+        wrong = compute.or_(wrong, foreign)
+    count = compute.sum(wrong).as_py()
+    if count:
+        first = compute.index(wrong, True).as_py()
+        found = column[first].as_py()
+        comma = decimal == "." and "," in found
+        hint = "; the decimal mark may be a comma (decimal=',')" if comma else ""
+        raise ValueError(
+            f"{path}: {name} is not a number in {count} records, "
+            f"first in record {first + 1}: {found!r}{hint}"
+        )
+    return numbers
+
+
+def table_of(columns: Any, *, plain: bool) -> Any:
+    """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    if not isinstance(columns, Mapping):
+        columns = dict(zip(columns.column_names, columns.columns, strict=True))
+    if not columns:
+        raise ValueError("no columns to write")
+    arrays = {str(name): _array_of(name, values) for name, values in columns.items()}
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(arrays) < len(columns):
+        raise ValueError("two columns have the same name")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns of different length: {lengths}")
+    if plain:
+        arrays = {name: _plain(name, values) for name, values in arrays.items()}
+    return import_pyarrow().table(arrays)
+
+
+def _array_of(name: str, values: Any) -> Any:
+    """Make an Arrow array of any kind of column."""
+    import narwhals.stable.v2 as nw
+
+    pyarrow = import_pyarrow()
+    values = nw.from_native(values, allow_series=True, pass_through=True)
+    try:
+        if isinstance(values, nw.Series):
+            return values.to_arrow()
+        if isinstance(values, np.ma.MaskedArray):
+            return pyarrow.array(values.data, mask=np.ma.getmaskarray(values))
+        return pyarrow.array(values)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        raise TypeError(f"column {name!r} cannot be written: {error}") from None
+
+
+def with_sorted_dictionaries(table: Any) -> Any:
+    """Return a table whose unordered dictionaries are sorted, without idle values.
+
+    Such a dictionary mostly lists values in the order in which they first stood: the
+    order of the records before they were shuffled.
+    """
+    types = import_pyarrow().types
+    for i, field in enumerate(table.schema):
+        if types.is_dictionary(field.type) and not field.type.ordered:
+            table = table.set_column(i, field.name, _sorted_dictionary(table.column(i)))
+    return table
+
+
+def _sorted_dictionary(column: Any) -> Any:
+    """Return a column with a sorted dictionary; with none if values have no order."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    plain = column.cast(column.type.value_type)
+    values = compute.unique(plain.drop_null())
+    try:
+        values = values.take(compute.array_sort_indices(values))
+    except pyarrow.ArrowNotImplementedError:
+        return plain
+    codes = compute.index_in(plain, values).cast(column.type.index_type)
+    return pyarrow.chunked_array(
+        [pyarrow.DictionaryArray.from_arrays(chunk, values) for chunk in codes.chunks],
+        column.type,
+    )
+
+
+def _plain(name: str, values: Any) -> Any:
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pyarrow.types.is_nested(values.type):
+        raise TypeError(f"column {name!r} of {values.type} cannot be written as CSV")
+    if pyarrow.types.is_floating(values.type):
+        null = pyarrow.scalar(None, values.type)
+        return compute.if_else(compute.is_nan(values), null, values)
+    return values
