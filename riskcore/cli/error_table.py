@@ -101,12 +101,12 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.accuracy import table
+    from riskcore.accuracy.table import error_table, summary
 
     if options.output is not None:
         files.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
-    table = table.error_table(
+    table = error_table(
         options.forms,
         [number for part in options.f for number in part],
         [number for part in options.p for number in part],
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
     progress.done()
     if options.output is None and not options.summary:
         print(text.plain(table), end="\n\n")
-    print(text.plain(table.summary(table)))
+    print(text.plain(summary(table)))
     if options.output is not None:
         from riskcore.report.text import printable
 

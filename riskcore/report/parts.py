@@ -76,7 +76,7 @@ def chart_script(data: str) -> str:
 
 
 def _resource(name: str) -> str:
-    return resources("riskcore").joinpath(name).read_text("utf-8")
+    return resources("riskcore.report").joinpath(name).read_text("utf-8")
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
