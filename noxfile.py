@@ -70,7 +70,8 @@ def docs(session):
     """Make the site of the notes in build/docs/html; a warning is an error."""
     install(session, "-e", ".[docs]")
     options = ["-b", "html", "-W", "--keep-going", "-d", f"{SITE}/trees"]
-    session.run("sphinx-build", *options, *session.posargs, "notes", f"{SITE}/html")
+    places = ("notes", f"{SITE}/html")
+    session.run("python", "-m", "sphinx", *options, *session.posargs, *places)
 
 
 @nox.session
@@ -93,8 +94,17 @@ def dist(session):
         python = place / "env" / "bin" / "python"
         session.run("python", "-m", "venv", str(place / "env"))
         with session.chdir(place):  # where the source is not
-            run = (str(python), "-m")
-            session.run(*run, "pip", "install", "-q", f"{built}[files]", external=True)
-            session.run(*run, "riskcore", "--version", external=True)
-            session.run(*run, "riskcore", "demo", "--records", "500", external=True)
+            for command in (
+                ["pip", "install", "-q", f"{built}[files]"],
+                ["riskcore", "--version"],
+                ["riskcore", "demo", "--records", "500"],
+            ):
+                # The key of the records is the user's own, and not for trials.
+                session.run(
+                    str(python),
+                    "-m",
+                    *command,
+                    external=True,
+                    env={"RISKCORE_CONFIG_DIR": str(place / "config")},
+                )
         shutil.rmtree(place)

@@ -95,6 +95,7 @@ SECTIONS = (
     Section("posterior", PAGE, "posterior_speed", measured=True),
     Section("models_accuracy", PAGE, "models_accuracy"),
     Section("models_accuracy", PAGE, "models_speed", measured=True),
+    Section("intruder", PAGE, "intruder"),
     Section("posterior_uniques", PAGE, "posterior_uniques", measured=True),
     Section("atlas", "notes/accuracy.md", "figure"),
     Section("atlas", "notes/accuracy.md", "rule"),

@@ -43,10 +43,10 @@ napoleon_use_rtype = False
 
 # The modules whose public names all have a place in the reference.
 PUBLIC = (
-    "riskcore", "riskcore.forms", "riskcore.accuracy", "riskcore.models",
-    "riskcore.intruder", "riskcore.simulate", "riskcore.embed", "riskcore.chart",
-    "riskcore.page", "riskcore.reproduce",
-)  # fmt: skip
+    "riskcore",
+    *(f"riskcore.{name}" for name in riskcore.__all__ if name in riskcore._MODULES),
+    "riskcore.reproduce",
+)
 # Pages from outside of notes/, by their names in texts.
 ELSEWHERE = {
     "bench/README.md": "reference/benches",
