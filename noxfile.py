@@ -5,6 +5,7 @@ that nox runs in, with `pip install -e ".[dev]"`. What stands after `--` is pass
 """
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -23,11 +24,17 @@ def install(session, *what):
         session.install(*what)
 
 
+def run(session, *module):
+    """Run a module with the Python of the session, or the one that nox runs in."""
+    own = session.virtualenv.venv_backend != "none"
+    session.run("python" if own else sys.executable, "-m", *module)
+
+
 @nox.session
 def test(session):
     """Run the tests: all, or what is named."""
     install(session, "-e", ".[test]")
-    session.run("python", "-m", "pytest", *session.posargs)
+    run(session, "pytest", *session.posargs)
 
 
 @nox.session
@@ -35,15 +42,15 @@ def lint(session):
     """Check the style; `-- --fix` mends what can be mended."""
     install(session, "ruff>=0.9")
     fix = "--fix" in session.posargs
-    session.run("python", "-m", "ruff", "check", *(["--fix"] if fix else []), *CODE)
-    session.run("python", "-m", "ruff", "format", *([] if fix else ["--check"]), *CODE)
+    run(session, "ruff", "check", *(["--fix"] if fix else []), *CODE)
+    run(session, "ruff", "format", *([] if fix else ["--check"]), *CODE)
 
 
 @nox.session
 def types(session):
     """Check the types."""
     install(session, "-e", ".[test]")
-    session.run("python", "-m", "mypy", *session.posargs)
+    run(session, "mypy", *session.posargs)
 
 
 @nox.session
@@ -52,17 +59,17 @@ def bench(session):
     install(session, "-e", ".[test]")
     name, *rest = session.posargs or [""]
     if name and not name.startswith("-"):
-        session.run("python", "-m", f"bench.{name}", *rest)
+        run(session, f"bench.{name}", *rest)
     else:
         options = ["-n", "0", "--benchmark-enable", "--benchmark-only"]
-        session.run("python", "-m", "pytest", "bench", *options, *session.posargs)
+        run(session, "pytest", "bench", *options, *session.posargs)
 
 
 @nox.session
 def tables(session):
     """Make generated pages again; fail if one differs that must not."""
     install(session, "-e", ".[test]")
-    session.run("python", "-m", "bench.tables", *session.posargs)
+    run(session, "bench.tables", *session.posargs)
 
 
 @nox.session
@@ -71,14 +78,14 @@ def docs(session):
     install(session, "-e", ".[docs]")
     options = ["-b", "html", "-W", "--keep-going", "-d", f"{SITE}/trees"]
     places = ("notes", f"{SITE}/html")
-    session.run("python", "-m", "sphinx", *options, *session.posargs, *places)
+    run(session, "sphinx", *options, *session.posargs, *places)
 
 
 @nox.session
 def mutate(session):
     """Change the source and see a test fail; `-- --modules risk`: bench/README.md."""
     install(session, "-e", ".[test]")
-    session.run("python", "-m", "bench.mutation", *session.posargs)
+    run(session, "bench.mutation", *session.posargs)
 
 
 @nox.session
@@ -88,11 +95,11 @@ def dist(session):
     folder = Path("dist").absolute()
     for old in folder.glob("riskcore-*"):
         old.unlink()
-    session.run("python", "-m", "build", "--outdir", str(folder))
+    run(session, "build", "--outdir", str(folder))
     for built in sorted(folder.glob("riskcore-*")):
         place = Path(tempfile.mkdtemp())
         python = place / "env" / "bin" / "python"
-        session.run("python", "-m", "venv", str(place / "env"))
+        run(session, "venv", str(place / "env"))
         with session.chdir(place):  # where the source is not
             for command in (
                 ["pip", "install", "-q", f"{built}[files]"],

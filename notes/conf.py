@@ -159,17 +159,20 @@ def page_from_elsewhere(app, page, source):
             source[0] = text.replace("(../notes/", "(../")
 
 
-def link_pages(app, doctree, page):
-    """Make links of the names of pages: `errata.md` in a text leads there."""
+def link_names(app, doctree, page):
+    """Make links of names in texts: of pages, `errata.md`, and of `riskcore.forms`."""
+    documented = app.env.get_domain("py").objects
     for literal in list(doctree.findall(nodes.literal)):
         name = literal.astext()
-        target = ELSEWHERE.get(name)
-        if target is None and name.endswith(".md"):
+        anchor, target = "", ELSEWHERE.get(name)
+        if name.startswith("riskcore.") and name in documented:
+            target, anchor = documented[name][0], f"#{documented[name][1]}"
+        elif target is None and name.endswith(".md"):
             target = name.removeprefix("notes/").removesuffix(".md")
         if target in {None, page} or target not in app.env.found_docs:
             continue
         if not isinstance(literal.parent, nodes.reference):
-            uri = app.builder.get_relative_uri(page, target)
+            uri = app.builder.get_relative_uri(page, target) + anchor
             link = nodes.reference("", "", internal=True, refuri=uri)
             literal.replace_self(link)
             link += literal
@@ -182,6 +185,6 @@ def setup(app):
     app.connect("autodoc-process-docstring", plain_docstring, priority=100)
     app.connect("source-read", page_from_elsewhere)
     app.connect("doctree-read", drop_links_of_letters)
-    app.connect("doctree-resolved", link_pages)
+    app.connect("doctree-resolved", link_names)
     app.connect("env-check-consistency", check_public_names)
     return {"parallel_read_safe": True}

@@ -187,7 +187,7 @@ def check_chore(words):
         for extra in ",".join(asked).split(",") if asked else []:
             assert extra in extras(), extra
     else:
-        known = {"python", "python3", "riskcore", "git", "pre-commit"}
+        known = {"python", "python3", "riskcore", "git", "pre-commit", "."}
         assert name in known, f"{name} is not known to this test"
 
 
