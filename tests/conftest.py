@@ -55,7 +55,7 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of hyp2f1.py; its OTHER by the methods of certified.py.
+# The regions of special/gauss/methods.py; its OTHER by the methods of enclosure.py.
 METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
@@ -110,7 +110,7 @@ METHODS = {
 
 @pytest.fixture(scope="session", params=METHODS)
 def method(request):
-    """Name of a method of hyp2f1.py; the test runs once for each."""
+    """Name of a method of METHODS; the test runs once for each."""
     return request.param
 
 

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = [name for name in ("riskcore", "tests", "bench") if (ROOT / name).is_dir()]
+FOLDERS = [
+    name
+    for name in ("riskcore", "tests", "bench", "notes", "noxfile.py")
+    if (ROOT / name).exists()
+]
 
 
 @pytest.mark.parametrize(

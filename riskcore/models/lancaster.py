@@ -83,7 +83,7 @@ class Lancaster:
     it can be: 6 x^3 - 5 x^4 for four equal keys with x of the records in one category.
     Some cell of the sample always has a positive p, for S has a mean >= 0 over records.
 
-    Read the printed n_i. n_.j n_..k/n of equation 4 as the product of three margins.
+    Read ``n_i. n_.j n_..k/n`` of equation 4 as the product of three margins.
     "No renormalization" still takes negative p as 0, or (1-p)^(N-n) would exceed 1.
     With structural zeros the model is an approximation: cells that cannot be get 0, the
     others keep their p and c(lambda) is the sum over them.

@@ -1,0 +1,202 @@
+"""Every generated page and section, and the script that makes it: `nox -s tables`.
+
+    python -m bench.tables                    # all of them: hours
+    python -m bench.tables --list             # what there is, with the commands
+    python -m bench.tables continued_fraction atlas
+    python -m bench.tables --same             # those that must not differ
+
+A section states the command that made it; that command is run again. What is computed
+without a clock must come out as it was, but for the line with the versions: if it does
+not, the difference is printed and the exit status is 1. What is measured may differ.
+New text stays in its page either way, for `git diff`.
+"""
+
+import argparse
+import difflib
+import re
+import shlex
+import subprocess
+import sys
+from typing import NamedTuple
+
+from bench._common import HERE, table
+
+ROOT = HERE.parent
+# Lines with the command, the machine and the versions.
+ABOUT = re.compile(r"^(Generated; do not edit\. )?`python -m bench\.")
+COMMAND = re.compile(r"`(python -m bench\.\w+[^`]*)`")
+
+
+class Section(NamedTuple):
+    """A part of a page between markers, or a whole file."""
+
+    script: str  # of bench/
+    page: str
+    name: str = ""  # of the markers; empty for the whole file
+    measured: bool = False  # it may differ from run to run
+    but: str = "$^"  # lines that may differ in one that must not, as an expression
+
+    @property
+    def place(self):
+        """The section as a person names it."""
+        return f"{self.page}, {self.name}" if self.name else self.page
+
+    def text(self):
+        """Return its present text; None if there is no such file."""
+        path = ROOT / self.page
+        if not path.exists():
+            return None
+        text = path.read_text()
+        if not self.name:
+            return text
+        _, begin, rest = text.partition(f"<!-- {self.name} -->\n")
+        inner, end, _ = rest.partition(f"<!-- /{self.name} -->")
+        if not (begin and end):
+            raise ValueError(f"{self.page} has no markers of {self.name!r}")
+        return inner
+
+    def command(self):
+        """Return the command that its text states, or None."""
+        found = COMMAND.search(self.text() or "")
+        return found.group(1) if found else None
+
+    def lasting(self, text):
+        """Return the lines of a text that must not differ."""
+        lines = (text or "").splitlines()
+        free = re.compile(self.but)
+        return [one for one in lines if not (ABOUT.match(one) or free.match(one))]
+
+
+README, PAGE = "README.md", "bench/README.md"
+SECTIONS = (
+    Section("bench_kernel", PAGE, "kernel", measured=True),
+    Section("bench_kernel", README, "kernel", measured=True),
+    Section("bench_tabulate", PAGE, "tabulate", measured=True),
+    Section("bench_tabulate", README, "tabulate", measured=True),
+    Section("bench_protect", PAGE, "protect", measured=True),
+    Section("bench_protect", README, "protect", measured=True),
+    Section("bench_wildcard", PAGE, "wildcard", measured=True),
+    Section("bench_lancaster", PAGE, "lancaster", measured=True),
+    Section("bench_startup", PAGE, "startup", measured=True),
+    Section("accuracy", PAGE, "accuracy"),
+    Section("accuracy", README, "accuracy"),
+    Section("accuracy", "bench/accuracy.md"),
+    Section("sweep", PAGE, "sweep"),
+    Section("sweep", "notes/accuracy.md", "kernel"),
+    Section("continued_fraction", PAGE, "fraction"),
+    # Each machine runs the code for its own processors.
+    Section("same_bits", PAGE, "bits", but=r"\| code for "),
+    # The rows of two columns are its speed.
+    Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
+    Section("enclosures", "tests/data/hardest_points.csv"),
+    Section("ties", PAGE, "ties"),
+    Section("ties", "tests/data/two_ulp_points.csv"),
+    Section("posterior", PAGE, "posterior"),
+    Section("posterior", PAGE, "posterior_speed", measured=True),
+    Section("models_accuracy", PAGE, "models_accuracy"),
+    Section("models_accuracy", PAGE, "models_speed", measured=True),
+    Section("intruder", PAGE, "intruder"),
+    Section("posterior_uniques", PAGE, "posterior_uniques", measured=True),
+    Section("atlas", "notes/accuracy.md", "figure"),
+    Section("atlas", "notes/accuracy.md", "rule"),
+    Section("atlas", "notes/accuracy.md", "maps"),
+    Section("reproductions", "notes/reproductions.md", "mokken"),
+    Section("reproductions", "notes/reproductions.md", "takemura"),
+    Section("reproductions", "notes/reproductions.md", "thesis"),
+    Section("calibration", "notes/calibration.md"),
+    Section("mutation", "bench/mutation.md", measured=True),
+)
+
+
+def by_script(sections):
+    """Return the sections of each script."""
+    return {
+        script: [one for one in sections if one.script == script]
+        for script in dict.fromkeys(one.script for one in sections)
+    }
+
+
+def commands_of(sections):
+    """Return the commands that make the sections of a script.
+
+    Some scripts write two sections, and each states a run of its own. The run for what
+    must not differ is the last, so that its numbers stay.
+    """
+    in_order = sorted(sections, key=lambda one: not one.measured)
+    stated = dict.fromkeys(filter(None, (one.command() for one in in_order)))
+    return list(stated) or [f"python -m bench.{sections[0].script}"]
+
+
+def differences(section, before):
+    """Return how a section differs from what it was, as lines."""
+    return list(
+        difflib.unified_diff(
+            section.lasting(before),
+            section.lasting(section.text()),
+            f"{section.place}, before",
+            f"{section.place}, now",
+            lineterm="",
+        )
+    )
+
+
+def make(sections):
+    """Make the sections of a script again; return what differs and must not."""
+    before = [one.text() for one in sections]
+    changed = []
+    for command in commands_of(sections):
+        print(command, flush=True)
+        words = [sys.executable, *shlex.split(command)[1:]]
+        done = subprocess.run(words, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            changed.append(f"{command} ended with {done.returncode}")
+    for section, text in zip(sections, before, strict=True):
+        lines = differences(section, text)
+        if section.measured:
+            print(f"  {section.place}: measured")
+        elif lines:
+            print(f"  {section.place}: DIFFERS", *lines, sep="\n    ")
+            changed.append(section.place)
+        else:
+            print(f"  {section.place}: the same")
+    return changed
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0],
+        epilog=__doc__.partition("\n\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    scripts = by_script(SECTIONS)
+    parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="of bench/")
+    parser.add_argument(
+        "--same", action="store_true", help="those alone whose pages must not differ"
+    )
+    parser.add_argument("--list", action="store_true", help="run nothing")
+    options = parser.parse_args()
+    unknown = [name for name in options.scripts if name not in scripts]
+    if unknown:
+        parser.error(f"no page of {', '.join(unknown)}; known: {', '.join(scripts)}")
+    chosen = {
+        name: sections
+        for name, sections in scripts.items()
+        if name in (options.scripts or scripts)
+        if not (options.same and all(one.measured for one in sections))
+    }
+    if options.list:
+        rows = [
+            [one.place, "measured" if one.measured else "same", one.command() or ""]
+            for sections in chosen.values()
+            for one in sections
+        ]
+        print(table(["section", "from run to run", "command"], rows))
+        return 0
+    changed = [place for sections in chosen.values() for place in make(sections)]
+    if changed:
+        print(f"{len(changed)} differ: {', '.join(changed)}")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
