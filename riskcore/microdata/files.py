@@ -206,12 +206,12 @@ def read_counted(
         raise ValueError(f"{path}: a header, but no records")
     _warn_of_line_breaks(path, intake)
     for position, name in enumerate(columns):
-        codes = reading.codes(name)
-        if kind == "parquet":
-            codes = (*reading.codes(), *codes)
-        column = table.column(position)
-        if codes:
-            found = _without_codes(path, name, column, codes)
+        # Those of all columns a CSV reader has taken already.
+        common = reading.codes() if kind == "parquet" else ()
+        own = reading.codes(name)
+        if common or own:
+            column = table.column(position)
+            found = _without_codes(path, name, column, common, own)
             table = table.set_column(position, name, found)
         if name in numeric:
             numbers = _numbers(path, name, table.column(position), reading.decimal)
@@ -232,25 +232,31 @@ def _warn_of_line_breaks(path: Path, intake: Intake) -> None:
         )
 
 
-def _without_codes(path: Path, name: str, column: Any, codes: Sequence[str]) -> Any:
-    """Return a column in which codes are missing."""
+def _without_codes(
+    path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
+) -> Any:
+    """Return a column in which codes are missing: common ones, and its own.
+
+    The user is warned if its own stand nowhere in it.
+    """
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    if pyarrow.types.is_dictionary(column.type):
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind = column.type
-    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+    if types.is_string_view(column.type):
+        column = column.cast(pyarrow.large_string())
+    kind, codes = column.type, (*common, *own)
+    found = None
+    if types.is_string(kind) or types.is_large_string(kind):
         found = compute.is_in(column, pyarrow.array(codes, kind))
-    else:
+    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        numbers = column.cast(pyarrow.float64(), safe=False)
         wanted = [float(code) for code in codes if _is_number(code)]
-        number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
-        numbers = column.cast(pyarrow.float64(), safe=False) if number else None
-        found = (
-            pyarrow.nulls(len(column), pyarrow.bool_()).fill_null(False)
-            if numbers is None
-            else compute.is_in(numbers, pyarrow.array(wanted, pyarrow.float64()))
-        )
-    if not compute.any(found).as_py():
-        _warn_of_idle_codes(path, name, codes)
+        found = compute.is_in(numbers, pyarrow.array(wanted, pyarrow.float64()))
+    # In a column of dates or truth values no code stands.
+    if found is None or not compute.any(found).as_py():
+        if own:
+            _warn_of_idle_codes(path, name, own)
         return column
     return compute.if_else(found, pyarrow.scalar(None, kind), column)
 

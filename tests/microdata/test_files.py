@@ -7,6 +7,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,8 @@ def test_only_columns_asked_for_in_their_order(tmp_path):
     for bad in ({"columns": ["Age"]}, {"columns": ["sex"], "numeric": ["Age"]}):
         with pytest.raises(KeyError, match="no column 'Age'; close: age"):
             files.read(path, **bad)
+    with pytest.raises(KeyError, match="no column 'u', 'v', 'x', 'y', 'z'; the col"):
+        files.read(path, ["sex"], numeric={"z", "v", "x", "y", "u"})
 
 
 @pytest.mark.parametrize(
@@ -214,6 +217,47 @@ def test_parquet_keeps_its_types(tmp_path):
         files.read(path, ["c"])
 
 
+def test_missing_codes_of_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    text = ["9", "x", "7"]
+    table = pa.table(
+        {
+            "small": pa.array([9, 1, 7], pa.uint8()),
+            "whole": [9, 2**60 + 1, 7],
+            "real": pa.array([9, 1.5, 7], pa.float32()),
+            "exact": [Decimal("9.00"), Decimal("1.50"), Decimal("7.00")],
+            "text": text,
+            "large": pa.array(text, pa.large_string()),
+            "view": pa.array(text, pa.string_view()),
+            "codes": pa.array(text).dictionary_encode(),
+            "flag": [True, False, True],
+            "day": [date(2020, 1, 9), date(2020, 1, 7), date(2020, 1, 8)],
+        }
+    )
+    pq.write_table(table, path)
+    # 9 is missing in all columns, 7 in two of them.
+    own = {"": ["9", "NA"], "exact": ["7"], "text": ["7"]}
+    read = files.read(path, reading=Reading(missing_codes=own)).to_pydict()
+    assert read == {
+        "small": [None, 1, 7],
+        "whole": [None, 2**60 + 1, 7],
+        "real": [None, 1.5, 7],
+        "exact": [None, Decimal("1.50"), None],
+        "text": [None, "x", None],
+        **{name: [None, "x", "7"] for name in ("large", "view", "codes")},
+        **table.select(["flag", "day"]).to_pydict(),
+    }
+
+
+@pytest.mark.parametrize("values", [[1, 2], ["a", "b"], [True, False]])
+def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": values}), path)
+    assert files.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2
+    with pytest.warns(files.DoubtfulCodes, match="codes of a, '8', stand nowhere in"):
+        files.read(path, reading=Reading(missing_codes={"": ["9"], "a": ["8"]}))
+
+
 def test_bad_parquet_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a\.parquet"):
         files.read(written(tmp_path, CSV, "a.parquet"))
@@ -295,6 +339,18 @@ def test_what_is_no_known_file_is_refused(tmp_path):
             files.read(written(tmp_path, "x", name))
     with pytest.raises(FileNotFoundError, match=r"no metadata b\.rda"):
         files.columns_of(written(tmp_path, "x", "b.asc"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.asc"])
+def test_devices_and_pipes_are_refused(tmp_path, name):
+    # A pipe is no file that can be read twice, and one without a writer never ends.
+    (tmp_path / name).symlink_to(os.devnull)
+    with pytest.raises(OSError, match=f"{name}: a device or pipe, not a file"):
+        files.read(tmp_path / name)
+    os.mkfifo(tmp_path / f"pipe_{name}")
+    with pytest.raises(OSError, match=f"{name}: a device or pipe, not a file"):
+        files.format_of(tmp_path / f"pipe_{name}")
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX permissions")
