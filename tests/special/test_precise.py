@@ -1,0 +1,36 @@
+"""Risks at tiny p, in two words, against Arb and mpmath."""
+
+import math
+
+import mpmath
+import pytest
+
+from riskcore.special.precise import rare_risk
+
+LARGEST = math.ldexp(1 - 2.0**-53, 1024)
+
+
+def assert_within_its_radius(ball, n, exact):
+    high, low, radius = ball
+    assert radius < 2.0**-90 * high
+    with mpmath.workprec(3000):
+        assert abs(mpmath.mpf(high) + low - mpmath.ldexp(exact, 600 * n)) <= radius
+
+
+@pytest.mark.parametrize("F", [2.0**1000, LARGEST])
+@pytest.mark.parametrize(
+    "f", [0.01, 0.3, 0.5, 0.51, 1 - 2.0**-40, 1.0, 1.25, 1.5, 1.6, 3.0, 20.5]
+)
+def test_rare_risks_are_within_their_radius(f, F, enclosed):
+    # What the limits leave out is smaller by far: p log p or sqrt(p), relative.
+    exact = enclosed("individual_risk_from_frequencies", f, F)
+    assert_within_its_radius(*rare_risk(f, F), exact)
+
+
+@pytest.mark.parametrize("f", [2.0**-100, 2.0**-500, 2.0**-1074])
+def test_rare_risks_of_tiny_frequencies(f):
+    # Arb has no such f; r = p^f pi/sin(pi f) but for sqrt(p), relative.
+    with mpmath.workprec(3000):
+        x = mpmath.mpf(f)
+        exact = (x / LARGEST) ** x * mpmath.pi / mpmath.sin(mpmath.pi * x)
+    assert_within_its_radius(*rare_risk(f, LARGEST), exact)
