@@ -5,7 +5,7 @@ import math
 import mpmath
 import pytest
 
-from riskcore.special.precise import rare_risk
+from riskcore.special.precise import gauss_excess, rare_risk
 
 LARGEST = math.ldexp(1 - 2.0**-53, 1024)
 
@@ -34,3 +34,10 @@ def test_rare_risks_of_tiny_frequencies(f):
         x = mpmath.mpf(f)
         exact = (x / LARGEST) ** x * mpmath.pi / mpmath.sin(mpmath.pi * x)
     assert_within_its_radius(*rare_risk(f, LARGEST), exact)
+
+
+@pytest.mark.parametrize("f", [32.0, 40.5, 1e10, 2.0**53 + 2])
+def test_excess_of_gauss_at_the_smallest_p(f, ulps):
+    # (G - 1)/q -> 1/(f - 1) as p -> 0.
+    for p in (2.0**-961, 5e-324):
+        assert ulps(gauss_excess(f, p), 1 / (mpmath.mpf(f) - 1)) <= 0.5
