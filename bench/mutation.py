@@ -4,10 +4,11 @@
 
 A mutant is the package with one operator, constant, bound or statement changed. The
 sample is drawn by a hash of the changed text, so that it stays the same when other
-lines change; a module's share of it is its share of all possible mutants. Each mutant
-is written to a copy of the package and tested in a forked process: the tests of its own
-module first, then those of ``WIDER``, to the first failure. Machine code goes to a
-private copy of a warm cache.
+lines change; a module's share of it is its share of all possible mutants, a quarter of
+that for the kernels, which are compiled again each time. Each mutant is written to a
+copy of the package and tested in a forked process: the tests of its own module first,
+then those of ``WIDER``, to the first failure. Machine code goes to a private copy of a
+warm cache.
 
 A mutant that no test kills is a survivor. Those that have been looked at and change no
 result are in ``mutation_survivors.csv``, by their text. The command ends with exit
@@ -25,6 +26,7 @@ import csv
 import fnmatch
 import hashlib
 import json
+import math
 import os
 import re
 import resource
@@ -63,6 +65,9 @@ PRELOADED = (
 )
 
 COUNT = 430
+KERNELS_SHARE = (
+    0.25  # of what their size would give: each mutant is compiled, for minutes
+)
 SEED = 1
 LEAST = 4  # mutants of each module, however small
 
@@ -455,7 +460,9 @@ def sample(count, seed):
     total = sum(map(len, every.values()))
     drawn = {}
     for module, found in every.items():
-        share = max(LEAST, -(-count * len(found) // total))
+        slow = any(fnmatch.fnmatch(module, like) for like in GROUPS["kernels"])
+        wanted = count * (KERNELS_SHARE if slow else 1)
+        share = max(LEAST, math.ceil(wanted * len(found) / total))
         found.sort(key=lambda mutant: digest(str(seed), *mutant.name))
         drawn[module] = list(islice(filter(another_program, found), share))
     return every, drawn

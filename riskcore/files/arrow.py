@@ -40,12 +40,12 @@ class ArrowFormat(FileFormat):
             raise ValueError(f"{self.path}: a header, but no records")
         for position, name in enumerate(columns):
             column = table.column(position)
-            codes = self.codes(name)
-            if codes:
-                column = without_codes(self.path, name, column, codes)
+            common, own = self.common_codes(), self.reading.codes(name)
+            if common or own:
+                column = without_codes(self.path, name, column, common, own)
             if name in numeric:
                 column = as_numbers(self.path, name, column, self.reading.decimal)
-            if codes or name in numeric:
+            if common or own or name in numeric:
                 table = table.set_column(position, name, column)
         return table, intake
 
@@ -53,9 +53,9 @@ class ArrowFormat(FileFormat):
     def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
         """Return columns of the file as they stand there, and their account."""
 
-    def codes(self, column: str) -> tuple[str, ...]:
-        """Return the missing codes that are yet to be taken out of a column."""
-        return (*self.reading.codes(), *self.reading.codes(column))
+    def common_codes(self) -> tuple[str, ...]:
+        """Return the missing codes of all columns that are yet to be taken out."""
+        return self.reading.codes()
 
     def numbers(self, name: str, data: Any) -> Any:
         """Return a column as numbers, of the table that `read` gave."""
@@ -113,25 +113,31 @@ def import_pyarrow(module: str = "") -> Any:
         ) from None
 
 
-def without_codes(path: Path, name: str, column: Any, codes: Sequence[str]) -> Any:
-    """Return a column in which codes are missing."""
+def without_codes(
+    path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
+) -> Any:
+    """Return a column in which codes are missing: common ones, and its own.
+
+    The user is warned if its own stand nowhere in it.
+    """
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    if pyarrow.types.is_dictionary(column.type):
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind = column.type
-    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+    if types.is_string_view(column.type):
+        column = column.cast(pyarrow.large_string())
+    kind, codes = column.type, (*common, *own)
+    found = None
+    if types.is_string(kind) or types.is_large_string(kind):
         found = compute.is_in(column, pyarrow.array(codes, kind))
-    else:
-        wanted = numbers_among(codes)
-        number = pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind)
-        numbers = column.cast(pyarrow.float64(), safe=False) if number else None
-        found = (
-            pyarrow.nulls(len(column), pyarrow.bool_()).fill_null(False)
-            if numbers is None
-            else compute.is_in(numbers, pyarrow.array(wanted, pyarrow.float64()))
-        )
-    if not compute.any(found).as_py():
-        warn_of_idle_codes(path, name, codes)
+    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        numbers = column.cast(pyarrow.float64(), safe=False)
+        wanted = pyarrow.array(numbers_among(codes), pyarrow.float64())
+        found = compute.is_in(numbers, wanted)
+    # In a column of dates or truth values no code stands.
+    if found is None or not compute.any(found).as_py():
+        if own:
+            warn_of_idle_codes(path, name, own)
         return column
     return compute.if_else(found, pyarrow.scalar(None, kind), column)
 

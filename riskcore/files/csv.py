@@ -128,9 +128,9 @@ class CsvFile(ArrowFormat):
         encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
         return Format(self.kind, self.delimiter, encoding, self.path)
 
-    def codes(self, column: str) -> tuple[str, ...]:
-        """Return the missing codes of one column: those of all Arrow takes out."""
-        return self.reading.codes(column)
+    def common_codes(self) -> tuple[str, ...]:
+        """Return none: those of all columns Arrow takes out as it reads."""
+        return ()
 
     def read_header(self) -> Header:
         """Read the names of the columns."""

@@ -65,7 +65,7 @@ def doubtful_codes(columns: Iterable[CodedColumn]) -> list[str]:
 
 
 def _like_missing(column: CodedColumn, suspects: dict[int, str]) -> str:
-    counts = np.bincount(column.codes, minlength=len(column.labels) + 1)
+    counts = np.bincount(column.codes)  # every label occurs
     named = ", ".join(
         f"{label!r} ({counts[code]:,} record{'' if counts[code] == 1 else 's'})"
         for code, label in suspects.items()

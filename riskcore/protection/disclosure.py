@@ -548,7 +548,8 @@ def _holds(trials: float, wrong: float, by_chance: float) -> bool:
     numbers, as errors may come in pairs.
     """
     expected = trials * by_chance
-    if wrong > (1 - _MOSTLY) * trials or wrong > _ERRORS * expected or not expected:
+    # Not wrong > (1 - 0.9) trials: the double 1 - 0.9 is less than a tenth.
+    if trials - wrong < _MOSTLY * trials or wrong > _ERRORS * expected or not expected:
         return False
     gain = wrong * math.log(wrong / expected) if wrong else 0.0
     return (expected - wrong + gain) / 2 > -math.log(_CHANCE)

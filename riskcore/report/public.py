@@ -170,9 +170,8 @@ class PublicClasses:
         low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
         classes = np.searchsorted(self.edges[1:-1], one.risk, "right")
         widest = float(np.max((high - low)[classes] * one.together))
-        occupied = counts > 0
-        above = one.total - math.fsum((counts * low)[occupied].tolist())
-        below = math.fsum((counts * high)[occupied].tolist()) - one.total
+        above = one.total - math.fsum((counts * low).tolist())
+        below = math.fsum((counts * high).tolist()) - one.total
         return above >= widest and below >= widest
 
 

@@ -35,6 +35,8 @@ def test_only_columns_asked_for_in_their_order(tmp_path):
     for bad in ({"columns": ["Age"]}, {"columns": ["sex"], "numeric": ["Age"]}):
         with pytest.raises(KeyError, match="no column 'Age'; did you mean 'age'"):
             formats.read(path, **bad)
+    with pytest.raises(KeyError, match="no column 'u', 'v', 'x', 'y', 'z'; the col"):
+        formats.read(path, ["sex"], numeric={"z", "v", "x", "y", "u"})
 
 
 @pytest.mark.parametrize(

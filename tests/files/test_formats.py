@@ -286,3 +286,15 @@ def test_each_format_has_a_name_and_suffixes_of_its_own():
         assert one.kind != other.kind
         assert one.title != other.title
         assert not set(one.suffixes) & set(other.suffixes)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.asc"])
+def test_devices_and_pipes_are_refused(tmp_path, name):
+    # A pipe is no file that can be read twice, and one without a writer never ends.
+    (tmp_path / name).symlink_to(os.devnull)
+    with pytest.raises(OSError, match=f"{name}: a device or pipe, not a file"):
+        formats.read(tmp_path / name)
+    os.mkfifo(tmp_path / f"pipe_{name}")
+    with pytest.raises(OSError, match=f"{name}: a device or pipe, not a file"):
+        formats.format_of(tmp_path / f"pipe_{name}")

@@ -1,10 +1,15 @@
 """Parquet files."""
 
+from datetime import date
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from riskcore import Reading
 from riskcore.files import formats
+from riskcore.files.reading import DoubtfulCodes
 
 
 def test_parquet_keeps_its_types(tmp_path):
@@ -37,3 +42,44 @@ def test_row_groups_are_counted(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(10)}), path, row_group_size=4)
     assert str(formats.read_counted(path)[1]) == "10 records in 3 row groups"
+
+
+def test_missing_codes_of_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    text = ["9", "x", "7"]
+    table = pa.table(
+        {
+            "small": pa.array([9, 1, 7], pa.uint8()),
+            "whole": [9, 2**60 + 1, 7],
+            "real": pa.array([9, 1.5, 7], pa.float32()),
+            "exact": [Decimal("9.00"), Decimal("1.50"), Decimal("7.00")],
+            "text": text,
+            "large": pa.array(text, pa.large_string()),
+            "view": pa.array(text, pa.string_view()),
+            "codes": pa.array(text).dictionary_encode(),
+            "flag": [True, False, True],
+            "day": [date(2020, 1, 9), date(2020, 1, 7), date(2020, 1, 8)],
+        }
+    )
+    pq.write_table(table, path)
+    # 9 is missing in all columns, 7 in two of them.
+    own = {"": ["9", "NA"], "exact": ["7"], "text": ["7"]}
+    read = formats.read(path, reading=Reading(missing_codes=own)).to_pydict()
+    assert read == {
+        "small": [None, 1, 7],
+        "whole": [None, 2**60 + 1, 7],
+        "real": [None, 1.5, 7],
+        "exact": [None, Decimal("1.50"), None],
+        "text": [None, "x", None],
+        **{name: [None, "x", "7"] for name in ("large", "view", "codes")},
+        **table.select(["flag", "day"]).to_pydict(),
+    }
+
+
+@pytest.mark.parametrize("values", [[1, 2], ["a", "b"], [True, False]])
+def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": values}), path)
+    assert formats.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2
+    with pytest.warns(DoubtfulCodes, match="codes of a, '8', stand nowhere in"):
+        formats.read(path, reading=Reading(missing_codes={"": ["9"], "a": ["8"]}))

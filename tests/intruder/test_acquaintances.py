@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from riskcore.intruder import (
+    acquaintances,
     acquaintances_distribution,
     disclosure_risk,
     expected_acquaintances,
@@ -122,6 +123,23 @@ def test_many_circles_cost_nothing_for_the_moments():
     law = acquaintances_distribution(10**9, 1000, 10**6)
     assert law.mean == expected_acquaintances(10**9, 1000, 10**6)
     assert 0 < law.variance < law.mean
+
+
+def test_a_law_that_would_take_minutes_is_refused(monkeypatch):
+    wanted = acquaintances_distribution(20, 8, 2).probability
+    # One circle beyond the first: 8 steps over 21 numbers, in one part.
+    work = 8 * 21 + acquaintances._CALL
+    monkeypatch.setattr(acquaintances, "_MOST_WORK", work)
+    assert np.array_equal(acquaintances_distribution(20, 8, 2).probability, wanted)
+    monkeypatch.setattr(acquaintances, "_MOST_WORK", work - 1)
+    law = acquaintances_distribution(20, 8, 2)
+    with pytest.raises(ValueError, match=r"2 circles of up to 8 in 20 people would t"):
+        law.probability  # noqa: B018
+    assert law.mean == expected_acquaintances(20, 8, 2)
+    # What is left of the work of 1e7 circles, once all people are reached.
+    monkeypatch.setattr(acquaintances, "_MOST_WORK", 300 * acquaintances._CALL)
+    (last,) = law_of(acquaintances_distribution(20, 19, 10**7)).items()
+    assert last == (20, pytest.approx(1, rel=1e-13))
 
 
 def test_expected_number_is_right_to_a_few_ulp(ulps):

@@ -297,11 +297,18 @@ def test_risks_accepted_are_checked_as_well():
 
 def test_hazard_of_one_record_is_rounded_once():
     rng = np.random.default_rng(8)
+    points = []
+    for _ in range(300):
+        N = float(rng.integers(2, 10**6))
+        points.append((N, float(rng.integers(1, N)), float(rng.random())))
+    # Next to powers of two, below which doubles are twice as dense.
+    for hazard in 2.0 ** np.arange(-6, 3):
+        first = -1000 * np.expm1(-hazard)
+        points += [
+            (1000.0, float(first + k * np.spacing(first)), 1.0) for k in range(9)
+        ]
     with mpmath.workdps(60):
-        for _ in range(300):
-            N = float(rng.integers(2, 10**6))
-            a = float(rng.integers(1, N))
-            f_u = float(rng.random())
+        for N, a, f_u in points:
             exact = -mpmath.log1p(-mpmath.mpf(a) * f_u / N)
             found = hazard_of_one(N, a, f_u)
             assert abs(found - exact) <= 0.501 * float(np.spacing(found))

@@ -73,6 +73,41 @@ def test_of_pandas_keeps_index_and_integers():
 
 
 @pytest.mark.parametrize(
+    "kind",
+    [
+        "int64",
+        "uint8",
+        "float32",
+        "bool",
+        "Int64",
+        "boolean",
+        "object",
+        "str",
+        "string",
+        "category",
+        "datetime64[ns]",
+        "timedelta64[ns]",
+        "int64[pyarrow]",
+        "string[pyarrow]",
+    ],
+)
+@pytest.mark.parametrize(
+    "index", [range(3), [2, 1, 0], [1, 1, 1], [5.0, np.nan, 0.0], ["a", "b", "c"]]
+)
+def test_a_whole_column_of_pandas(kind, index):
+    # An index may hold the positions: by them a value must not find its way back.
+    values = pd.Series([1, 1, 1], index).astype(kind)
+    blanked = blank(pd.DataFrame({"a": values}), {"a": np.ones(3, bool)})["a"]
+    assert blanked.isna().all()
+    assert blanked.index.equals(values.index)
+    if kind == "category":
+        assert blanked.cat.categories.empty
+    else:
+        partly = blank(pd.DataFrame({"a": values}), {"a": MASK})["a"]
+        assert blanked.dtype == partly.dtype
+
+
+@pytest.mark.parametrize(
     "values",
     [
         np.array([1, 2, 3], np.int16),

@@ -127,6 +127,26 @@ def test_to_dict_has_keys_then_results():
     assert {len(column) for column in cells.to_dict().values()} == {3}
 
 
+def test_a_row_holds_plain_values_and_times_as_they_are():
+    data = {
+        "text": np.array(["x", "y"]),
+        "whole": np.array([1, 2], np.int8),
+        "real": np.array([0.5, 1.5], np.float32),
+        "flag": np.array([False, True]),
+        "object": np.array(["x", None], object),
+        "day": np.array(["2020-01-01", "2020-01-02"], "M8[D]"),
+        "moment": np.array(["2020-01-01", "2020-01-02"], "M8[ns]"),
+        "span": np.array([1, 2], "m8[ns]"),
+    }
+    cells = tabulate(data, list(data), missing="category")
+    row = cells.row(1)
+    results = dict(zip(RESULT_COLUMNS, (1, 1.0, 1.0), strict=True))
+    assert row == {**{name: values[1] for name, values in data.items()}, **results}
+    kinds = [str, int, float, bool, type(None), *[np.datetime64] * 2, np.timedelta64]
+    assert [type(row[name]) for name in data] == kinds
+    assert [type(row[name]) for name in RESULT_COLUMNS] == [int, float, float]
+
+
 def test_seventy_keys():
     rng = np.random.default_rng(2)
     data = {k: rng.integers(0, 3, 200) for k in range(70)}

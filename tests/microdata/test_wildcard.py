@@ -270,3 +270,15 @@ def test_small_weights_are_not_lost_beside_large_ones():
     rows = [*zip(a, b, strict=True), (1, None), (2, None)]
     _, F = per_record(rows, [*w, u, u], missing="wildcard", alpha=0)
     assert F[-2:].tolist() == [1.0 + 6 * u, 1.0 + 8 * u]
+
+
+def test_sums_of_one_group_are_not_those_of_another():
+    # By a alone two groups of those with b, one after the other: one has large weights,
+    # whose sum takes more than a double. Each is added to more records with c.
+    with_b = [(b, a, None) for b in range(3) for a in (1, 2)]
+    with_c = [(None, a, c) for c in range(4) for a in (1, 2)]
+    w = [2.0**60, 1.0, 100.0, 1.0, 20.0, 0.5, *[8.0, 0.25] * 4]
+    f, F = per_record(with_b + with_c, w, missing="wildcard", alpha=1.0)
+    assert f.tolist() == [5] * 6 + [4] * 8
+    assert F[6:].tolist() == [2.0**60 + 128, 2.75] * 4
+    assert F[:6].tolist() == [2.0**60, 2.0, 132.0, 2.0, 52.0, 1.5]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.files import formats
-from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.disclosure import Shown, Suppressed, _holds, what_shows
 from riskcore.protection.result import SuppressedValueShows
 
 N = 1200
@@ -252,6 +252,91 @@ def test_the_most_first_and_nothing_of_nothing():
     assert shown({"all": region}, region, none) == ()
     assert shown({"all": region}, region, ~none) == ()
     assert what_shows({"all": region}, {}) == ()
+
+
+# Where a rule begins to hold
+
+
+@pytest.mark.parametrize("trials", [40, 50, 100, 110, 1000, 10**6])
+def test_nine_in_ten_are_just_enough(trials):
+    assert _holds(trials, trials / 10, 0.95)
+    assert not _holds(trials, trials / 10 + 1, 0.95)
+    assert not _holds(trials - 1, trials / 10, 0.95)
+
+
+def test_half_the_errors_of_a_guess_are_just_few_enough():
+    assert _holds(10_000, 500, 0.1)
+    assert not _holds(10_000, 501, 0.1)
+    assert not _holds(10_000, 0, 0)
+
+
+def test_chance_is_bounded_at_half_the_numbers():
+    # Without an error the bound is exp(-expected/2), below 1e-5 from 23.03 on.
+    assert _holds(24, 0, 0.96)
+    assert not _holds(24, 0, 0.95)
+
+
+def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
+    # Strata of 40 with equal regions; pairs of which the regions are random.
+    rng = np.random.default_rng(5)
+    large, pairs = np.repeat(np.arange(20), 40), np.repeat(np.arange(20, 520), 2)
+    stratum = np.concatenate([large, pairs])
+    region = np.concatenate([large % 10, rng.integers(0, 10, 1000)])
+    blanked = np.zeros(1800, bool)
+    blanked[:800:40] = True
+    # In forty pairs one is suppressed, and by luck it has what the other has.
+    blanked[800:880:2] = True
+    region[800:880:2] = region[801:880:2]
+    found = shown({"w": stratum}, region, blanked, rng.permutation(1800))
+    assert by_column(found) == {"w": ("equal", 20)}
+
+
+def test_neighbours_agree_if_their_neighbours_do():
+    # Ten ids: eight of a region, one of another, one of the first again. The other one
+    # is guessed at wrongly: eight agree before it, and one after it.
+    rng = np.random.default_rng(2)
+    block = np.array([0] * 8 + [1] + [0])
+    region = np.concatenate([(block + 3 * i) % 7 for i in range(100)])
+    ids = 10_000 + 10 * np.arange(1000)
+    # In every second of forty blocks one is suppressed of which four agree on either
+    # side, in the others one where a single one does.
+    place = np.array([100 * i + (5 if i % 2 else 35) for i in range(40)])
+    region = np.concatenate([region, region[place // 10]])
+    ids = np.concatenate([ids, 10_000 + place])
+    blanked = np.arange(1040) >= 1000
+    found = shown({"id": ids}, region, blanked, rng.permutation(1040))
+    assert by_column(found) == {"id": ("between", 20)}
+
+
+def test_a_value_whose_records_differ_is_wrong_by_their_share():
+    # Four records with each value; of every fifth value one has another region.
+    rng = np.random.default_rng(3)
+    value = np.repeat(1000 + 10 * np.arange(400), 4)
+    region = np.repeat(np.arange(10), 160)
+    region[::20] += 1
+    # The suppressed have values of their own, between two whose records agree.
+    place = np.arange(25, 4000, 200)
+    region = np.concatenate([region, place // 400])
+    value = np.concatenate([value, 1000 + place])
+    blanked = np.arange(1620) >= 1600
+    found = shown({"x": value}, region, blanked, rng.permutation(1620))
+    assert by_column(found) == {"x": ("between", 20)}
+
+
+def test_two_values_that_are_as_common_tell_nothing():
+    # Twenty strata of 40, each with two exceptions; one more is divided by halves.
+    stratum = np.repeat(np.arange(21), 40)
+    region = stratum % 10
+    region[::40] += 1
+    region[1::40] += 1
+    region[800:] = np.repeat([0, 1], 20)
+    blanked = np.zeros(840, bool)
+    blanked[2:800:40] = True
+    # Two of the suppressed stand in it, one of each half.
+    blanked[[800, 820]] = True
+    rng = np.random.default_rng(4)
+    found = shown({"w": stratum}, region, blanked, rng.permutation(840))
+    assert by_column(found) == {"w": ("equal", 20)}
 
 
 # Attacks by sorting

@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 import warnings
 
 import numpy as np
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
 from riskcore.assessment import PopulationBelowSample
 from riskcore.protection.protect import HouseholdKeyDiffers
-from riskcore.protection.result import SuppressedValueShows
+from riskcore.protection import readback
+from riskcore.protection.result import SuppressedValueShows, UnsafeError
 from riskcore.protection.settings import Settings
 
 KEYS = ["a", "b", "c"]
@@ -87,6 +89,10 @@ def test_nothing_changes_but_what_is_blanked():
             # A value that was missing already is not counted as suppressed.
             assert not (blanked and before is None)
     assert result.suppressed == {k: int(result.masks[k].sum()) for k in KEYS}
+    assert result.blanked_share == {
+        key: result.suppressed[key] / sum(value is not None for value in data[key])
+        for key in KEYS
+    }
     assert result.data["w"] is data["w"]
     assert list(result.data) == list(data)
 
@@ -429,6 +435,64 @@ def test_what_is_said_of_it_is_plain_data():
     assert stages["protected"]["unsafe_records"] == 0
     assert stages["recoded"]["unsafe_records"] == said["rounds"][0]["unsafe_records"]
     assert said["verdict"] == result.verdict
+
+
+@pytest.mark.parametrize(
+    ("lost", "private", "public"),
+    [
+        (1, "1 record has", "fewer than 3 records have"),
+        (2, "2 records have", "fewer than 3 records have"),
+        (3, "3 records have", "3 records have"),
+        (4, "4 records have", "4 records have"),
+    ],
+)
+def test_few_records_without_keys_are_not_counted_in_public(
+    tmp_path, lost, private, public
+):
+    data = {"a": ["x"] * 90 + [f"y{i}" for i in range(lost)]}
+    data["w"] = np.full(90 + lost, 20.0)
+    result = protect(data, ["a"], "w", threshold=0.02)
+    assert result.verdict.endswith(f"; but {private} lost all keys.")
+    record = result.write(tmp_path / "safe.csv", public_record=tmp_path / "p.json")
+    told = json.loads((tmp_path / "p.json").read_text())
+    for verdict in (record["verdict"], told["verdict"]):
+        assert verdict.endswith(f"; but {public} lost all keys.")
+
+
+def test_seeds_that_are_none(tmp_path):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    with pytest.raises(ValueError, match="shuffle=-1: a seed is a whole number >= 0"):
+        result.write(tmp_path / "safe.csv", shuffle=-1)
+    with pytest.raises(TypeError, match="'float' object"):
+        result.write(tmp_path / "safe.csv", shuffle=0.5)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
+def test_the_risks_of_a_file_are_those_of_its_own_weights(tmp_path, monkeypatch, name):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    assert result.safe
+    with monkeypatch.context() as patch:
+        # As if other numbers stood in the file than it was protected by.
+        for one in ("_as_numbers", "_Numbers.finish"):
+            really = operator.attrgetter(one)(readback)
+            patch.setattr(
+                f"riskcore.protection.readback.{one}", lambda *a, really=really: really(*a) / 8
+            )
+        with pytest.raises(UnsafeError, match="As read back: NOT SAFE: by a x b x c"):
+            result.write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    result.write(tmp_path / name)
+    # A weight that is left out is that of the source.
+    result.write(tmp_path / f"dropped_{name}", drop=["w"])
+
+
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
+def test_files_without_weights_are_read_back(tmp_path, name):
+    result = protect({"a": list("xxyyyz"), "b": list("uuvvvw")}, ["a", "b"],
+                     threshold=0.6)  # fmt: skip
+    assert result.suppressed == {"a": 1, "b": 1}
+    assert result.write(tmp_path / name)["safe"]
 
 
 def test_progress():

@@ -563,6 +563,14 @@ def test_members_that_lack(record):
             "output.secret: lacks",
         ),
         (
+            lambda r: json.dumps(r | {"output": r["output"] | {"dropped": ["w", 3]}}),
+            "output.dropped: 3 is no name",
+        ),
+        (
+            lambda r: json.dumps(r | {"output": r["output"] | {"renumbered": [None]}}),
+            "output.renumbered: None is no name",
+        ),
+        (
             lambda r: json.dumps(
                 r | {"settings": r["settings"] | {"recodings": {"age": {"drop": []}}}}
             ),

@@ -119,6 +119,11 @@ def test_the_digest_is_that_of_hmac(tmp_path):
     assert key.id != hashlib.sha256(key.value).hexdigest()[:16]
 
 
+def test_the_id_of_a_key_stays_as_earlier_records_have_it():
+    assert secret.Key(bytes(32)).id == "0741b5bce82e6278"
+    assert secret.Key(bytes(range(32))).id == "52ed43f6663edbad"
+
+
 def test_orders():
     unit = np.repeat(np.arange(200), 4)
     one, two = secret.new_secret(), secret.new_secret()

@@ -584,8 +584,13 @@ def test_moments_at_their_ends():
     assert second == pytest.approx(1 / f**2, rel=2.3e-16)
     bad = [(0, 0.5), (-1, 0.5), (math.inf, 0.5), (math.nan, 0.5)]
     bad += [(1, 0), (1, 1.5), (1, math.nan)]
+    # From 2^-320 on the cube of 1/f is a double; f/p must be one, too.
+    least, huge = 2.0**-320, 2.0**1023
+    bad += [(np.nextafter(least, 0), 0.5), (huge, 0.5)]
     for name in ("individual_risk_deviation", "individual_risk_second_moment"):
-        assert np.isnan(getattr(riskcore, name)(*np.array(bad).T)).all()
+        function = getattr(riskcore, name)
+        assert np.isnan(function(*np.array(bad).T)).all()
+        assert np.isfinite(function([least, huge], [0.5, 0.75])).all()
 
 
 # --- as ufuncs ---------------------------------------------------------------------

@@ -58,6 +58,12 @@ def test_every_function_has_a_contract():
     assert set(PROMISED) == set(ufuncs.UFUNCS)
 
 
+def test_contracts_state_two_decimals():
+    # As tables and docstrings print them: what is printed is what is stated.
+    stated = {contract.function: contract.worst for contract in CONTRACTS}
+    assert stated == {name: round(worst, 2) for name, worst in stated.items()}
+
+
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.function)
 def test_the_witness_has_the_error_stated(contract, ulps):
     at = [float.fromhex(number) for number in contract.witness]

@@ -9,6 +9,7 @@ from flint import arb, ctx
 from mpmath import mpf
 
 from riskcore.special.floats import two_sum
+from riskcore.special.gauss import enclosure
 from riskcore.special.gauss.enclosure import (
     E_ABSOLUTE,
     E_RELATIVE,
@@ -124,6 +125,50 @@ def test_e_of_huge_frequencies():
         assert low == 0
         assert high - radius <= 0
         assert high + radius >= 1 / f
+
+
+METHODS = ("e_by_f", "e_by_p", "_small", "_reflected", "_below_one")
+TO = math.nextafter
+
+
+@pytest.mark.parametrize(
+    ("f", "p", "first"),
+    [
+        (1.0, 0.3, "e_by_p"),
+        (1.0, 1.0, "e_by_p"),
+        (TO(32.0, 0), 0.3, "e_by_p"),
+        (32.0, 0.3, "e_by_f"),
+        (32.0, TO(0.3, 0), "e_by_f"),
+        (TO(1.0, 0), 0.3, "_below_one"),
+        (0.5, 0.3, "_below_one"),
+        (0.5, TO(0.3, 0), "_reflected"),
+        (TO(0.5, 1), TO(0.3, 0), "_small"),
+        (1.0, TO(0.3, 0), "_small"),
+        (TO(32.0, 0), TO(0.3, 0), "_small"),
+    ],
+)
+def test_methods_meet_where_the_note_says(monkeypatch, f, p, first):
+    # notes/enclosures.md, section 7: each bound is proven where its method is used.
+    called = []
+
+    def note(name, really):
+        def noting(*arguments):
+            called.append(name)
+            return really(*arguments)
+
+        monkeypatch.setattr(certified, name, noting)
+
+    for name in METHODS:
+        note(name, getattr(certified, name))
+    (high, _, radius), _ = risk_ball(f, p)
+    assert called[0] == first
+    assert radius < 2.0**-90 * high
+
+
+@pytest.mark.parametrize("border", [128.0, 1000.0, 2.0**60])
+def test_levels_change_where_the_note_says(border):
+    below, at = (e_by_f(f, 0.4)[2] for f in (TO(border, 0), border))
+    assert abs(at / below - 1) > 1e-9
 
 
 def test_the_edge_of_the_domain():

@@ -84,17 +84,18 @@ def test_the_shorter_questions_agree(cells, borders):
         assert methods.is_levels_15(x, y) == (where == LEVELS_15)
 
 
-def test_regions_meet_at_their_borders():
-    assert region(1.0, down(methods.P_NEAR_ONE)) == ONE
-    assert region(1.0, methods.P_NEAR_ONE) == LEVELS_15
-    assert region(2.0, down(methods.P_SMALL)) == SMALL
-    assert region(2.0, methods.P_SMALL) == LEVELS_29
-    assert region(9.0, down(methods.P_FORWARD)) == FORWARD_15
-    assert region(9.0, methods.P_FORWARD) == LEVELS_29
-    assert region(9.5, down(methods.P_SMALL)) == OTHER
-    assert region(9.5, methods.P_SMALL) == LEVELS_29
-    assert region(1.0, methods.RARE) == ONE
-    assert region(1.0, down(methods.RARE)) == OTHER
+def test_regions_meet_where_the_note_says():
+    # notes/individual_risk.md has the table.
+    assert region(1.0, down(0.75)) == ONE
+    assert region(1.0, 0.75) == LEVELS_15
+    assert region(2.0, down(0.5)) == SMALL
+    assert region(2.0, 0.5) == LEVELS_29
+    assert region(9.0, down(0.3)) == FORWARD_15
+    assert region(9.0, 0.3) == LEVELS_29
+    assert region(9.5, down(0.5)) == OTHER
+    assert region(9.5, 0.5) == LEVELS_29
+    assert region(1.0, 2.0**-960) == ONE
+    assert region(1.0, down(2.0**-960)) == OTHER
 
 
 @pytest.mark.parametrize("f", [0.0, -1.0, -2.0, -math.inf, math.nan])
