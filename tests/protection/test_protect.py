@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
 from riskcore.assessment import PopulationBelowSample
-from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection import readback
+from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 from riskcore.protection.settings import Settings
 
@@ -477,7 +477,8 @@ def test_the_risks_of_a_file_are_those_of_its_own_weights(tmp_path, monkeypatch,
         for one in ("_as_numbers", "_Numbers.finish"):
             really = operator.attrgetter(one)(readback)
             patch.setattr(
-                f"riskcore.protection.readback.{one}", lambda *a, really=really: really(*a) / 8
+                f"riskcore.protection.readback.{one}",
+                lambda *a, really=really: really(*a) / 8,
             )
         with pytest.raises(UnsafeError, match="As read back: NOT SAFE: by a x b x c"):
             result.write(tmp_path / name)

@@ -112,12 +112,12 @@ def test_missing_codes(tmp_path, line, missing):
 def test_numbers_of_tags_may_be_zero(tmp_path):
     path = tmp_path / "a.rda"
     path.write_text("A 1 2\n<IDLEVEL> 0\n<DECIMALS> 0\n<SUPPRESSWEIGHT> 0\n")
-    (variable,) = argus.read_metadata(path).variables
+    (variable,) = read_metadata(path).variables
     numbers = (variable.id_level, variable.decimals, variable.suppress_weight)
     assert numbers == (0, 0, 0)
     path.write_text("A 1 2\n<IDLEVEL> -1\n")
     with pytest.raises(ValueError, match="must be a whole number of at least 0"):
-        argus.read_metadata(path)
+        read_metadata(path)
 
 
 def test_unknown_tags_are_ignored(tmp_path):
@@ -270,12 +270,12 @@ def test_lines_are_counted_through_the_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", [0, 1, 11])
 def test_a_carriage_return_within_a_line(tmp_path, monkeypatch, line, place):
     # Fifteen lines of 12 or 13 characters, in parts that begin anywhere in them.
-    monkeypatch.setattr(argus, "_BLOCK", 40)
+    monkeypatch.setattr(reader, "_BLOCK", 40)
     lines = RECORDS * 5
     lines[line - 1] = f"{lines[line - 1][:place]}\r{lines[line - 1][place:]}"
     path = survey(tmp_path, "\n".join(lines) + "\n")
     with pytest.raises(ValueError, match=f"a carriage return within line {line}, "):
-        argus.read_data(path)
+        reader.read_data(path)
 
 
 def test_a_field_wider_than_any_code_is_refused(tmp_path):

@@ -9,7 +9,6 @@ from flint import arb, ctx
 from mpmath import mpf
 
 from riskcore.special.floats import two_sum
-from riskcore.special.gauss import enclosure
 from riskcore.special.gauss.enclosure import (
     E_ABSOLUTE,
     E_RELATIVE,
@@ -156,10 +155,10 @@ def test_methods_meet_where_the_note_says(monkeypatch, f, p, first):
             called.append(name)
             return really(*arguments)
 
-        monkeypatch.setattr(certified, name, noting)
+        monkeypatch.setattr(enclosure, name, noting)
 
     for name in METHODS:
-        note(name, getattr(certified, name))
+        note(name, getattr(enclosure, name))
     (high, _, radius), _ = risk_ball(f, p)
     assert called[0] == first
     assert radius < 2.0**-90 * high
