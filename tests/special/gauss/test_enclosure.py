@@ -9,6 +9,7 @@ from flint import arb, ctx
 from mpmath import mpf
 
 from riskcore.special.floats import two_sum
+from riskcore.special.gauss import enclosure
 from riskcore.special.gauss.enclosure import (
     E_ABSOLUTE,
     E_RELATIVE,
