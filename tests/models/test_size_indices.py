@@ -78,6 +78,15 @@ def test_frequencies_are_checked():
         SizeIndices.from_frequencies([[1, 2]])
     with pytest.raises(TypeError, match="frequencies: need whole numbers"):
         SizeIndices.from_frequencies(["a"])
+    for none in ([], [0, 0]):
+        with pytest.raises(ValueError, match="frequencies: no records"):
+            SizeIndices.from_frequencies(none)
+
+
+def test_frequencies_are_not_taken_for_size_indices():
+    for given in ([3, 1, 1], np.array([3, 1, 1])):
+        with pytest.raises(TypeError, match=r"counts: need a mapping .* of each cell"):
+            SizeIndices(given)
 
 
 def test_arrangements_are_counted():
