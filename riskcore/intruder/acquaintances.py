@@ -49,7 +49,7 @@ def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
     Returns
     -------
     float or ndarray
-        Below 3 ulp in the tests' samples.
+        Error below 3 ulp; the largest found is 2.44 ulp.
 
     Raises
     ------
@@ -296,7 +296,11 @@ CONTRACTS = (
     Contract(
         "expected_acquaintances",
         ulps=3,
-        worst=0.0,
-        witness=(),
+        worst=2.44,
+        witness=(
+            "0x1.f000000000000p+4",
+            "0x1.281cc9cfa5341p-20",
+            "0x1.aee0000000000p+11",
+        ),
     ),
 )

@@ -286,7 +286,7 @@ def test_the_place_by_default(tmp_path, monkeypatch):
 
 HOLD = f"""
 import sys
-from riskcore import _cache
+from riskcore.compiled import code_cache
 with code_cache.alone({BUILD!r}, {NAME!r}):
     print("held", flush=True)
     sys.stdin.read()
