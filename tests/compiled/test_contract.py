@@ -43,7 +43,7 @@ def promised(label):
     name, _, apart = label.partition(", ")
     if apart and label not in CONTRACTS:
         return accuracy.promised(name, True)[0]
-    return CONTRACTS[name][0].ulps
+    return CONTRACTS[label if label in CONTRACTS else name][0].ulps
 
 
 def ident(point):

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from riskcore.special.reciprocal import _by_steps, _pace
+from riskcore.special.negative_binomial.inverse_moments import _by_steps, _pace
 
 
 def variance(f, p):
