@@ -82,11 +82,15 @@ MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
 GROUPS = {
     "risk": ("riskcore/risk/*.py",),
     "microdata": ("riskcore/microdata/*.py",),
+    "files": ("riskcore/files/*.py", "riskcore/files/argus/*.py"),
     "protection": (
+        "riskcore/assessment.py",
+        "riskcore/protection/key_sets.py",
+        "riskcore/protection/layout.py",
         "riskcore/protection/protect.py",
+        "riskcore/protection/result.py",
         "riskcore/protection/rounds.py",
         "riskcore/protection/settings.py",
-        "riskcore/assessment.py",
     ),
     "secrets": (
         "riskcore/protection/disclosure.py",
@@ -97,7 +101,11 @@ GROUPS = {
     ),
     "models": ("riskcore/models/*.py",),
     "intruder": ("riskcore/intruder/*.py",),
-    "kernels": ("riskcore/special/*.py", "riskcore/forms.py"),
+    "kernels": (
+        "riskcore/special/*.py",
+        "riskcore/special/*/*.py",
+        "riskcore/forms.py",
+    ),
 }
 # Machine code: a changed constant shows in the last digits only.
 KERNELS = (
@@ -105,43 +113,35 @@ KERNELS = (
     "riskcore/risk/individual.py",
     "riskcore/risk/posterior.py",
     "riskcore/risk/bounds.py",
-    "riskcore/special/gamma/ufuncs.py",
 )
 
 # Tests that follow those of the module itself, the first pattern that fits.
+GAMMA = "special/gamma/test_ufuncs"
+GAUSS = ["special/gauss/test_methods", "special/gauss/test_enclosure"]
+PROTECT = ["protection/test_protect", "test_cli_protect"]
 WIDER = {
-    "riskcore/special/negative_binomial/probability.py": ["risk/test_posterior"],
-    "riskcore/special/negative_binomial/inverse_moments.py": ["risk/test_posterior"],
-    "riskcore/special/quadrature.py": ["risk/test_posterior"],
-    "riskcore/special/gauss/remaining.py": [
-        "special/test_hyp2f1",
+    "riskcore/special/gamma/ufuncs.py": [
+        "models/test_polya_urn",
+        "compiled/test_contract",
+    ],
+    "riskcore/special/gamma/stirling.py": ["special/gamma/test_*"],
+    "riskcore/special/gamma/*.py": [GAMMA],
+    "riskcore/special/negative_binomial/*.py": [
+        "special/negative_binomial/test_*",
         "risk/test_posterior",
     ],
-    "riskcore/special/gamma/products.py": ["models/test_functions"],
-    "riskcore/special/gauss/enclosure.py": ["risk/test_bounds"],
+    "riskcore/special/gauss/remaining.py": [GAUSS[0], "risk/test_posterior"],
     "riskcore/special/gauss/blocks.py": ["risk/test_individual"],
-    "riskcore/special/near_one.py": ["special/test_hyp2f1"],
-    "riskcore/special/gamma/digamma.py": ["models/test_functions"],
-    "riskcore/special/gamma/ratio.py": ["models/test_functions"],
-    "riskcore/special/gamma/rising.py": ["models/test_functions"],
-    "riskcore/special/gamma/stirling.py": [
-        "special/test_gamma_ratio",
-        "special/test_digamma",
-        "special/test_rising",
-        "models/test_functions",
-    ],
-    "riskcore/special/*.py": [
-        "special/test_hyp2f1",
-        "special/test_certified",
-        "risk/test_bounds",
-    ],
-    "riskcore/forms.py": ["test_accuracy"],
-    "riskcore/risk/individual.py": ["test_ufunc"],
-    "riskcore/risk/posterior.py": ["test_ufunc"],
-    "riskcore/risk/bounds.py": ["test_ufunc"],
-    "riskcore/risk/histogram.py": ["test_chart"],
+    "riskcore/special/gauss/*.py": [*GAUSS, "risk/test_bounds"],
+    "riskcore/special/quadrature.py": ["risk/test_posterior"],
+    "riskcore/special/near_one.py": [GAUSS[0]],
+    "riskcore/special/*.py": [*GAUSS, "risk/test_bounds"],
+    "riskcore/forms.py": ["accuracy/test_table"],
+    "riskcore/risk/individual.py": ["compiled/test_ufunc"],
+    "riskcore/risk/posterior.py": ["compiled/test_ufunc"],
+    "riskcore/risk/bounds.py": ["compiled/test_ufunc"],
+    "riskcore/risk/histogram.py": ["report/test_plots"],
     "riskcore/risk/*.py": ["test_assessment"],
-    "riskcore/special/gamma/ufuncs.py": ["models/test_polya_urn"],
     "riskcore/models/solve.py": [
         "models/test_ewens",
         "models/test_dirichlet_multinomial",
@@ -156,28 +156,35 @@ WIDER = {
     "riskcore/intruder/arguments.py": ["intruder/test_[kra]*"],
     "riskcore/intruder/hazards.py": ["intruder/test_[kras]*"],
     "riskcore/intruder/*.py": ["intruder/test_keys", "intruder/test_risk"],
-    "riskcore/microdata/argus*.py": ["microdata/test_argus*", "test_published"],
-    "riskcore/files/formats.py": ["microdata/test_argus*", "test_assessment"],
-    "riskcore/microdata/csv_*.py": [
-        "microdata/test_csv_scan",
-        "microdata/test_files",
+    "riskcore/files/argus/*.py": ["files/argus/test_*", "test_published"],
+    "riskcore/files/csv*.py": [
+        "files/test_csv*",
+        "files/test_formats",
         "bad_inputs/test_csv",
     ],
-    "riskcore/files/intake.py": ["microdata/test_files", "bad_inputs/test_csv"],
-    "riskcore/files/reading.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
-    "riskcore/microdata/doubtful.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
     "riskcore/files/replace.py": ["test_leftovers", "test_cli_protect"],
+    "riskcore/files/*.py": [
+        "files/test_*",
+        "bad_inputs/test_csv",
+        "bad_inputs/test_frames",
+    ],
+    "riskcore/microdata/doubtful.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
     "riskcore/microdata/grc.py": ["microdata/test_recode", "test_published"],
-    "riskcore/microdata/suppression.py": ["test_protection", "test_published"],
-    "riskcore/microdata/blank.py": ["test_protection"],
-    "riskcore/microdata/recode.py": ["microdata/test_grc", "test_protection"],
+    "riskcore/microdata/suppression.py": [PROTECT[0], "test_published"],
+    "riskcore/microdata/blank.py": [PROTECT[0]],
+    "riskcore/microdata/coded.py": [PROTECT[0]],
+    "riskcore/microdata/recode.py": ["microdata/test_grc", PROTECT[0]],
     "riskcore/microdata/*.py": ["microdata/test_cells", "test_assessment"],
-    "riskcore/assessment.py": ["test_html", "test_report", "test_published"],
-    "riskcore/protection/disclosure.py": ["test_attacks", "test_protection"],
-    "riskcore/protection/secret.py": ["test_attacks", "test_record"],
+    "riskcore/assessment.py": [
+        "common/test_html",
+        "report/test_text",
+        "test_published",
+    ],
+    "riskcore/protection/disclosure.py": ["test_attacks", PROTECT[0]],
+    "riskcore/protection/secret.py": ["test_attacks", "protection/test_record"],
     "riskcore/protection/record.py": ["test_attacks", "test_cli_protect"],
-    "riskcore/report/public.py": ["test_public_page", "test_attacks"],
-    "riskcore/*.py": ["test_protection", "test_cli_protect", "test_published"],
+    "riskcore/report/public.py": ["report/test_public_page", "test_attacks"],
+    "riskcore/*.py": [*PROTECT, "test_published"],
 }
 
 
