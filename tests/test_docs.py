@@ -174,7 +174,7 @@ def assert_printed(got, expected, command):
 
 def check_chore(words):
     """Check that what a command of a chore names exists."""
-    name = Path(words[0]).name
+    name = Path(words[0]).name or words[0]
     if name == "nox":
         wanted = {w for k, w in enumerate(words) if words[k - 1] in {"-s", "-e"}}
         assert wanted <= sessions(), f"no session {wanted - sessions()}"

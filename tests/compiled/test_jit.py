@@ -263,7 +263,7 @@ def entry_modules():
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         wanted = {"riskcore.compiled.jit": {"native", "Native"}}
-        wanted["riskcore.compiled.ufunc"] = {"build", "elementwise"}
+        wanted["riskcore.compiled.ufunc"] = {"build", "elementwise", "on_demand"}
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 names = {alias.name for alias in node.names}

@@ -368,7 +368,7 @@ def test_no_other_names():
 
 IN_NUMBA = """
 import numba
-from riskcore.models import ufuncs
+from riskcore.special.gamma import ufuncs
 
 log, log1pmx = ufuncs.log, ufuncs.log1pmx  # soon compiled
 
@@ -387,7 +387,7 @@ def test_in_compiled_code(python):
 SAME_BITS = """
 import hashlib
 import numpy as np
-from riskcore.models import ufuncs
+from riskcore.special.gamma import ufuncs
 
 rng = np.random.default_rng(7)
 digest = hashlib.sha256()
