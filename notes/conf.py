@@ -51,6 +51,7 @@ PUBLIC = (
 ELSEWHERE = {
     "bench/README.md": "reference/benches",
     "bench/accuracy.md": "reference/accuracy_by_region",
+    "bench/mutation.md": "reference/mutation",
 }
 
 logger = logging.getLogger(__name__)
