@@ -14,10 +14,14 @@ import pytest
 from flint import arb, ctx
 from hypothesis import settings
 
+from riskcore import cli
 from riskcore.accuracy import reference
 
-settings.register_profile("numerical", deadline=None)
-settings.load_profile("numerical")
+# The same examples in every run: a failure is there for all who run the tests, or for
+# none. New ones: pytest --hypothesis-profile=search.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -269,6 +273,20 @@ def python(tmp_path):
 
 
 @pytest.fixture
+def run(capsys):
+    """Run the command in this process; return its status, output and errors."""
+
+    def command(*arguments):
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as exit:
+            status = exit.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture(autouse=True)
 def known_secrets(monkeypatch):
     """Let orders and new ids be the same in every run: in a small file one in a few
     hundred orders tells two or three values by luck, and the warning is right.

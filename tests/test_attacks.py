@@ -7,16 +7,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
+from scipy import optimize
 
 from riskcore import assess, page, protect
 from riskcore.cli import main
 from riskcore.protection import record
-
-pytestmark = pytest.mark.usefixtures("known_secrets")
-
-pyarrow = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
 
 CATEGORIES = {"sex": "mf", "age": "0123", "job": "xyz"}
 
@@ -45,7 +43,6 @@ def candidates(released, margins=()):
     margins : iterable of (column, dict of value to sum, weighted, tolerance)
         Sums over records of 1 or of their weights.
     """
-    optimize = pytest.importorskip("scipy.optimize")
     names = [name for name in released if name != "w"]
     unknown = [
         (name, i, value)

@@ -18,6 +18,7 @@ import pytest
 from riskcore import accuracy, assess, cli, reproduce, simulate
 from riskcore.assessment import RECORD_COLUMNS
 from riskcore.files import formats
+from tests import needs
 
 SURVEY = b"""\
 region,age,weight,household,note
@@ -35,20 +36,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "survey.csv").write_bytes(SURVEY)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; return its status, output and errors."""
-
-    def command(*arguments):
-        try:
-            status = cli.main([str(argument) for argument in arguments])
-        except SystemExit as exit:
-            status = exit.code
-        return status, *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture
@@ -445,7 +432,7 @@ def test_table_and_report_appear_together(run, folder, monkeypatch):
     assert sorted(os.listdir()) == ["out.csv", "out.html", "survey.csv"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes")
+@needs.posix
 def test_outputs_are_not_more_open_than_the_survey(run, folder):
     (folder / "survey.csv").chmod(0o600)
     assert run(*ASSESS, "--output", "o.csv", "--report", "o.html")[0] == 0

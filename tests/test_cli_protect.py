@@ -3,6 +3,7 @@
 import collections
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,6 @@ import pytest
 from riskcore import assess, cli, protect, simulate
 from riskcore.files import formats
 from riskcore.protection import result as result_module
-
-pytestmark = pytest.mark.usefixtures("known_secrets")
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 ROLES = ["--keys", *KEYS, "--weight", "WEIGHT"]
@@ -30,17 +29,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
+def run(run):
     """Run ``riskcore protect``; return its status, output and errors."""
-
-    def command(*arguments):
-        try:
-            status = cli.main(["protect", *map(str, arguments)])
-        except SystemExit as exit:
-            status = exit.code
-        return status, *capsys.readouterr()
-
-    return command
+    return partial(run, "protect")
 
 
 def test_the_whole_path(run):

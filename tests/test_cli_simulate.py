@@ -1,12 +1,13 @@
 """The command ``riskcore simulate``: the laws, the truth, and what it refuses."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from riskcore import cli, simulate
+from riskcore import simulate
 from riskcore.files import formats
 
 ZIPF = ["zipf", "--population", "5000", "--cells", "700", "--exponent", "0.9"]
@@ -20,17 +21,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
+def run(run):
     """Run ``riskcore simulate``; return its status, output and errors."""
-
-    def command(*arguments):
-        try:
-            status = cli.main(["simulate", *map(str, arguments)])
-        except SystemExit as exit:
-            status = exit.code
-        return status, *capsys.readouterr()
-
-    return command
+    return partial(run, "simulate")
 
 
 def test_a_population_and_a_sample(run):

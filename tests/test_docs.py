@@ -13,7 +13,6 @@ import doctest
 import io
 import re
 import shlex
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from riskcore import cli
+from tests import needs
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -48,11 +48,20 @@ def blocks(page):
 def with_blocks():
     """Return the pages that have something to run."""
     return [
-        page
+        pytest.param(page, marks=needs.compiler) if compiles(page) else page
         for page in PAGES
         if page not in ELSEWHERE
         and any(block["language"] in RUN for block in blocks(page))
     ]
+
+
+def compiles(page):
+    """Tell whether a page calls the C compiler."""
+    return any(
+        line.startswith("$ cc ")
+        for block in blocks(page)
+        for line in block["body"].splitlines()
+    )
 
 
 def outside_blocks(page):
@@ -128,8 +137,6 @@ class Folder:
         self.last = command
         name, *arguments = shlex.split(command)
         if name != "riskcore":
-            if name == "cc" and not shutil.which("cc"):
-                pytest.skip("needs a C compiler")
             done = subprocess.run(
                 ["sh", "-c", command],
                 stdout=subprocess.PIPE,
@@ -208,7 +215,7 @@ def extras():
 
 
 @pytest.mark.parametrize("page", with_blocks())
-def test_blocks(page, tmp_path, monkeypatch, known_secrets):
+def test_blocks(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     folder = Folder(page)

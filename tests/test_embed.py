@@ -3,10 +3,8 @@
 import ctypes
 import os
 import re
-import shutil
 import subprocess
 import sys
-import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -20,6 +18,7 @@ from scipy.integrate import quad
 import riskcore
 from riskcore import embed, forms
 from riskcore.embed import c_array_function, c_function, c_integrand
+from tests import needs
 
 PAGE = Path(__file__).parents[1] / "notes" / "embedding.md"
 
@@ -214,7 +213,7 @@ def blocks(language):
     return "\n".join(found)
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+@needs.compiler
 def test_examples_of_the_page(tmp_path, monkeypatch):
     (tmp_path / "cells.c").write_text(blocks("c"))
     strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -231,13 +230,7 @@ def test_examples_of_the_page(tmp_path, monkeypatch):
     assert 0.0465 < uniform < rising < riskcore.individual_risk(1, 0.02)
 
 
-HEADERS = Path(sysconfig.get_paths()["include"]) / "Python.h"
-
-
-@pytest.mark.skipif(
-    not shutil.which("cc") or not HEADERS.exists(),
-    reason="needs a C compiler and Python's headers",
-)
+@needs.compiler
 def test_example_in_cython(python, tmp_path):
     (tmp_path / "mean.pyx").write_text(blocks("cython"))
     subprocess.run(

@@ -6,8 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +13,9 @@ import pytest
 
 from riskcore import cli, simulate
 from riskcore.files import formats, replace
+from tests import needs
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "fork") or find_spec("fcntl") is None, reason="needs fork and fcntl"
-)
+pytestmark = needs.posix
 
 ROLES = ["--keys", "REGION", "SEX", "AGE", "--weight", "WEIGHT"]
 COMMANDS = {
@@ -81,6 +78,36 @@ print(json.dumps(seen))
 """
 
 
+# Runs the command, tells through a pipe that its n-th call of a function is reached,
+# and waits there for the signal or, where n is odd, goes on; at the end it tells how
+# many calls there were.
+COUNTED = """
+import os, runpy, signal, sys
+
+pipe, number = int(sys.argv[1]), int(sys.argv[2])
+del sys.argv[1:3]
+calls = 0
+
+
+def count(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call")
+    if calls == number:
+        sys.setprofile(None)
+        os.write(pipe, b"here\\n")
+        if number % 2 == 0:
+            signal.pause()
+
+
+sys.setprofile(count)
+try:
+    runpy.run_module("riskcore", run_name="__main__", alter_sys=True)
+finally:
+    sys.setprofile(None)
+    os.write(pipe, b"%d\\n" % calls)
+"""
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a survey, and a folder for outputs."""
@@ -90,7 +117,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(*words, folder):
+def start(*words, folder, **keywords):
     return subprocess.Popen(
         [sys.executable, *words],
         cwd=folder,
@@ -98,7 +125,17 @@ def start(*words, folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        **keywords,
     )
+
+
+def start_counted(words, folder, number):
+    """Start a command; return it and the file in which it tells where it is."""
+    read, write = os.pipe()
+    numbers = (str(write), str(number))
+    process = start("-c", COUNTED, *numbers, *words, folder=folder, pass_fds=[write])
+    os.close(write)
+    return process, os.fdopen(read)
 
 
 def finished(process):
@@ -138,20 +175,29 @@ def test_killed_at_each_renaming(folder, command):
     ],
 )
 def test_killed_at_random_moments(folder, command, kills, record_property):
-    """From before the first import to after the last renaming."""
-    words = ["-m", "riskcore", *COMMANDS[command]]
-    begin = time.perf_counter()
-    assert finished(start(*words, folder=folder)) is not None
-    duration = time.perf_counter() - begin
+    """From before the first import to after the last renaming.
+
+    A moment is a number of calls of functions, drawn from those of a whole run. From
+    odd ones the command goes on until the signal arrives, perhaps in a C function.
+    """
+    words = COMMANDS[command]
+    process, told = start_counted(words, folder, 0)
+    with told:
+        calls = int(told.readline())
+    assert finished(process) is not None
     new, old = outputs(folder, command), [b"old" for _ in WRITTEN[command]]
     draw, killed, completed = random.Random(f"{command} {kills}"), 0, 0
-    for _ in range(kills):
+    moments = [draw.randrange(1, calls) for _ in range(kills)]
+    for moment in moments:
         for name in WRITTEN[command]:
             (folder / name).write_text("old")
-        process = start(*words, folder=folder)
-        time.sleep(draw.uniform(0, duration))
-        process.kill()
-        killed += finished(process) is None
+        process, told = start_counted(words, folder, moment)
+        with told:
+            waits = told.readline() == "here\n" and moment % 2 == 0
+            process.kill()
+        dead = finished(process) is None
+        assert dead or not waits
+        killed += dead
         there = outputs(folder, command)
         assert all(text in pair for text, *pair in zip(there, old, new, strict=True))
         replace.refuse_existing(folder / "other", overwrite=True)
@@ -161,8 +207,6 @@ def test_killed_at_random_moments(folder, command, kills, record_property):
         completed += then == new
     record_property("killed", killed)
     record_property("all files new", completed)
-    # A few may all come late, where the first run was the slowest.
-    assert killed or kills < 10
-    assert finished(start(*words, folder=folder)) is not None
+    assert killed
+    assert finished(start("-m", "riskcore", *words, folder=folder)) is not None
     assert outputs(folder, command) == new
-    assert list(folder.rglob(".riskcore-*")) == []

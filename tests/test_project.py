@@ -152,10 +152,6 @@ def test_every_command_is_in_the_reference():
     assert sorted(shown) == sorted(commands)
 
 
-@pytest.mark.skipif(
-    not all(map(util.find_spec, ("sphinx", "myst_parser", "furo"))),
-    reason="needs the extra docs",
-)
 def test_the_site_is_built_without_a_warning(tmp_path):
     options = ["-b", "html", "-W", "--keep-going", "-q", "-d", tmp_path / "trees"]
     done = subprocess.run(

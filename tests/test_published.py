@@ -3,19 +3,17 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from riskcore import assess, protect
+from tests import needs
 
-DEMO = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "demodata"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 
-pytestmark = pytest.mark.skipif(
-    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
-)
+pytestmark = needs.demodata
 
+FILE = needs.DEMODATA / "Demodata.asc"
 # Printed, and the digits that an independent computation adds to them.
 RATE = pytest.approx(0.019563754, abs=5e-10)
 RATE_OF_SERIES = pytest.approx(0.019563555, abs=5e-10)
@@ -35,7 +33,7 @@ def command(*arguments):
 
 @pytest.mark.parametrize("name", ["Demodata.asc", "Demofree.asc"])
 def test_from_python(name):
-    result = assess(DEMO / name, KEYS)
+    result = assess(needs.DEMODATA / name, KEYS)
     assert (result.cells.n, len(result.cells)) == (4000, 3450)
     assert (result.cells.sample_frequency == 1).sum() == 3014
     assert result.reidentification_rate == RATE
@@ -50,13 +48,14 @@ def test_from_python(name):
 
 def test_the_two_formats_give_the_same_bits():
     fixed, free = (
-        assess(DEMO / f"{name}.asc", KEYS) for name in ("Demodata", "Demofree")
+        assess(needs.DEMODATA / f"{name}.asc", KEYS)
+        for name in ("Demodata", "Demofree")
     )
     assert fixed.individual_risk.tobytes() == free.individual_risk.tobytes()
 
 
 def test_formula_of_mu_argus():
-    result = assess(DEMO / "Demodata.asc", KEYS, method="series7")
+    result = assess(FILE, KEYS, method="series7")
     assert result.reidentification_rate == RATE_OF_SERIES
     assert result.expected_reidentifications == pytest.approx(78.254, abs=5e-4)
     assert result.unsafe_count(0.00125) == 3968
@@ -64,8 +63,8 @@ def test_formula_of_mu_argus():
 
 
 def test_formula_of_sdcmicro_is_above():
-    exact = assess(DEMO / "Demodata.asc", KEYS)
-    upper = assess(DEMO / "Demodata.asc", KEYS, method="franconi")
+    exact = assess(FILE, KEYS)
+    upper = assess(FILE, KEYS, method="franconi")
     assert 1e-6 < upper.reidentification_rate / exact.reidentification_rate - 1 < 0.01
 
 
@@ -73,7 +72,7 @@ def test_formula_of_sdcmicro_is_above():
 def test_from_the_command(name):
     figures = json.loads(
         command(
-            DEMO / name, "--keys", *KEYS, "--json",
+            needs.DEMODATA / name, "--keys", *KEYS, "--json",
             "--threshold", "0.00125", "--rate", "0.125%", "--unsafe", "3968",
         )
     )  # fmt: skip
@@ -89,7 +88,7 @@ def test_from_the_command(name):
 
 def test_summary_of_the_command():
     summary = command(
-        DEMO / "Demodata.asc", "--keys", *KEYS, "--threshold", "0.00125", "--rate",
+        FILE, "--keys", *KEYS, "--threshold", "0.00125", "--rate",
         "0.125%",
     )  # fmt: skip
     for figure in (
@@ -100,12 +99,12 @@ def test_summary_of_the_command():
 
 
 def test_formula_of_mu_argus_from_the_command():
-    summary = command(DEMO / "Demodata.asc", "--keys", *KEYS, "--method", "series7")
+    summary = command(FILE, "--keys", *KEYS, "--method", "series7")
     assert "1.9563555 %" in summary
     assert "mu-Argus" in summary
 
 
-RECODINGS = {"REGION": DEMO / "Region.grc", "AGE": DEMO / "Age.grc"}
+RECODINGS = {"REGION": needs.DEMODATA / "Region.grc", "AGE": needs.DEMODATA / "Age.grc"}
 # Suppressed values by method of the risk and costs, those of series7 as printed.
 SUPPRESSED = {
     ("series7", "equal"): (375, 0, 11, 7),
@@ -126,7 +125,7 @@ AFTER = {
 @pytest.mark.parametrize(("method", "cost"), SUPPRESSED)
 def test_suppression(method, cost, suppression):
     result = protect(
-        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
         method=method, cost=cost, suppression=suppression,
     )  # fmt: skip
     assert tuple(result.suppressed.values()) == SUPPRESSED[method, cost]
@@ -137,7 +136,7 @@ def test_suppression(method, cost, suppression):
 @pytest.mark.parametrize(("method", "rule"), AFTER)
 def test_after_one_round(method, rule):
     result = protect(
-        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
         method=method, cost="equal", missing=rule, rounds=1,
     )  # fmt: skip
     rate, largest, unsafe = AFTER[method, rule]
@@ -149,7 +148,7 @@ def test_after_one_round(method, rule):
 
 def test_a_category_of_their_own_needs_four_rounds():
     result = protect(
-        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
         cost="equal", missing="category",
     )  # fmt: skip
     assert [each.unsafe for each in result.rounds] == [397, 26, 6, 6]
@@ -165,7 +164,7 @@ def test_a_category_of_their_own_needs_four_rounds():
 )
 def test_before_and_after_recoding(method, rate, unsafe, capped):
     result = protect(
-        DEMO / "Demodata.asc", KEYS, threshold=0.00125, recodings=RECODINGS,
+        FILE, KEYS, threshold=0.00125, recodings=RECODINGS,
         method=method, rounds=0,
     )  # fmt: skip
     before, after = (
@@ -185,7 +184,7 @@ def test_the_safe_file_of_mu_argus(tmp_path):
     options = [f"{name}={path}" for name, path in RECODINGS.items()]
     done = subprocess.run(
         [
-            sys.executable, "-m", "riskcore", "protect", DEMO / "Demodata.asc",
+            sys.executable, "-m", "riskcore", "protect", FILE,
             "--keys", *KEYS, "--threshold", "0.00125", "--method", "series7",
             "--recode", *options, "--output", target, "--json",
         ],

@@ -3,12 +3,13 @@
 import csv
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from riskcore import cli, reproduce
+from riskcore import reproduce
 from riskcore.reproduce import comparison, takemura, thesis
 
 NOTES = Path(__file__).resolve().parents[1] / "notes"
@@ -303,15 +304,10 @@ def test_one_replicate_has_no_spread(replicates):
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run the command in an empty folder; return its status, output and errors."""
+def run(run, tmp_path, monkeypatch):
+    """Run ``riskcore reproduce`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments):
-        status = cli.main(["reproduce", *arguments])
-        return status, *capsys.readouterr()
-
-    return command
+    return partial(run, "reproduce")
 
 
 def test_command_prints(run, found):

@@ -2,11 +2,12 @@
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
-from riskcore import chart, cli, estimate_uniques, simulate
+from riskcore import chart, estimate_uniques, simulate
 from riskcore.files import formats
 from riskcore.models import Ewens, Lancaster, Pitman, SizeIndices
 from riskcore.report.text import uniques_text
@@ -21,18 +22,10 @@ def survey():
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
+def run(run, tmp_path, monkeypatch):
     """Run ``riskcore uniques`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments):
-        try:
-            status = cli.main(["uniques", *map(str, arguments)])
-        except SystemExit as exit:
-            status = exit.code
-        return status, *capsys.readouterr()
-
-    return command
+    return partial(run, "uniques")
 
 
 def by_name(found):

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from riskcore import cli
-
 COMMANDS = (
     "assess", "protect", "uniques", "simulate", "error-table", "reproduce", "demo",
 )  # fmt: skip
@@ -28,20 +26,6 @@ def folder(tmp_path, monkeypatch):
     """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; return its status, output and errors."""
-
-    def command(*arguments):
-        try:
-            status = cli.main([str(argument) for argument in arguments])
-        except SystemExit as exit:
-            status = exit.code
-        return status, *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture

@@ -11,16 +11,12 @@ from pathlib import Path
 import pytest
 
 from riskcore.compiled import code_cache
+from tests import needs
 
 BUILD = "a" * 24
 NAME = "kernel.o"
 CODE = b"code" * 1000
 DAY = 86400
-
-needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs owners and modes")
-needs_root = pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() != 0, reason="needs root, to give files away"
-)
 
 
 @pytest.fixture
@@ -72,7 +68,7 @@ def test_what_is_written_is_read(kept):
     assert list(contents(kept)) == [Path(BUILD), Path(BUILD, NAME)]
 
 
-@needs_posix
+@needs.posix
 def test_only_the_user_has_access(root):
     before = os.umask(0)
     try:
@@ -163,14 +159,14 @@ def test_a_build_in_use_is_not_old(kept, monkeypatch, posix):
 # --- what is not trusted --------------------------------------------------------------
 
 
-@needs_root
+@needs.root
 @pytest.mark.parametrize("what", ["", BUILD])
 def test_a_directory_of_another_user(kept, refused, what):
     os.chown(kept / what, 12345, -1)
     refused(kept, str(kept / what), "another user", "12345")
 
 
-@needs_root
+@needs.root
 def test_a_planted_file_is_not_loaded_but_replaced(kept, caplog):
     # In a directory that is trusted, to replace it is safe.
     file = kept / BUILD / NAME
@@ -182,7 +178,7 @@ def test_a_planted_file_is_not_loaded_but_replaced(kept, caplog):
     assert file.stat().st_uid == 0
 
 
-@needs_posix
+@needs.posix
 @pytest.mark.parametrize("mode", [0o770, 0o720, 0o707, 0o702, 0o1777])
 @pytest.mark.parametrize("what", ["", BUILD])
 def test_a_directory_that_others_can_write(kept, refused, what, mode):
@@ -190,7 +186,7 @@ def test_a_directory_that_others_can_write(kept, refused, what, mode):
     refused(kept, f"others can write {kept / what}", "chmod go-w")
 
 
-@needs_posix
+@needs.posix
 @pytest.mark.parametrize("mode", [0o660, 0o606])
 def test_a_file_that_others_can_write(kept, caplog, mode):
     (kept / BUILD / NAME).chmod(mode)
@@ -198,14 +194,14 @@ def test_a_file_that_others_can_write(kept, caplog, mode):
     assert f"others can write {kept / BUILD / NAME}" in caplog.text
 
 
-@needs_posix
+@needs.posix
 def test_what_others_can_only_read_is_trusted(kept):
     for path, mode in [("", 0o755), (BUILD, 0o755), (f"{BUILD}/{NAME}", 0o644)]:
         (kept / path).chmod(mode)
     assert code_cache.read(BUILD, NAME) == CODE
 
 
-@needs_posix
+@needs.posix
 @pytest.mark.parametrize("what", ["", BUILD])
 @pytest.mark.parametrize("slash", ["", "/", "/."])
 def test_a_link_to_a_directory(kept, tmp_path, refused, monkeypatch, what, slash):
@@ -215,7 +211,7 @@ def test_a_link_to_a_directory(kept, tmp_path, refused, monkeypatch, what, slash
     refused(kept, str(kept / what), "is a link")
 
 
-@needs_posix
+@needs.posix
 def test_a_link_to_a_file(kept, tmp_path, caplog):
     file = kept / BUILD / NAME
     file.rename(tmp_path / NAME)
@@ -227,7 +223,7 @@ def test_a_link_to_a_file(kept, tmp_path, caplog):
     assert (tmp_path / NAME).read_bytes()[32:] == CODE
 
 
-@needs_posix
+@needs.posix
 def test_what_is_no_file(kept, caplog):
     file = kept / BUILD / NAME
     file.unlink()
@@ -236,7 +232,7 @@ def test_what_is_no_file(kept, caplog):
     assert f"{file} is not a regular file" in caplog.text
 
 
-@needs_posix
+@needs.posix
 @pytest.mark.parametrize("levels", [1, 3])
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, exists):
@@ -267,7 +263,7 @@ def test_a_relative_path_is_not_used(root, tmp_path, monkeypatch, refused, relat
     refused(tmp_path, f"RISKCORE_CACHE_DIR={relative!r} is not absolute")
 
 
-@needs_posix
+@needs.posix
 def test_the_place_by_default(tmp_path, monkeypatch):
     monkeypatch.delenv("RISKCORE_CACHE_DIR", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
@@ -296,7 +292,6 @@ with code_cache.alone({BUILD!r}, {NAME!r}):
 @pytest.fixture
 def holder(root):
     """Return a process that holds the lock of a file."""
-    pytest.importorskip("fcntl")
     path = str(Path(code_cache.__file__).parents[2])
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD],
@@ -310,6 +305,7 @@ def holder(root):
         process.kill()
 
 
+@needs.posix
 @pytest.mark.parametrize("end", ["done", "killed"])
 def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end):
     caplog.set_level("INFO", "riskcore")
@@ -329,20 +325,22 @@ def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end)
     assert caplog.text.count("waiting for another process") == 1
 
 
+@needs.posix
 def test_who_waits_goes_on_at_last(holder, monkeypatch):
     monkeypatch.setattr(code_cache, "_PATIENCE", 0.0)
     with code_cache.alone(BUILD, NAME):
         assert holder.poll() is None
 
 
+@needs.posix
 def test_other_files_wait_for_nobody(holder):
     for build, name in [(BUILD, "other.o"), ("b" * 24, NAME)]:
         with code_cache.alone(build, name):
             assert holder.poll() is None
 
 
+@needs.posix
 def test_a_process_forked_meanwhile_does_not_keep_the_lock(root, monkeypatch):
-    pytest.importorskip("fcntl")
     with code_cache.alone(BUILD, NAME):
         # What a fork does: a second descriptor of the same open file.
         (file,) = [

@@ -16,6 +16,7 @@ from riskcore.compiled import jit
 from riskcore.compiled.jit import Native, native, register_with_numba
 from riskcore.risk import bounds, individual, posterior
 from riskcore.special.gamma import ufuncs
+from tests import needs
 
 PACKAGE = Path(riskcore.__file__).parent
 
@@ -215,9 +216,7 @@ def test_a_damaged_cache_file_is_compiled_again(python, tmp_path):
     assert python(VALUE, cache=cache) == LOADED
 
 
-@pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() != 0, reason="needs root, to give a file away"
-)
+@needs.root
 def test_code_that_another_user_planted_is_not_run(python, tmp_path):
     cache = tmp_path / "cache"
     python(VALUE, cache=cache)
@@ -244,8 +243,8 @@ def test_without_a_cache_everything_works(python, tmp_path):
     assert set(tmp_path.iterdir()) == before
 
 
+@needs.posix
 def test_of_eight_cold_processes_one_compiles(python, tmp_path):
-    pytest.importorskip("fcntl", reason="needs locks of files")
     cache = tmp_path / "cache"
     eight = [python(VALUE, cache=cache, wait=False) for _ in range(8)]
     results = [process.communicate() for process in eight]

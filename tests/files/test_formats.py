@@ -17,6 +17,7 @@ from riskcore.files import arrow, formats, replace
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.source import Source
+from tests import needs
 
 CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
 
@@ -42,7 +43,7 @@ def test_what_is_no_known_file_is_refused(tmp_path):
         formats.columns_of(written(tmp_path, "x", "b.asc"))
 
 
-@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="needs POSIX permissions")
+@needs.posix
 def test_permission_errors_name_the_file():
     # Not tmp_path: pytest keeps that from other users, and root may read any file.
     with tempfile.TemporaryDirectory() as folder:
@@ -288,7 +289,7 @@ def test_each_format_has_a_name_and_suffixes_of_its_own():
         assert not set(one.suffixes) & set(other.suffixes)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX files")
+@needs.posix
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.asc"])
 def test_devices_and_pipes_are_refused(tmp_path, name):
     # A pipe is no file that can be read twice, and one without a writer never ends.

@@ -7,21 +7,13 @@ import re
 import stat
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from riskcore.files import formats, replace
+from tests import needs
 
-posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX modes")
-# Asked of Python, not of the module: it must not say itself that it is not tested.
-LOCKS = find_spec("fcntl") is not None
-locks = pytest.mark.skipif(not LOCKS, reason="needs the module fcntl")
-as_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0,
-    reason="needs root, to give files to others",
-)
 OTHER = 12345
 
 
@@ -72,7 +64,7 @@ def test_no_file_at_all():
 @pytest.mark.parametrize("failing", ["body", "fsync", "replace", "existing", "twice"])
 def test_files_fail_together(tmp_path, monkeypatch, failing, links, with_locks):
     """Every call of a function fails in turn; without locks, as on Windows."""
-    monkeypatch.setattr(replace, "_LOCKS", with_locks and LOCKS)
+    monkeypatch.setattr(replace, "_LOCKS", with_locks and needs.ON_POSIX)
     old = made(tmp_path / "old", mode=0o640)
     if not links:
         monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError))
@@ -145,7 +137,7 @@ def test_an_old_file_comes_back_with_its_time_and_mode(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["old"]
 
 
-@locks
+@needs.posix
 def test_all_is_on_the_disk_before_the_first_renaming(tmp_path, monkeypatch):
     """So that a loss of power, too, leaves a journal that can be followed."""
     (tmp_path / "p").mkdir()
@@ -204,7 +196,7 @@ def test_an_interrupt_after_the_last_renaming_undoes_nothing(
 # Modes
 
 
-@posix
+@needs.posix
 @pytest.mark.parametrize("bits", [0o600, 0o640, 0o444, 0o664, 0o666])
 def test_a_file_keeps_the_mode_of_that_it_replaces(tmp_path, umask, bits):
     path = made(tmp_path / "a.csv", mode=bits)
@@ -212,7 +204,7 @@ def test_a_file_keeps_the_mode_of_that_it_replaces(tmp_path, umask, bits):
     assert (path.read_text(), mode(path)) == ("x\n1\n", bits)
 
 
-@posix
+@needs.posix
 @pytest.mark.parametrize("mask", [0o022, 0o027, 0o077, 0o002, 0o000])
 def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask, mask):
     umask(mask)
@@ -221,7 +213,7 @@ def test_a_new_file_has_the_mode_of_the_umask(tmp_path, umask, mask):
     assert umask(0o022) == mask
 
 
-@posix
+@needs.posix
 @pytest.mark.parametrize("existing", [None, 0o644, 0o600])
 @pytest.mark.parametrize(
     ("sources", "expected"),
@@ -251,7 +243,7 @@ def test_no_file_is_more_open_than_its_sources(
     assert [mode(target) for target in targets] == [allowed, allowed]
 
 
-@posix
+@needs.posix
 @pytest.mark.parametrize("existing", [None, 0o644, 0o400])
 def test_a_private_file_is_its_owners_alone(tmp_path, umask, existing):
     umask(0)
@@ -264,7 +256,7 @@ def test_a_private_file_is_its_owners_alone(tmp_path, umask, existing):
     assert mode(tmp_path / "open") == 0o666
 
 
-@posix
+@needs.posix
 @pytest.mark.parametrize("mask", [0o000, 0o277])
 def test_parts_are_private_from_the_first_byte(tmp_path, umask, mask, monkeypatch):
     modes, really = [], os.open
@@ -289,7 +281,7 @@ def test_parts_are_private_from_the_first_byte(tmp_path, umask, mask, monkeypatc
     assert set(modes) == {0}
 
 
-@as_root
+@needs.root
 @pytest.mark.parametrize("others", [[], ["beside"]])
 def test_owner_and_group_are_kept(tmp_path, others):
     path = made(tmp_path / "a", mode=0o640)
@@ -303,8 +295,8 @@ def test_owner_and_group_are_kept(tmp_path, others):
     assert sorted(os.listdir(tmp_path)) == ["a", *others]
 
 
-@as_root
-@locks
+@needs.root
+@needs.posix
 def test_killed_while_a_file_changes_its_owner(tmp_path, python):
     path = made(tmp_path / "a", mode=0o640)
     os.chown(path, OTHER, OTHER + 1)
@@ -327,7 +319,7 @@ def test_killed_while_a_file_changes_its_owner(tmp_path, python):
     assert os.listdir(tmp_path) == ["a"]
 
 
-@as_root
+@needs.root
 def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path, monkeypatch):
     path = made(tmp_path / "a", mode=0o664)
     os.chown(path, 0, OTHER)
@@ -341,7 +333,7 @@ def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path, monkeypatch):
     assert (path.stat().st_gid, mode(path)) == (os.getegid(), 0o604)
 
 
-@as_root
+@needs.root
 @pytest.mark.parametrize(("source", "expected"), [(0o640, 0o600), (0o644, 0o644)])
 def test_the_group_of_a_source_is_not_any_group(tmp_path, umask, source, expected):
     """What its group may read a file of another group does not show to that one."""
@@ -352,7 +344,7 @@ def test_the_group_of_a_source_is_not_any_group(tmp_path, umask, source, expecte
     assert mode(tmp_path / "new") == expected
 
 
-@posix
+@needs.posix
 def test_a_safe_file_is_not_more_open_than_its_source(tmp_path, umask):
     source = made(tmp_path / "a.csv", "x\n1\n", mode=0o600)
     like = formats.format_of(source)
@@ -426,16 +418,15 @@ def test_odd_targets_are_refused(tmp_path, kind):
     assert sorted(os.listdir(tmp_path)) == before
 
 
+@needs.posix
 @pytest.mark.parametrize("name", ["/dev/null", "fifo"])
 def test_devices_are_refused(tmp_path, name):
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("needs named pipes")
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError, match="a device, not a file"):
         replace.refuse_existing(tmp_path / name, overwrite=True)
 
 
-@posix
+@needs.posix
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
     if os.geteuid() == 0:
         # Root may write everywhere; the question is asked for whom one works as.
@@ -465,7 +456,7 @@ def test_sources_and_names_given_twice(tmp_path):
 PART = ".riskcore-0123456789abcdef.part"
 
 
-@locks
+@needs.posix
 @pytest.mark.parametrize("bits", [0o600, 0o400, 0o644])
 def test_leftovers_go_whatever_is_written_next(tmp_path, bits):
     made(tmp_path / PART, mode=bits)
@@ -473,7 +464,7 @@ def test_leftovers_go_whatever_is_written_next(tmp_path, bits):
     assert os.listdir(tmp_path) == ["other.csv"]
 
 
-@locks
+@needs.posix
 def test_leftovers_that_cannot_be_written_to_go(tmp_path, monkeypatch):
     made(tmp_path / PART, mode=0o400)
     really = os.open
@@ -488,7 +479,7 @@ def test_leftovers_that_cannot_be_written_to_go(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-@locks
+@needs.posix
 def test_leftovers_of_the_folder_that_a_link_leads_to(tmp_path):
     (tmp_path / "there").mkdir()
     made(tmp_path / "there" / "a")
@@ -498,7 +489,7 @@ def test_leftovers_of_the_folder_that_a_link_leads_to(tmp_path):
     assert os.listdir(tmp_path / "there") == ["a"]
 
 
-@locks
+@needs.posix
 def test_what_is_not_ours_stays(tmp_path):
     names = [".riskcore-1.part", f"x{PART}", f"{PART}.bak", PART.upper(), ".a.part",
              PART.replace("0", "g"), PART.replace(".part", ".old")]  # fmt: skip
@@ -512,14 +503,14 @@ def test_what_is_not_ours_stays(tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted([*before, "a.csv"])
 
 
-@as_root
+@needs.root
 def test_leftovers_of_others_stay(tmp_path):
     os.chown(made(tmp_path / PART), OTHER, OTHER)
     formats.write(tmp_path / "a.csv", {"x": [1]})
     assert sorted(os.listdir(tmp_path)) == [PART, "a.csv"]
 
 
-@locks
+@needs.posix
 def test_parts_in_use_stay(tmp_path, python):
     with replace.replacing(tmp_path / "a", False) as file:
         file.write(b"1")
@@ -532,7 +523,7 @@ def test_parts_in_use_stay(tmp_path, python):
     assert sorted(os.listdir(tmp_path)) == ["a", "b.csv", "c"]
 
 
-@locks
+@needs.posix
 def test_a_part_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
     really, calls = replace.fcntl.flock, []
 
@@ -557,7 +548,7 @@ def test_a_part_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
-@locks
+@needs.posix
 def test_a_part_that_becomes_another_file_is_not_swept(tmp_path, monkeypatch):
     made(tmp_path / PART, "dead")
     really = replace.fcntl.flock
@@ -598,7 +589,7 @@ def journal_of(folder, *entries, **changed):
     return made(path, json.dumps({"moves": moves}), 0o600)
 
 
-@locks
+@needs.posix
 def test_a_journal_is_followed(tmp_path):
     journal_of(tmp_path)
     replace.refuse_existing(tmp_path / "c", overwrite=False)
@@ -607,8 +598,12 @@ def test_a_journal_is_followed(tmp_path):
     assert mode(tmp_path / "a") == 0o640
 
 
-@locks
-@pytest.mark.parametrize("change", ["mode", "link", "owner", "content", "in use"])
+@needs.posix
+@needs.posix
+@pytest.mark.parametrize(
+    "change",
+    ["mode", "link", pytest.param("owner", marks=needs.root), "content", "in use"],
+)
 def test_a_journal_that_cannot_be_trusted_is_not_followed(tmp_path, change):
     path, holder = journal_of(tmp_path), None
     if change == "mode":
@@ -617,8 +612,6 @@ def test_a_journal_that_cannot_be_trusted_is_not_followed(tmp_path, change):
         path.rename(tmp_path / "journal")
         path.symlink_to("journal")
     elif change == "owner":
-        if os.geteuid() != 0:
-            pytest.skip("needs root, to give files to others")
         os.chown(path, OTHER, OTHER)
     elif change == "content":
         path.write_text("{}")
@@ -635,7 +628,7 @@ def test_a_journal_that_cannot_be_trusted_is_not_followed(tmp_path, change):
         assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
-@locks
+@needs.posix
 @pytest.mark.parametrize(
     "changed",
     [
@@ -658,7 +651,7 @@ def test_odd_journals_are_left(tmp_path, changed):
     assert (tmp_path / "victim").read_text() == "old"
 
 
-@locks
+@needs.posix
 @pytest.mark.parametrize("what", ["part", "target", "new target"])
 def test_what_another_program_changed_is_left_alone(tmp_path, what):
     if what == "target":
@@ -821,8 +814,6 @@ STEPS = ["calls", pytest.param("lines", marks=SLOW)]
 @pytest.fixture
 def scenes(tmp_path):
     """Run the driver."""
-    if not hasattr(os, "fork") or not LOCKS:
-        pytest.skip("needs fork and fcntl")
 
     def run(folder, act="kill", fail=0, step=0, steps="calls"):
         arguments = [folder, act, fail, step, steps]
@@ -840,6 +831,7 @@ def scenes(tmp_path):
     return run
 
 
+@needs.posix
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("folder", ["p", "q"])
 def test_killed_at_any_step(scenes, folder, steps):
@@ -855,6 +847,7 @@ def test_killed_at_any_step(scenes, folder, steps):
     assert (seen[-1]["first"][0], seen[-1]["there"]) == (0, NEW)
 
 
+@needs.posix
 @pytest.mark.parametrize("steps", STEPS)
 def test_interrupted_at_any_step(scenes, steps):
     """Ctrl-C at any moment leaves all files old, or all new, at once."""
@@ -867,6 +860,7 @@ def test_interrupted_at_any_step(scenes, steps):
     assert any(one["first"][0] == 1 and one["there"] == NEW for one in seen)
 
 
+@needs.posix
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("fail", [*(pytest.param(i, marks=SLOW) for i in (3, 4)), 5])
 def test_killed_at_any_step_after_an_error(scenes, fail, steps):
@@ -879,6 +873,7 @@ def test_killed_at_any_step_after_an_error(scenes, fail, steps):
     assert fail == 3 or any(one["there"] not in (OLD, NEW) for one in seen)
 
 
+@needs.posix
 @pytest.mark.parametrize("folder", ["p", pytest.param("q", marks=SLOW)])
 def test_the_run_that_completes_is_killed_at_any_step(scenes, folder):
     first = scenes(folder)

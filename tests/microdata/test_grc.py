@@ -1,7 +1,6 @@
 """Recode files of mu-Argus."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +10,7 @@ from riskcore.files.argus import reader
 from riskcore.files.argus.metadata import Variable, read_metadata
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import DoubtfulRules, Recoding, recode
-
-DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
-needs_demo = pytest.mark.skipif(
-    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
-)
+from tests import needs
 
 
 def grc(folder, text, variable=None):
@@ -154,7 +149,7 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
 # The demo files of mu-Argus
 
 
-@needs_demo
+@needs.demodata
 @pytest.mark.parametrize(
     ("file", "name", "categories"),
     [
@@ -167,24 +162,26 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
     ],
 )
 def test_every_demo_file(file, name, categories):
-    metadata = read_metadata(DEMO / "Demodata.rda")
+    metadata = read_metadata(needs.DEMODATA / "Demodata.rda")
     variable = next(v for v in metadata.variables if v.name == name)
-    data = reader.read_data(DEMO / "Demodata.asc", metadata, [name])
-    result = recode(data, {name: read_recoding(DEMO / file, variable)})[name]
+    data = reader.read_data(needs.DEMODATA / "Demodata.asc", metadata, [name])
+    result = recode(data, {name: read_recoding(needs.DEMODATA / file, variable)})[name]
     assert len(np.unique(result.compressed())) == categories
     assert np.array_equal(result.mask, data[name].mask)
 
 
-@needs_demo
+@needs.demodata
 @pytest.mark.parametrize(
     ("method", "rate", "unsafe"),
     [("exact", "0.1248512", 397), ("series7", "0.1248256", 393)],
 )
 def test_demodata_recoded_as_in_2004(method, rate, unsafe):
     # CASC (2004) 1.2-D3, section 7: 0.125 %, less than 400 unsafe at 0.00125.
-    data = reader.read_data(DEMO / "Demodata.asc")
+    data = reader.read_data(needs.DEMODATA / "Demodata.asc")
     files = {"REGION": "Region.grc", "AGE": "Age.grc"}
-    recodings = {name: read_recoding(DEMO / file) for name, file in files.items()}
+    recodings = {
+        name: read_recoding(needs.DEMODATA / file) for name, file in files.items()
+    }
     keys = ["REGION", "SEX", "AGE", "MARSTAT"]
     result = assess(recode(data, recodings), keys, "WEIGHT", method=method)
     assert len(result.cells) == 499

@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +17,8 @@ from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import recode
 from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.risk.individual import individual_risk_from_frequencies
+from tests import needs
 
-DEMO = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "demodata"
-needs_demo = pytest.mark.skipif(
-    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
-)
 METHODS = ["exact", "argus"]
 INF = math.inf
 
@@ -626,9 +622,9 @@ THRESHOLD = 0.00125
 @pytest.fixture(scope="module")
 def demo():
     """Return the demo file as it is, and recoded as in 2004."""
-    data = reader.read_data(DEMO / "Demodata.asc")
+    data = reader.read_data(needs.DEMODATA / "Demodata.asc")
     grc = {"REGION": "Region.grc", "AGE": "Age.grc"}
-    rules = {name: read_recoding(DEMO / file) for name, file in grc.items()}
+    rules = {name: read_recoding(needs.DEMODATA / file) for name, file in grc.items()}
     return {"raw": data, "recoded": recode(data, rules)}
 
 
@@ -641,7 +637,7 @@ def suppressed(data, risk, method, equal):
     return {key: found.blank >> np.uint64(i) & 1 == 1 for i, key in enumerate(KEYS)}
 
 
-@needs_demo
+@needs.demodata
 @pytest.mark.parametrize(
     ("file", "risk", "method", "equal", "numbers"),
     [
@@ -662,13 +658,13 @@ def test_suppressions_of_demodata(demo, file, risk, method, equal, numbers):
     assert [mask.sum() for mask in masks.values()] == numbers
 
 
-@needs_demo
+@needs.demodata
 def test_entropies_of_demodata(demo):
     bits = entropies(tabulate(demo["recoded"], KEYS))
     assert bits.round(4).tolist() == [4.0654, 0.9997, 2.5202, 1.3106]
 
 
-@needs_demo
+@needs.demodata
 @pytest.mark.parametrize(
     ("equal", "missing", "rate", "most", "unsafe"),
     [

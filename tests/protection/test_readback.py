@@ -26,7 +26,6 @@ FORMATS = ["safe.csv", "safe.csv.gz", "safe.parquet", "fixed.asc", "free.asc"]
 # The address of the survey has them.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::riskcore.files.formats.LineBreaksInFields"),
-    pytest.mark.usefixtures("known_secrets"),
 ]
 
 

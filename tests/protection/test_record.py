@@ -19,8 +19,7 @@ from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import secret
 from riskcore.protection.record import method_of, read_record
 from riskcore.protection.result import OrderCanBeFound
-
-pytestmark = pytest.mark.usefixtures("known_secrets")
+from tests import needs
 
 KEYS = ["sex", "age"]
 AGES = range(121)
@@ -215,7 +214,7 @@ def test_kinds_of_recodings():
     assert method_of(both) == {"kind": "mapping"}
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs POSIX modes")
+@needs.posix
 def test_only_the_owner_reads_the_private_record():
     os.umask(0o022)
     protected().write("safe.csv", public_record="p.json")

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import re
-import shutil
 import subprocess
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -19,9 +18,8 @@ from riskcore import Recoding, assess, protect, simulate
 from riskcore.chart import risk_curve
 from riskcore.page import page, protection_page, write_page
 from riskcore.risk.threshold import RiskDistribution
+from tests import needs
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is needed")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -98,7 +96,7 @@ def browse(tmp_path):
         path.write_text(text, "utf-8")
         profile = f"--user-data-dir={tmp_path / 'profile'}"
         done = subprocess.run(
-            [CHROMIUM, *FLAGS, profile, path.as_uri()],
+            [needs.CHROMIUM, *FLAGS, profile, path.as_uri()],
             capture_output=True,
             timeout=600,
             check=False,
@@ -221,7 +219,7 @@ def typed_values(chart, rng):
     )
 
 
-@needs_chromium
+@needs.chromium
 def test_the_boxes_show_what_python_returns(stages, browse):
     rng = np.random.default_rng(11)
     given = {0: 0.0123456, 1: None}
@@ -248,7 +246,7 @@ def test_the_boxes_show_what_python_returns(stages, browse):
             chart.check(shown, t, typed)
 
 
-@needs_chromium
+@needs.chromium
 @pytest.mark.parametrize(("stage", "level"), [(0, 0), (1, 1)])
 def test_the_slider_stops_where_the_numbers_are_exact(stages, browse, stage, level):
     chart = Chart(list(stages.values())[stage], level, None)
@@ -273,7 +271,7 @@ def test_the_slider_stops_where_the_numbers_are_exact(stages, browse, stage, lev
     assert min(found) <= stops[0]
 
 
-@needs_chromium
+@needs.chromium
 def test_the_slider_moves_freely_beyond_the_risks(stages, browse):
     chart = Chart(stages["recoded"], 0, None)
     shown = browse(page(stages, title="Test"), [("threshold", "0.02"), ("slide", 300)])
@@ -283,7 +281,7 @@ def test_the_slider_moves_freely_beyond_the_risks(stages, browse):
     chart.check(shown[1], t)
 
 
-@needs_chromium
+@needs.chromium
 def test_what_cannot_be_read_is_refused_and_changes_nothing(stages, browse):
     wrong = [
         *(("threshold", text) for text in ("", "-0.1", "0,01", "x", "1e")),
@@ -300,7 +298,7 @@ def test_what_cannot_be_read_is_refused_and_changes_nothing(stages, browse):
         assert {**after, part: 0, "error": 0} == {**right, part: 0, "error": 0}
 
 
-@needs_chromium
+@needs.chromium
 def test_the_page_starts_with_the_numbers_written_in_it(stages, browse):
     text = page(stages, title="Test", threshold=0.02, household_threshold=0.3)
     actions = [("look", 0), ("stage", 0), ("level", 1), ("threshold", "0.2")]
@@ -432,7 +430,7 @@ def test_every_page_is_sound_html_that_loads_nothing(made):
     made.encode()
 
 
-@needs_chromium
+@needs.chromium
 def test_every_page_runs(made, browse):
     actions = [("look", 0), ("slide", 10**4), ("slide", -(10**4)), ("count", "0")]
     shown = browse(made, actions)
@@ -442,7 +440,7 @@ def test_every_page_runs(made, browse):
     assert shown[2]["reading"].count("100 % of the records") == 1
 
 
-@needs_chromium
+@needs.chromium
 def test_a_label_is_shown_and_not_run(browse):
     options = hostile()
     shown = browse(page(**options), [("stage", k) for k in range(len(HOSTILE))])

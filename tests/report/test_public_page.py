@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 import re
-import shutil
 import stat
 import subprocess
 from decimal import Decimal
@@ -38,8 +37,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
-
-pytestmark = pytest.mark.usefixtures("known_secrets")
+from tests import needs
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
@@ -659,17 +657,16 @@ def test_household_thresholds_need_households():
 
 # In a browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is needed")
+@needs.chromium
 def test_the_public_page_runs_and_turns_dark(tmp_path):
     made = public_page(assess(survey(), ["age", "region"], "w", "hh"))
     path = tmp_path / "public.html"
     path.write_text(made, "utf-8")
     done = subprocess.run(
         [
-            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            needs.CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
+            "--no-first-run",
             "--disable-background-networking", "--virtual-time-budget=2000",
             "--dump-dom", f"--user-data-dir={tmp_path / 'profile'}", path.as_uri(),
         ],

@@ -2,7 +2,6 @@ import functools
 import math
 from collections import defaultdict
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from riskcore.risk.file_risk import capped_rate, reidentification_rate
 from riskcore.risk.threshold import RiskDistribution
+from tests import needs
 
 # Few distinct values, so that ties and zeros are common; none so small that a prefix
 # sum of two doubles is not exact.
@@ -212,16 +212,11 @@ def test_bad_counts_and_thresholds_are_refused():
         RiskDistribution([0.5, math.nan])
 
 
-DEMODATA = Path(__file__).resolve().parents[2] / "../shared/data/demodata/Demodata.asc"
-
-
 @pytest.fixture(scope="module")
 def demodata():
     """The cells of mu-Argus's demonstration file, with exact risks."""
-    if not DEMODATA.exists():
-        pytest.skip("mu-Argus's demonstration file is not here")
     cells = defaultdict(lambda: [0, Fraction(0)])
-    for line in DEMODATA.read_text().splitlines():
+    for line in (needs.DEMODATA / "Demodata.asc").read_text().splitlines():
         cell = cells[line[0:4], line[4], line[5:7], line[7]]
         cell[0] += 1
         cell[1] += Fraction(line[43:49].strip())
@@ -237,6 +232,7 @@ def exact_risk(f, F):
         return float(p / f * mpmath.hyp2f1(1, 1, f + 1, 1 - p))
 
 
+@needs.demodata
 def test_printed_figures_of_demodata(demodata):
     assert demodata.n == 4000
     assert demodata.max_risk == pytest.approx(0.04229838335762, rel=1e-12)

@@ -1,7 +1,5 @@
 """mu-Argus files: metadata, codelists, fixed and free format data."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,11 +14,7 @@ from riskcore.files.argus.metadata import (
     read_metadata,
     unquoted,
 )
-
-DEMO = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "demodata"
-needs_demo = pytest.mark.skipif(
-    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
-)
+from tests import needs
 
 FIXED = """\
 // survey of 2020
@@ -439,10 +433,10 @@ def test_free_format_gives_back_what_was_written(tmp_path_factory, rows, quote):
 # The demonstration files of mu-Argus
 
 
-@needs_demo
+@needs.demodata
 def test_demo_metadata():
-    fixed = read_metadata(DEMO / "Demodata.rda")
-    free = read_metadata(DEMO / "Demofree.rda")
+    fixed = read_metadata(needs.DEMODATA / "Demodata.rda")
+    free = read_metadata(needs.DEMODATA / "Demofree.rda")
     assert fixed.weight == free.weight == "WEIGHT"
     assert len(fixed.variables) == 33
     assert set(free.names) - set(fixed.names) == {"MONEY"}
@@ -450,19 +444,19 @@ def test_demo_metadata():
     assert read_codelist(region.codelist)["1"] == "Aalburg"
 
 
-@needs_demo
+@needs.demodata
 def test_demo_files_hold_the_same_people():
-    fixed = reader.read_data(DEMO / "Demodata.asc")
-    free = reader.read_data(DEMO / "Demofree.asc", columns=list(fixed))
+    fixed = reader.read_data(needs.DEMODATA / "Demodata.asc")
+    free = reader.read_data(needs.DEMODATA / "Demofree.asc", columns=list(fixed))
     for name, column in fixed.items():
         assert column.size == 4000
         np.testing.assert_array_equal(np.ma.filled(column), np.ma.filled(free[name]))
 
 
-@needs_demo
+@needs.demodata
 def test_demo_file_has_the_published_number_of_cells():
     data = reader.read_data(
-        DEMO / "Demodata.asc", columns=["REGION", "SEX", "AGE", "MARSTAT"]
+        needs.DEMODATA / "Demodata.asc", columns=["REGION", "SEX", "AGE", "MARSTAT"]
     )
     assert (
         len(set(zip(*(column.tolist() for column in data.values()), strict=True)))

@@ -1,7 +1,6 @@
 """Safe files of mu-Argus: what is written, and that it reads back."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +19,7 @@ from riskcore.files.argus.metadata import (
 from riskcore.files.argus.text import ignoring_case
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding, recode
-
-DEMO = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "demodata"
-needs_demo = pytest.mark.skipif(
-    not (DEMO / "Demodata.asc").exists(), reason="mu-Argus demo files not present"
-)
+from tests import needs
 
 RDA = """\
 // not all of the record
@@ -456,10 +451,10 @@ def test_names_that_no_token_can_hold_are_refused(tmp_path):
 # The demonstration files of mu-Argus
 
 
-@needs_demo
+@needs.demodata
 @pytest.mark.parametrize("name", ["Demodata", "Demofree"])
 def test_demo_files_come_back(tmp_path, name):
-    like = formats.format_of(DEMO / f"{name}.asc")
+    like = formats.format_of(needs.DEMODATA / f"{name}.asc")
     columns = formats.read(like.path, text=True)
     path = formats.write(tmp_path / "safe.asc", columns, like=like)
     source = like.path.read_bytes().decode().split("\r\n")
@@ -475,12 +470,12 @@ def test_demo_files_come_back(tmp_path, name):
         assert (variable.codelist is None) == (codelist is None)
 
 
-@needs_demo
+@needs.demodata
 def test_recoded_demo_file(tmp_path):
-    like = formats.format_of(DEMO / "Demodata.asc")
+    like = formats.format_of(needs.DEMODATA / "Demodata.asc")
     variables = {v.name: v for v in like.metadata.variables}
     recodings = {
-        name: read_recoding(DEMO / f"{name.title()}.grc", variables[name])
+        name: read_recoding(needs.DEMODATA / f"{name.title()}.grc", variables[name])
         for name in ("REGION", "AGE", "MARSTAT")
     }
     columns = recode(formats.read(like.path, text=True), recodings)
@@ -498,6 +493,6 @@ def test_recoded_demo_file(tmp_path):
         ("8", "9"),
         ("9",),
     )
-    assert read_codelist(age.codelist) == read_codelist(DEMO / "Age.cdl")
+    assert read_codelist(age.codelist) == read_codelist(needs.DEMODATA / "Age.cdl")
     assert path.read_bytes()[:5] == b" 4183"
     assert texts(path) == {name: column.tolist() for name, column in columns.items()}
