@@ -28,25 +28,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from riskcore.compiled import code_cache
 
+if TYPE_CHECKING:
+    from riskcore.compiled.compiler import Code
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
-# everything lets loops vectorise and the error path, which needs Numba, vanish.
-_OPTIONS: Any = {
-    "error_model": "numpy",
-    "fastmath": False,
-    "forceinline": True,
-}
-
-_kernels: list[Callable[..., Any]] = []
+_kernels: list[tuple[Callable[..., Any], str]] = []
+_shared: dict[str, Callable[..., Any]] = {}
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _overloads: list[tuple[Any, Callable[..., Any]]] = []
 # Two locks: Numba registers with its own compiler lock held, and compiling, which takes
 # that one, happens under the first.
+_loaded: set[str] = set()
 _lock = threading.RLock()
 _registering = threading.RLock()
 _log = logging.getLogger("riskcore")
@@ -54,7 +51,18 @@ _log = logging.getLogger("riskcore")
 
 def kernel(function: Function) -> Function:
     """Mark a plain function as callable from compiled code."""
-    _kernels.append(function)
+    _kernels.append((function, ""))
+    return function
+
+
+def shared(function: Function) -> Function:
+    """Mark a kernel that is compiled once for all entry points, and not inlined.
+
+    For what is long and beside the fast paths.
+    """
+    symbol = f"{function.__module__}.{function.__name__}".replace(".", "_")
+    _kernels.append((function, symbol))
+    _shared[symbol] = function
     return function
 
 
@@ -105,57 +113,15 @@ def register_with_numba() -> None:
     Numba calls this itself (entry point ``numba_extensions``) before its first
     compilation in a process.
     """
-    from numba import types
-    from numba.core.sigutils import normalize_signature
-    from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-    from numba.extending import lower_builtin, register_jitable
-    from numba.extending import overload as numba_overload
+    from riskcore.compiled import compiler
 
     with _registering:
         while _primitives:
-            function, text, emit = _primitives.pop()
-            arguments, result = normalize_signature(text)
-            template = type(
-                function.__name__,
-                (ConcreteTemplate,),
-                {"key": function, "cases": [signature(result, *arguments)]},
-            )
-            infer_global(function, types.Function(template))
-            lower_builtin(function, *arguments)(
-                lambda context, builder, sig, args, emit=emit: emit(builder, *args)
-            )
+            compiler.add_primitive(*_primitives.pop())
         while _kernels:
-            register_jitable(**_OPTIONS)(_kernels.pop())
+            compiler.add_kernel(*_kernels.pop())
         while _overloads:
-            name, scalar = _overloads.pop()
-            numba_overload(name, jit_options=_OPTIONS)(_of_numbers(scalar))
-
-
-def _of_numbers(scalar: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the chooser of the code for a call with up to three numbers.
-
-    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
-    float32 what it is, and the kernel would run in single precision.
-    """
-    from numba import float64, types
-
-    def numbers(*kinds: Any) -> bool:
-        real = (types.Integer, types.Float, types.Boolean)
-        return all(isinstance(kind, real) for kind in kinds)
-
-    # Numba wants equal signatures of the chooser and of what it chooses.
-    count = len(inspect.signature(scalar).parameters)
-    if count == 1:
-        return lambda a: (lambda a: scalar(float64(a))) if numbers(a) else None
-    if count == 2:
-        return lambda a, b: (
-            (lambda a, b: scalar(float64(a), float64(b))) if numbers(a, b) else None
-        )
-    return lambda a, b, c: (
-        (lambda a, b, c: scalar(float64(a), float64(b), float64(c)))
-        if numbers(a, b, c)
-        else None
-    )
+            compiler.add_overload(*_overloads.pop())
 
 
 class Native:
@@ -199,7 +165,7 @@ class Native:
                 self._address = _load(
                     self.identity,
                     self._modules,
-                    lambda: _compile(self.function, self.signature, self.returns),
+                    lambda: _compile(self.function, self._types, self.returns),
                 )
             return self._address
 
@@ -241,34 +207,12 @@ def _argument(kind: str, value: Any) -> Any:
     return value.ctypes.data
 
 
-def _compile(
-    function: Callable[..., Any], signature: str, returns: str
-) -> tuple[str, str]:
-    """Compile with Numba; return the symbol and the optimised LLVM code."""
-    import numba
-
+def _compile(function: Callable[..., Any], signature: list[str], returns: str) -> Code:
+    """Compile with Numba, which is loaded here."""
     register_with_numba()
-    arguments = ", ".join(_numba_type(part.strip()) for part in signature.split(","))
-    compiled = numba.cfunc(f"{returns}({arguments})", **_OPTIONS)(function)
-    assembly = compiled.inspect_llvm()
-    declared = set(re.findall(r"^declare .*?@([\w.]+)\(", assembly, re.MULTILINE))
-    used = {
-        name
-        for name in declared
-        if not name.startswith("llvm.") and assembly.count(f"@{name}(") > 1
-    }
-    if used - _C_LIBRARY:
-        # A kernel that allocates or raises would need Numba's runtime, or worse.
-        raise RuntimeError(f"{function.__name__} calls {sorted(used - _C_LIBRARY)}")
-    return compiled.native_name, assembly
+    from riskcore.compiled import compiler
 
-
-def _numba_type(text: str) -> str:
-    return f"CPointer({_numba_type(text[:-1])})" if text.endswith("*") else text
-
-
-# What machine code may call: always present, and exact.
-_C_LIBRARY = {"feclearexcept", "fma", "memcpy", "memmove", "memset"}
+    return compiler.compiled(function, signature, returns)
 
 
 @cache
@@ -333,29 +277,75 @@ def loop_on_arrays(loop: int, count: int) -> int:
     return address
 
 
-def _load(
-    identity: str, modules: frozenset[str], compiled: Callable[[], tuple[str, str]]
-) -> int:
+def _load(identity: str, modules: frozenset[str], compiled: Callable[[], Code]) -> int:
     """Return the address of an entry point, from the cache or freshly compiled."""
-    import llvmlite.binding as llvm
-
-    target, engine, _ = _machine()
     build, name = _build(modules), f"{identity}.o"
-    content = code_cache.read(build, name)
-    if content is None:
+    objects = _kept(build, name)
+    if objects is None:
         with code_cache.alone(build, name):
-            content = code_cache.read(build, name)  # by the process that was waited for
-            if content is None:
+            objects = _kept(build, name)  # by the process that was waited for
+            if objects is None:
                 _log.info("compiling %s, once for this installation", identity)
                 with _uninterrupted():
-                    symbol, assembly = compiled()
-                    code = target.emit_object(llvm.parse_assembly(assembly))
-                content = symbol.encode() + b"\n" + code
-                code_cache.write(build, name, content)
-    head, _, code = content.partition(b"\n")
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    address: int = engine.get_function_address(head.decode())
+                    objects = _made(build, name, compiled())
+    return _linked(objects)
+
+
+# Machine code as it is kept: a line with the symbol of the function and those of the
+# shared kernels it calls, then an object file. In the order in which to load them.
+def _kept(build: str, name: str) -> list[bytes] | None:
+    """Return the machine code of an entry point if the cache has all of it."""
+    content = code_cache.read(build, name)
+    if content is None:
+        return None
+    objects = []
+    for symbol in _symbols(content)[1:]:
+        if symbol not in _shared:
+            return None
+        needed = _kept(_build_of_shared(symbol), f"{symbol}.o")
+        if needed is None:
+            return None
+        objects += needed
+    return [*objects, content]
+
+
+def _made(build: str, name: str, code: Code) -> list[bytes]:
+    """Make machine code and keep it, first that of the shared kernels."""
+    import llvmlite.binding as llvm
+
+    objects = []
+    for symbol, compiled in code.shared.items():
+        its_build, its_name = _build_of_shared(symbol), f"{symbol}.o"
+        objects += _kept(its_build, its_name) or _made(its_build, its_name, compiled())
+    machine = _machine()[0].emit_object(llvm.parse_assembly(code.assembly))
+    content = " ".join([code.symbol, *code.shared]).encode() + b"\n" + machine
+    code_cache.write(build, name, content)
+    return [*objects, content]
+
+
+def _build_of_shared(symbol: str) -> str:
+    return _build(frozenset(_modules(_shared[symbol])))
+
+
+def _symbols(content: bytes) -> list[str]:
+    return content.partition(b"\n")[0].decode().split()
+
+
+def _linked(objects: list[bytes]) -> int:
+    """Load machine code, shared kernels but once; return the address of the last."""
+    import llvmlite.binding as llvm
+
+    engine = _machine()[1]
+    address = 0
+    for content in objects:
+        symbol = _symbols(content)[0]
+        if symbol in _shared and symbol in _loaded:
+            continue
+        _loaded.add(symbol)
+        code = content.partition(b"\n")[2]
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        address = engine.get_function_address(symbol)
     return address
 
 

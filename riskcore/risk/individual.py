@@ -30,7 +30,7 @@ from riskcore.special.floats import (
     two_sum,
 )
 from riskcore.special.gauss.blocks import Block, Value, by_region
-from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
+from riskcore.special.gauss.enclosure import risk_words, scaled, scaling
 from riskcore.special.gauss.methods import (
     P_NEAR_ONE,
     RARE,
@@ -194,7 +194,7 @@ def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> f
 
 @kernel
 def _risk_other(f: float, p: float, excess: float) -> float:
-    (r, _, _), n = risk_ball(f, p)
+    r, _, n = risk_words(f, p)
     return scaled(r, -n)
 
 
@@ -245,7 +245,7 @@ def _moved_risk_small(
 
 @kernel
 def _moved_risk_other(f: float, p: float, excess: float) -> float:
-    (r, r_low, _), n = risk_ball(f, p)
+    r, r_low, n = risk_words(f, p)
     # C = (f - p/r)/q; it multiplies what is below 2^-53, and needs few digits.
     q = 1.0 - p
     D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
@@ -381,7 +381,7 @@ def _log_risk_15(f: float, p: float, excess: float, E: float) -> float:
 
 @kernel
 def _log_risk_other(f: float, p: float, excess: float) -> float:
-    (r, r_low, _), n = risk_ball(f, p)
+    r, r_low, n = risk_words(f, p)
     high, low = log_words(r, 600.0 * n)
     return high + (low + r_low / r)
 

@@ -254,6 +254,68 @@ def test_of_eight_cold_processes_one_compiles(python, tmp_path):
     assert names == ["__main__.third.o", "__main__.third.o.lock"]  # and no part
 
 
+# Two entry points that call one shared kernel, and what each returns.
+SHARED = """
+import sys
+from riskcore.compiled.jit import Native, kernel, shared
+@kernel
+def half(x):
+    return x / 2.0
+@shared
+def parts(x, n):
+    return half(x), n + 1
+def total(x):
+    whole, n = parts(x, 3)
+    return whole + n
+def first(x):
+    return parts(x, 0)[0]
+made = [Native(each, "float64", returns="float64") for each in (total, first)]
+print(*(each(5.0) for each in made), "numba" in sys.modules)
+"""
+
+
+def test_a_shared_kernel_is_compiled_once(python, tmp_path):
+    cache = tmp_path / "cache"
+    assert python(SHARED, cache=cache) == "6.5 2.5 True"
+    names = {file.name for file in cache.rglob("*.o")}
+    assert names == {"__main___parts.o", "__main__.total.o", "__main__.first.o"}
+    for name in names:  # the others call it, and say so in their first line
+        (file,) = cache.rglob(name)
+        assert b"__main___parts" in file.read_bytes().partition(b"\n")[0]
+    assert python(SHARED, cache=cache) == "6.5 2.5 False"
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_a_lost_shared_kernel_is_compiled_again(python, tmp_path, damage):
+    cache = tmp_path / "cache"
+    python(SHARED, cache=cache)
+    (file,) = cache.rglob("__main___parts.o")
+    whole = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(whole[:-1])
+    assert python(SHARED, cache=cache) == "6.5 2.5 True"
+    assert file.read_bytes()
+    assert python(SHARED, cache=cache) == "6.5 2.5 False"
+
+
+def test_shared_kernels_without_a_cache(python, tmp_path):
+    (tmp_path / "file").write_text("not a directory")
+    assert python(SHARED, cache=tmp_path / "file/cache") == "6.5 2.5 True"
+
+
+def test_code_of_users_has_its_own_copy_of_a_shared_kernel(python, tmp_path):
+    code = (
+        SHARED
+        + """
+from numba import njit
+print(njit(lambda x: parts(x, 4))(3.0), njit(total)(5.0))
+"""
+    )
+    assert python(code, cache=tmp_path / "cache").split("\n")[1] == "(1.5, 5) 6.5"
+
+
 # --- the sources that a build depends on ----------------------------------------------
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from riskcore.compiled.jit import kernel
+from riskcore.compiled.jit import kernel, shared
 from riskcore.special.balls import (
     UNIT,
     Ball,
@@ -274,3 +274,10 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
         D = _resolvent(f, p)
         above, below = (x, 0.0, 0.0), shift(D, scaled(1.0, k))
     return divide(above, below), n - k
+
+
+@shared
+def risk_words(f: float, p: float) -> tuple[float, float, int]:
+    """Return the midpoint of `risk_ball` in two words, and n; the radius takes time."""
+    (high, low, _), n = risk_ball(f, p)
+    return high, low, n

@@ -28,7 +28,7 @@ from riskcore.special.gauss.enclosure import (
     F_LARGE,
     P_SMALL,
     e_by_p,
-    risk_ball,
+    risk_words,
     scaled,
     scaling,
 )
@@ -36,11 +36,14 @@ from riskcore.special.gauss.enclosure import (
 
 @kernel
 def gauss(f: float, p: float) -> Ball:
-    """Return G(f, q) = f r/p; infinite where it exceeds the largest double."""
-    ball, n = risk_ball(f, p)
+    """Return G(f, q) = f r/p in two words; infinite beyond the largest double.
+
+    Its radius means nothing.
+    """
+    high, low, n = risk_words(f, p)
     k = scaling(f)
     x = scaled(p, n + k)
-    above = multiply_double(ball, scaled(f, k))
+    above = multiply_double((high, low, 0.0), scaled(f, k))
     if above[0] / x == math.inf:
         return math.inf, 0.0, 0.0
     return divide(above, (x, 0.0, 0.0))

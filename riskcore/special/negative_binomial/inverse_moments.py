@@ -88,7 +88,7 @@ def risk_and_condition(f: float, p: float) -> Pair:
     D, D_low, E = _resolvent(f, p)
     if D > 0.0:
         return quotient(p, 0.0, D, D_low), 1.0 - E
-    (ball, ball_low, _), n = risk_ball(f, p)
+    (ball, ball_low, _), n = risk_ball(f, p)  # inlined: what f alone gives is hoisted
     r = scaled(ball, -n)
     if p >= P_SMALL:
         return r, gauss_excess(f, p) * (p / r)

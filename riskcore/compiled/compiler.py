@@ -1,0 +1,296 @@
+"""What is inside Numba: the only module that knows how it turns kernels into code.
+
+Numba makes machine code of every function on its own, with wrappers for Python and C.
+Kernels are only ever called by other kernels, so theirs are left out: their code is
+optimised, kept as LLVM's and linked into the entry points, and there is one piece of
+machine code for each of these. A shared kernel, a long one beside the fast paths, gets
+its own, which the entry points call; the code of users, which Numba compiles itself,
+gets a copy.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numba
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.sigutils import normalize_signature
+from numba.core.typed_passes import NativeLowering, NativeParforLowering
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import lower_builtin, register_jitable
+from numba.extending import overload as numba_overload
+
+# IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
+# everything lets loops vectorise and the error path, which needs Numba, vanish.
+OPTIONS: Any = {
+    "error_model": "numpy",
+    "fastmath": False,
+    "forceinline": True,
+}
+
+# What machine code may call: always present, and exact.
+_C_LIBRARY = {"feclearexcept", "fma", "memcpy", "memmove", "memset"}
+
+
+class Code(NamedTuple):
+    """What LLVM makes machine code of."""
+
+    symbol: str  # the function to call
+    assembly: str
+    shared: dict[str, Callable[[], Code]]  # what it calls, by symbol
+
+
+# --- telling Numba -------------------------------------------------------------------
+
+
+def add_primitive(
+    function: Callable[..., Any], text: str, emit: Callable[..., Any]
+) -> None:
+    """Let compiled code replace a function by what ``emit`` builds."""
+    arguments, result = normalize_signature(text)
+    template = type(
+        function.__name__,
+        (ConcreteTemplate,),
+        {"key": function, "cases": [signature(result, *arguments)]},
+    )
+    infer_global(function, numba.types.Function(template))
+    lower_builtin(function, *arguments)(
+        lambda context, builder, sig, args: emit(builder, *args)
+    )
+
+
+def add_kernel(function: Callable[..., Any], symbol: str) -> None:
+    """Let compiled code call a function; with a symbol, as a shared one."""
+    register_jitable(
+        **OPTIONS,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=type("Kernel", (_Kernel,), {"symbol": symbol}),
+    )(function)
+
+
+def add_overload(name: Any, scalar: Callable[..., Any]) -> None:
+    """Let code of users call ``name``, and run a kernel of up to three numbers.
+
+    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
+    float32 what it is, and the kernel would run in single precision.
+    """
+    from numba import float64, types
+
+    def numbers(*kinds: Any) -> bool:
+        real = (types.Integer, types.Float, types.Boolean)
+        return all(isinstance(kind, real) for kind in kinds)
+
+    # Numba wants equal signatures of the chooser and its choice: no annotations.
+    choosers: Any = (
+        lambda a: (lambda a: scalar(float64(a))) if numbers(a) else None,
+        lambda a, b: (
+            (lambda a, b: scalar(float64(a), float64(b))) if numbers(a, b) else None
+        ),
+        lambda a, b, c: (
+            (lambda a, b, c: scalar(float64(a), float64(b), float64(c)))
+            if numbers(a, b, c)
+            else None
+        ),
+    )
+    chooser = choosers[len(inspect.signature(scalar).parameters) - 1]
+    numba_overload(name, jit_options=OPTIONS)(chooser)
+
+
+# --- compiling -----------------------------------------------------------------------
+
+
+def compiled(function: Callable[..., Any], arguments: list[str], returns: str) -> Code:
+    """Compile an entry point, and all that it calls.
+
+    Parameters
+    ----------
+    function : callable
+        The entry point.
+    arguments : list of str
+        Their types, for example ``"float64*"``; a star is a pointer.
+    returns : str
+        The type of the result.
+
+    Raises
+    ------
+    RuntimeError
+        If a kernel allocates or raises: it would need Numba's runtime, or worse.
+    """
+    types = ", ".join(map(_numba_type, arguments))
+    compiler = numba.cfunc(f"{returns}({types})", pipeline_class=_Entry, **OPTIONS)
+    made: Any = compiler(function)
+    library: _Library = made._library
+    return library.code(made.native_name, function.__name__)
+
+
+def _numba_type(text: str) -> str:
+    return f"CPointer({_numba_type(text[:-1])})" if text.endswith("*") else text
+
+
+class _Library(JITCodeLibrary):
+    """The code of a function, and of the functions it calls, without machine code."""
+
+    # A kernel is optimised before it is linked into others: so its branches have become
+    # choices where a loop takes it in, and the loop can use vectors.
+    alone = True
+    symbol = ""  # of a shared kernel
+    entry = ""  # Numba's name of the function
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.shared: dict[str, _Library] = {}
+
+    def finalize(self) -> None:
+        """Link and optimise; Numba would also make machine code."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._link(library)
+        if self.alone:
+            passes, builder = self._codegen._module_pass_manager()
+            passes.run(self._final_module, builder)
+        self._finalized = True
+
+    def _link(self, library: Any) -> None:
+        module = library._get_module_for_linking
+        if isinstance(library, _Library):
+            module = library._module_for_kernels
+            self.shared |= library.shared_by_callers()
+        self._final_module.link_in(module(), preserve=True)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return the address of a wrapper: there is none."""
+        self._ensure_finalized()
+        return 0
+
+    def shared_by_callers(self) -> dict[str, _Library]:
+        """Return the shared kernels that callers of this one call, by symbol."""
+        return {self.symbol: self} if self.symbol else self.shared
+
+    def _module_for_kernels(self) -> Any:
+        """Return what a kernel links that calls this one."""
+        return self._call() if self.symbol else super()._get_module_for_linking()
+
+    def _get_module_for_linking(self) -> Any:
+        """Return what code of users links: with the shared kernels."""
+        module = self._module_for_kernels().clone()
+        needed = dict(self.shared_by_callers())
+        while needed:
+            symbol, library = needed.popitem()
+            if module.get_function(symbol).is_declaration:
+                module.link_in(library._definition())
+                module.get_function(symbol).linkage = "linkonce_odr"
+                needed |= library.shared
+        return module
+
+    def _definition(self) -> Any:
+        """Return the module of a shared kernel, under its symbol."""
+        module = super()._get_module_for_linking().clone()
+        module.get_function(self.entry).name = self.symbol
+        return module
+
+    def _call(self) -> Any:
+        """Return a module that has Numba's name of a shared kernel call its symbol.
+
+        It returns 0, which tells that nothing was raised: no kernel can.
+        """
+        function = self._final_module.get_function(self.entry)
+        types = [str(each.type) for each in function.arguments]
+        given = ", ".join(f"{kind} %a{i}" for i, kind in enumerate(types))
+        return llvm.parse_assembly(
+            f"declare i32 @{self.symbol}({', '.join(types)})\n"
+            f"define linkonce_odr i32 @{self.entry}({given}) alwaysinline {{\n"
+            f"  %status = call i32 @{self.symbol}({given})\n"
+            "  ret i32 0\n}\n"
+        )
+
+    def code(self, symbol: str, name: str) -> Code:
+        """Return what to make machine code of; ``name`` is for the error."""
+        module = self._final_module
+        for function in module.functions:
+            if not function.is_declaration:
+                own = function.name == symbol
+                function.linkage = "external" if own else "internal"
+        self._optimize_final_module()
+        module = self._final_module
+        used = {each.name for each in module.functions if each.is_declaration}
+        assembly = str(module)
+        strange = {
+            each
+            for each in used - _C_LIBRARY - set(self.shared)
+            if not each.startswith("llvm.") and assembly.count(f"@{each}(") > 1
+        }
+        if strange:
+            raise RuntimeError(f"{name} calls {sorted(strange)}")
+        calls = {
+            key: library.shared_code
+            for key, library in self.shared.items()
+            if assembly.count(f"@{key}(") > 1
+        }
+        return Code(symbol, assembly, calls)
+
+    def shared_code(self) -> Code:
+        """Return what to make the machine code of a shared kernel of."""
+        library = _Library(self._codegen, self.symbol)
+        library._final_module = self._definition()
+        library.shared = self.shared
+        return library.code(self.symbol, self.symbol)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    """Numba's own, but for what makes a function that Python can call."""
+
+    _name = "riskcore_kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.flags.no_compile = True
+        super().run_pass(state)
+        lowered = state["cr"]
+        described = lowered.fndesc
+        state.library.entry = described.llvm_func_name
+        # Callers find the code by an object that Numba would call.
+        stand_in = _dynfunc.make_function(
+            described.lookup_module(), "kernel", "", 0, lowered.env, (state.library,)
+        )
+        state.targetctx.insert_user_function(stand_in, described, [state.library])
+        state["cr"] = lowered._replace(cfunc=stand_in)
+        return True
+
+
+class _Compiler(CompilerBase):
+    """Numba's pipeline, with another library and another last step."""
+
+    lowering: Any = NativeLowering
+    symbol = ""
+    alone = True
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        library = _Library(self.state.targetctx.codegen(), "riskcore")
+        library.symbol, library.alone = self.symbol, self.alone
+        self.state.library = library
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline: no Python objects, no parallel loops."""
+        theirs = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        ours = PassManager("riskcore")
+        for step, description in theirs.passes:
+            own = step in (NativeLowering, NativeParforLowering)
+            ours.add_pass(self.lowering if own else step, description)
+        ours.finalize()
+        return [ours]
+
+
+class _Kernel(_Compiler):
+    lowering = _KernelLowering
+
+
+class _Entry(_Compiler):
+    alone = False
