@@ -153,8 +153,7 @@ class _Library(JITCodeLibrary):
         for library in dict.fromkeys(self._linking_libraries):
             self._link(library)
         if self.alone:
-            passes, builder = self._codegen._module_pass_manager()
-            passes.run(self._final_module, builder)
+            self._optimize_final_module()
         self._finalized = True
 
     def _link(self, library: Any) -> None:
