@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from riskcore import cli
 from riskcore.accuracy import reference
+from riskcore.special.gauss import enclosure, methods
 
 # The same examples in every run: a failure is there for all who run the tests, or for
 # none. New ones: pytest --hypothesis-profile=search.
@@ -147,8 +148,11 @@ def neighbours(*numbers):
 @pytest.fixture(scope="session")
 def borders():
     """Return (f, p) on the borders between methods and one ulp to either side."""
-    f = [0.5, 1.0, 1.5, 2.0, 4.0, 5.0, 15.0, 16.0, 32.0, 1000.0]
-    p = [0.75, 0.5, 0.3, 0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-960, 2.0**-1022]
+    f = [0.5, 1.0, 1.5, 2.0, methods.F_SMALL, 5.0, 15.0, methods.F_FRACTION]
+    f += [methods.F_LARGE, 1000.0]
+    p = [methods.P_NEAR_ONE, methods.P_SMALL, methods.P_FORWARD, methods.RARE]
+    p += [enclosure.P_SHORT, enclosure.P_FRACTION]
+    p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
     at_p = [(x, y) for x in [*f, 0.25, 2.5] for y in neighbours(*p)]
     pairs = sorted({*at_f, *at_p})

@@ -43,10 +43,10 @@ from riskcore.special.balls import (
 from riskcore.special.floats import fast_two_sum, fma, two_sum
 
 # Below this p contiguity and reflection, from it on the fraction.
-P_SMALL = 0.3
-P_NEAR_ONE = 0.7
+P_FRACTION = 0.3
+P_SHORT = 0.7  # from this p on with half the levels
 # From this f on the fraction for every p.
-F_LARGE = 32.0
+F_FRACTION = 32.0
 F_HUGE = 2.0**60  # E is below half an ulp of f
 
 # Tiny p and f are multiplied by 2^600, huge f by 2^-600: no product leaves the doubles.
@@ -113,10 +113,10 @@ def _fraction(levels: int, in_pairs: int) -> Callable[[Pair, Pair], Ball]:
     return e_of_levels
 
 
-# Levels, and how many of them in pairs: for p from P_SMALL and from P_NEAR_ONE, and
+# Levels, and how many of them in pairs: for p from P_FRACTION and from P_SHORT, and
 # for f from 32, 128 and 1000. A test evaluates the bounds of the note for each.
-LEVELS_BY_P = {P_SMALL: (62, 32), P_NEAR_ONE: (32, 18)}
-LEVELS_BY_F = {F_LARGE: (58, 22), 128.0: (24, 12), 1000.0: (14, 8)}
+LEVELS_BY_P = {P_FRACTION: (62, 32), P_SHORT: (32, 18)}
+LEVELS_BY_F = {F_FRACTION: (58, 22), 128.0: (24, 12), 1000.0: (14, 8)}
 _levels_far, _levels_near = (_fraction(*levels) for levels in LEVELS_BY_P.values())
 _levels_32, _levels_128, _levels_1000 = (
     _fraction(*levels) for levels in LEVELS_BY_F.values()
@@ -131,15 +131,15 @@ def _widen(a: Ball, radius: float) -> Ball:
 
 @kernel
 def e_by_p(f: Pair, p: Pair) -> Ball:
-    """Return a ball that contains E(f, p), p >= P_SMALL."""
+    """Return a ball that contains E(f, p), p >= P_FRACTION."""
     p_high, _ = p
-    E = _levels_near(f, p) if p_high >= P_NEAR_ONE else _levels_far(f, p)
+    E = _levels_near(f, p) if p_high >= P_SHORT else _levels_far(f, p)
     return _widen(E, E_RELATIVE * E[0])
 
 
 @kernel
 def e_by_f(f: float, p: float) -> Ball:
-    """Return a ball that contains E(f, p), f >= F_LARGE."""
+    """Return a ball that contains E(f, p), f >= F_FRACTION."""
     if f >= F_HUGE:
         half = 0.5 / f
         return half, 0.0, half * (1.0 + 4.0 * UNIT)
@@ -193,7 +193,7 @@ def _exponent(down: float) -> float:
 
 @kernel
 def _small(f: float, p: float, down: float) -> tuple[Ball, Ball]:
-    """Return r(f, p) times 1/down as a quotient, for 1/2 < f < F_LARGE and small p."""
+    """Return r(f, p)/down as a quotient, for 1/2 < f < F_FRACTION, p < P_FRACTION."""
     q = _complement(p * down)
     steps = int(f + 0.5) - 1
     e = f - steps - 1.0
@@ -221,7 +221,7 @@ def _small(f: float, p: float, down: float) -> tuple[Ball, Ball]:
 
 @kernel
 def _below_one(f: float, p: float) -> Ball:
-    """Return f r = 1 - q f/(f + w), w = p + q E(f+1), for f < 1 and p >= P_SMALL."""
+    """Return f r = 1 - q f/(f + w), w = p + q E(f+1), for f < 1 and p >= P_FRACTION."""
     q = _complement(p)
     E = e_by_p(two_sum(f, 1.0), (p, 0.0))
     w = add_double(multiply(q, E), p)
@@ -231,8 +231,8 @@ def _below_one(f: float, p: float) -> Ball:
 
 @kernel
 def _resolvent(f: float, p: float) -> Ball:
-    """Return D = (f - 1) + p + q E for f >= 1 and p >= P_SMALL, or for large f."""
-    E = e_by_f(f, p) if f >= F_LARGE else e_by_p((f, 0.0), (p, 0.0))
+    """Return D = (f - 1) + p + q E for f >= 1 and p >= P_FRACTION, or for large f."""
+    E = e_by_f(f, p) if f >= F_FRACTION else e_by_p((f, 0.0), (p, 0.0))
     base, base_low = two_sum(f, -1.0)
     lower = add_double(multiply(_complement(p), E), p)
     return add((base, base_low, 0.0), lower)
@@ -261,14 +261,14 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
     if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
         return (math.nan, math.nan, math.nan), 0
     k = scaling(f)
-    if f < 1.0 and (p >= P_SMALL or f <= 0.5):
+    if f < 1.0 and (p >= P_FRACTION or f <= 0.5):
         tiny = scaling(p)
         x, down = scaled(p, tiny), scaled(1.0, -tiny)
-        above = _below_one(f, p) if p >= P_SMALL else _reflected(f, x, down, False)
+        above = _below_one(f, p) if p >= P_FRACTION else _reflected(f, x, down, False)
         return divide(above, (scaled(f, k), 0.0, 0.0)), -k
     n = scaling(p)
     x, down = scaled(p, n), scaled(1.0, -n)
-    if p < P_SMALL and f < F_LARGE:
+    if p < P_FRACTION and f < F_FRACTION:
         above, below = _small(f, x, down)
     else:
         D = _resolvent(f, p)

@@ -49,6 +49,12 @@ P_FORWARD = 0.3
 P_SMALL = 0.5
 # From this p on the fraction needs 15 levels.
 P_NEAR_ONE = 0.75
+# Up to this f the logarithm serves integers, and beyond it contiguity alone.
+F_SMALL = 4.0
+# Below this f integers go upwards; from it on the fraction serves every p.
+F_FRACTION = 16.0
+# From this f on 15 levels do.
+F_LARGE = 32.0
 # Below it products of p underflow, and p is nothing beside 1.
 RARE = 2.0**-960
 _TWO_52 = 2.0**52  # adding it rounds to an integer
@@ -61,13 +67,13 @@ def region(f: float, p: float) -> int:
     # Nothing here branches, so that a loop of it vectorises.
     one = f == 1.0
     integer = (f + _TWO_52) - _TWO_52 == f
-    upwards = SMALL if f <= 4.0 else FORWARD_15
+    upwards = SMALL if f <= F_SMALL else FORWARD_15
     upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
-    half = (f <= 4.0) | (not integer)
+    half = (f <= F_SMALL) | (not integer)
     below = P_NEAR_ONE if one else (P_SMALL if half else P_FORWARD)
-    levels = LEVELS_29 + ((p >= P_NEAR_ONE) | (f >= 32.0))
+    levels = LEVELS_29 + ((p >= P_NEAR_ONE) | (f >= F_LARGE))
     levels = levels if one | (f >= 2.0) else OTHER
-    where = upwards if (p < below) & (f < 16.0) else levels
+    where = upwards if (p < below) & (f < F_FRACTION) else levels
     return where if (p >= RARE) & (p <= 1.0) else OTHER
 
 
@@ -85,14 +91,14 @@ def is_small(f: float, p: float) -> bool:
     """Return whether the region is ONE or SMALL."""
     integer = (f + _TWO_52) - _TWO_52 == f
     below = P_NEAR_ONE if f == 1.0 else P_SMALL
-    return integer & (f >= 1.0) & (f <= 4.0) & (p < below) & (p >= RARE)
+    return integer & (f >= 1.0) & (f <= F_SMALL) & (p < below) & (p >= RARE)
 
 
 @kernel
 def is_levels_15(f: float, p: float) -> bool:
     """Return whether the region is LEVELS_15."""
     near_one = (p >= P_NEAR_ONE) & ((f >= 2.0) | (f == 1.0))
-    return (near_one | (f >= 32.0)) & (p <= 1.0) & (p >= RARE)
+    return (near_one | (f >= F_LARGE)) & (p <= 1.0) & (p >= RARE)
 
 
 @kernel

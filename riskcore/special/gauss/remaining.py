@@ -25,8 +25,8 @@ from riskcore.special.balls import (
 )
 from riskcore.special.floats import two_sum
 from riskcore.special.gauss.enclosure import (
-    F_LARGE,
-    P_SMALL,
+    F_FRACTION,
+    P_FRACTION,
     e_by_p,
     risk_words,
     scaled,
@@ -55,11 +55,11 @@ def gauss_excess(f: float, p: float) -> float:
     if not ((f > 0.0) & (p > 0.0) & (p <= 1.0)):
         return math.nan
     q, q_low = two_sum(1.0, -p)
-    if p < P_SMALL and f >= F_LARGE:  # p < 2^-960: the limit, where G is near 1
+    if p < P_FRACTION and f >= F_FRACTION:  # p < 2^-960: the limit, where G is near 1
         base, base_low = two_sum(f, -1.0)
         value, _, _ = divide((1.0, 0.0, 0.0), (base, base_low, 0.0))
         return value
-    if p < P_SMALL:
+    if p < P_FRACTION:
         G = gauss(f, p)  # not near 1
         if G[0] == math.inf:
             return math.inf

@@ -23,7 +23,7 @@ from riskcore.special.double_double import (
 )
 from riskcore.special.elementary import exp_parts, log_words
 from riskcore.special.floats import fma, two_product, two_sum
-from riskcore.special.gauss.enclosure import P_SMALL, risk_ball, scaled, scaling
+from riskcore.special.gauss.enclosure import P_FRACTION, risk_ball, scaled, scaling
 from riskcore.special.gauss.methods import (
     FORWARD_15,
     LEVELS_15,
@@ -90,7 +90,7 @@ def risk_and_condition(f: float, p: float) -> Pair:
         return quotient(p, 0.0, D, D_low), 1.0 - E
     (ball, ball_low, _), n = risk_ball(f, p)  # inlined: what f alone gives is hoisted
     r = scaled(ball, -n)
-    if p >= P_SMALL:
+    if p >= P_FRACTION:
         return r, gauss_excess(f, p) * (p / r)
     # C = (f - D)/q, which cancels for large f: so D = p/r has two words.
     k = scaling(p)
