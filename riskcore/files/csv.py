@@ -9,6 +9,7 @@ import io
 import itertools
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -124,9 +125,9 @@ class CsvFile(ArrowFormat):
         """Do nothing: CSV files have all options."""
 
     def format(self) -> Format:
-        """Return delimiter and encoding."""
+        """Return delimiter, encoding and missing codes."""
         encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
-        return Format(self.kind, self.delimiter, encoding, self.path)
+        return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
         """Return none: those of all columns Arrow takes out as it reads."""

@@ -54,6 +54,9 @@ class Format:
         The file.
     metadata : Metadata or None
         Of mu-Argus files.
+    missing_codes : tuple of str
+        The codes of all columns that were read as missing where they stood without
+        quotes: in a CSV a value that equals one needs them.
     """
 
     kind: str
@@ -61,6 +64,7 @@ class Format:
     encoding: str = "utf-8"
     path: Path | None = None
     metadata: Metadata | None = None
+    missing_codes: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -181,7 +185,8 @@ class FileFormat(ABC):
 
     def format(self) -> Format:
         """Return how the file is written."""
-        return Format(self.kind, path=self.path)
+        codes = self.reading.codes()
+        return Format(self.kind, path=self.path, missing_codes=codes)
 
     def read(
         self,

@@ -148,7 +148,9 @@ def read_back(
         else:
             suffix = path.name.lower().removesuffix(".gz")
             delimiter = "\t" if suffix.endswith(".tsv") else like.delimiter
-            names, blocks = _csv_blocks(path, parts[0], delimiter, like.encoding)
+            names, blocks = _csv_blocks(
+                path, parts[0], delimiter, like.encoding, like.missing_codes
+            )
         _compare_names(path, names, expected)
         records = _compare(path, names, blocks, expected, found)
     except _UNREADABLE as error:
@@ -409,9 +411,12 @@ def _long_fields() -> Iterator[None]:
 
 
 def _csv_blocks(
-    path: Path, part: Path, delimiter: str, encoding: str
+    path: Path, part: Path, delimiter: str, encoding: str, codes: Sequence[str]
 ) -> tuple[list[str], Iterator[Block]]:
-    """Return the names in a CSV file, and its blocks."""
+    """Return the names in a CSV file, and its blocks.
+
+    Quotes matter there for empty text, and for codes, which without are missing.
+    """
     packed = path.name.lower().endswith(".gz")
 
     def opened() -> IO[str]:
@@ -423,31 +428,35 @@ def _csv_blocks(
     with _long_fields(), opened() as file:
         names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
     with opened() as file:
-        doubled = _has_doubled_quotes(file)
+        quotes_matter = _holds(file, ['""', *codes])
+    of_codes = frozenset(codes)
 
     def blocks() -> Iterator[Block]:
         with _long_fields(), opened() as file:
             lines: list[str] = []
-            source = _noting(file, lines) if doubled else file
+            source = _noting(file, lines) if quotes_matter else file
             reader = csv.reader(source, delimiter=delimiter, strict=True)
             next(reader)
             lines.clear()
             while rows := list(islice(reader, _ROWS)):
-                if doubled and '""' in "".join(lines):
-                    rows = [*_with_empty_text(lines, delimiter)]
+                if quotes_matter and (
+                    '""' in "".join(lines) or not all(map(of_codes.isdisjoint, rows))
+                ):
+                    rows = [*_with_quotes_heeded(lines, delimiter, of_codes)]
                 yield _columns(path, rows, len(names))
                 lines.clear()
 
     return names, blocks()
 
 
-def _has_doubled_quotes(file: IO[str]) -> bool:
-    """Whether a file may hold empty text in quotes."""
-    last = ""
+def _holds(file: IO[str], texts: Sequence[str]) -> bool:
+    """Whether one of some texts stands anywhere in a file."""
+    longest, last = max(map(len, texts)), ""
     while part := file.read(_CHUNK):
-        if '""' in last + part:
+        both = last + part
+        if any(text in both for text in texts):
             return True
-        last = part[-1]
+        last = both[-longest:]
     return False
 
 
@@ -469,10 +478,12 @@ def _columns(path: Path, rows: list[list[Any]], fields: int) -> Block:
     return list(zip(*rows, strict=True))
 
 
-def _with_empty_text(lines: list[str], delimiter: str) -> Iterator[list[Any]]:
-    """Yield rows in which empty text, which is in quotes, is not missing.
+def _with_quotes_heeded(
+    lines: list[str], delimiter: str, codes: frozenset[str]
+) -> Iterator[list[Any]]:
+    """Yield rows in which empty text in quotes is a value, and a code without is none.
 
-    The csv module gives the same for both.
+    The csv module does not tell what stood in quotes.
     """
     mark = re.escape(delimiter)
     field = re.compile(rf'("(?:[^"]|"")*"|[^{mark}"\r\n]*)({mark}|\r\n|\n|\r|\Z)')
@@ -481,12 +492,15 @@ def _with_empty_text(lines: list[str], delimiter: str) -> Iterator[list[Any]]:
     for row in reader:
         raw = "".join(lines[done : reader.line_num])
         done = reader.line_num
-        if '""' in raw:
+        if '""' in raw or not codes.isdisjoint(row):
             fields = [match.group(1) for match in field.finditer(raw)][: len(row)]
             if len(fields) != len(row):
                 raise csv.Error("quotes")
             pairs = zip(row, fields, strict=True)
-            yield [_EMPTY if text == '""' else value for value, text in pairs]
+            yield [
+                _EMPTY if text == '""' else _MISSING if text in codes else value
+                for value, text in pairs
+            ]
         else:
             yield row
 

@@ -14,6 +14,7 @@ import pytest
 from riskcore import Recoding, assess, protect
 from riskcore.files import csv_writer, formats
 from riskcore.files.argus.metadata import read_metadata
+from riskcore.files.reading import Reading
 from riskcore.protection import layout, readback
 from riskcore.protection import result as result_module
 from riskcore.protection.readback import ReadBackError
@@ -207,12 +208,8 @@ def test_a_cell_is_named_and_no_value(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def changed(batch, delimiter):
-        return (
-            write(batch, delimiter)
-            .replace("1003,", "9993,", 1)
-            .replace("1005,", "9995,", 1)
-        )
+    def changed(*given):
+        return write(*given).replace("1003,", "9993,", 1).replace("1005,", "9995,", 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", changed)
     with pytest.raises(ReadBackError) as caught:
@@ -227,8 +224,8 @@ def test_a_quote_that_is_swallowed(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def swallowed(batch, delimiter):
-        return write(batch, delimiter).replace('"two\nlines"', '"two\nlines', 1)
+    def swallowed(*given):
+        return write(*given).replace('"two\nlines"', '"two\nlines', 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", swallowed)
     with pytest.raises(ReadBackError):
@@ -241,8 +238,8 @@ def test_a_blank_written_as_empty_text(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def quoted(batch, delimiter):
-        return write(batch, delimiter).replace(",,", ',"",', 1)
+    def quoted(*given):
+        return write(*given).replace(",,", ',"",', 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", quoted)
     with pytest.raises(ReadBackError, match="in 1 records"):
@@ -266,6 +263,24 @@ def test_empty_text_is_not_missing(tmp_path, monkeypatch):
             )
             with pytest.raises(ReadBackError, match="'b' in 1 records"):
                 result.write("u.csv")
+
+
+def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = 'a,b\n1,"NA"\n1,NA\n2,x\n' * 20
+    Path("s.csv").write_text(text)
+    reading = Reading(missing_codes=["NA", "."])
+    result = protect("s.csv", ["a"], threshold=0.5, reading=reading)
+    for shuffle in (False, True):
+        result.write("t.csv", shuffle=shuffle, overwrite=True)
+        safe = formats.read("t.csv", reading=reading)["b"]
+        assert safe.null_count == safe.to_pylist().count("NA") == 20
+    write = csv_writer._rows_text
+    monkeypatch.setattr(
+        csv_writer, "_rows_text", lambda *a: write(*a).replace('"NA"', "NA", 1)
+    )
+    with pytest.raises(ReadBackError, match="'b' in 1 records, first in record 1"):
+        result.write("u.csv")
 
 
 def test_values_that_were_not_blanked(source, monkeypatch):
@@ -358,7 +373,6 @@ def test_encodings(tmp_path, monkeypatch):
 
 
 def protect_in(encoding):
-    from riskcore.files.reading import Reading
     from riskcore.microdata.source import Source
     from riskcore.protection.protect import protect_source
     from riskcore.protection.settings import Settings

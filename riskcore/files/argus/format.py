@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ class ArgusFile(FileFormat):
         return Header(metadata.names, metadata.weight, metadata.household_id)
 
     def format(self) -> Format:
-        """Return the metadata."""
-        return Format(self.kind, path=self.path, metadata=self.metadata)
+        """Return the metadata and the missing codes."""
+        return replace(super().format(), metadata=self.metadata)
 
     def read_columns(
         self,
