@@ -111,6 +111,11 @@ class Source:
         return None if self.path is None else self.header.weight
 
     @property
+    def household(self) -> str | None:
+        """The number of the household that mu-Argus metadata declare."""
+        return None if self.path is None else self.header.household_id
+
+    @property
     def variables(self) -> dict[Hashable, Variable]:
         """The variables that mu-Argus metadata declare, by name."""
         metadata = None if self.format is None else self.format.metadata

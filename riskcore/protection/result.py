@@ -294,8 +294,9 @@ class Protected:
             whoever tries seeds finds it.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ones stay
-            missing. By default the household column, if one was given and is not
-            dropped; ``()``: none. In ``data`` nothing is renumbered.
+            missing. By default the household column, given or declared by mu-Argus
+            metadata, unless it is dropped, recoded or blanked; ``()``: none. In
+            ``data`` nothing is renumbered.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
         verify : bool, optional
@@ -533,17 +534,20 @@ def columns_renumbered(
     ValueError
         If a column is left out, or has another part in the protection.
     """
-    dropped, household = set(map(str, drop)), settings.household
+    parts: dict[str, set[Any]] = {
+        "left out": set(map(str, drop)), "the weight": {settings.weight},
+        "a key or related to one": set(settings.suppressible),
+        "recoded": set(settings.recodings),
+    }  # fmt: skip
     if renumber is None:
-        return () if household is None or household in dropped else (str(household),)
+        # Numbers that are declared tell as much where households have no part.
+        ids = dict.fromkeys([settings.household, source.household])
+        others = {None}.union(*parts.values())
+        return tuple(str(name) for name in ids if name not in others)
     if isinstance(renumber, str):
         raise TypeError(f"renumber is a list of column names: write [{renumber!r}]")
     names = tuple(dict.fromkeys(str(name) for name in renumber))
     source.check(names)
-    parts: dict[str, set[Any]] = {
-        "left out": dropped, "a key or related to one": set(settings.suppressible),
-        "the weight": {settings.weight}, "recoded": set(settings.recodings),
-    }  # fmt: skip
     for name in names:
         for what, columns in parts.items():
             if name in columns:

@@ -149,6 +149,6 @@ class ArgusFile(FileFormat):
         written = writer.write_data(
             data, columns, like.path, like.metadata, recodings, progress, renumbered
         )
-        writer.write_metadata(metadata, written, path.with_suffix(".rds"))
+        writer.write_metadata(metadata, written)
         data.flush()
         metadata.flush()
