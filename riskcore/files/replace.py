@@ -464,15 +464,15 @@ class _Move:
         )
 
 
-def _identity(found: os.stat_result) -> Identity:
-    # Neither renaming nor chmod changes these.
+def identity(found: os.stat_result) -> Identity:
+    """Return what tells a file from others; neither renaming nor chmod changes it."""
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _identity_at(path: Path) -> Identity | None:
     """Return what tells the file at a path from others, None if there is none."""
     try:
-        return _identity(path.lstat())
+        return identity(path.lstat())
     except FileNotFoundError:
         return None
 
@@ -492,8 +492,8 @@ def _move(
     return _Move(
         target,
         Path(file.name),
-        _identity(now),
-        None if before is None else _identity(before),
+        identity(now),
+        None if before is None else identity(before),
         _mode(before, now.st_gid, limits, private),
         owner,
         None if before is None else target.with_name(_hidden_name(_OLD)),

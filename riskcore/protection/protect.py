@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,11 +196,19 @@ def protect(
         alpha=alpha,
         rounds=rounds,
     )
-    return protect_source(source, settings, progress)
+    rules = [
+        Path(rule)
+        for rule in (recodings or {}).values()
+        if not isinstance(rule, Recoding)
+    ]
+    return protect_source(source, settings, progress, rules)
 
 
 def protect_source(
-    source: Source, settings: Settings, progress: Lines | None = None
+    source: Source,
+    settings: Settings,
+    progress: Lines | None = None,
+    rule_files: Iterable[Path] = (),
 ) -> Protected:
     """Protect a file by settings that are resolved, as those of an earlier record.
 
@@ -247,7 +256,9 @@ def protect_source(
                 _refuse_other_keys(data, coded, settings)
             protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    result = Protected(source, settings, data, sets, masks, tuple(rounds))
+    result = Protected(
+        source, settings, data, sets, masks, tuple(rounds), tuple(rule_files)
+    )
     _warn_of_households(result)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written

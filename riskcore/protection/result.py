@@ -110,6 +110,8 @@ class Protected:
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed.
     rounds : tuple of Round
+    rule_files : tuple of pathlib.Path
+        The recode files that were read, which `write` leaves alone as the source.
     """
 
     source: Source
@@ -118,6 +120,7 @@ class Protected:
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
+    rule_files: tuple[Path, ...] = ()
 
     @property
     def n(self) -> int:
@@ -345,13 +348,15 @@ class Protected:
         riskcore.protection.readback.ReadBackError
             If what was written is not what should be there.
         ValueError
-            If the file cannot be written in this format, one of the files is read
-            from, a column cannot be renumbered, or others can read the user's key.
+            If the input has changed since it was first opened, the file cannot be
+            written in this format, one of the files is read from, a column cannot be
+            renumbered, or others can read the user's key.
         """
         if not (self.safe or allow_unsafe):
             raise UnsafeError(
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
+        self.source.refuse_changed()
         figures = self.to_dict(())
         path = self.source.check_writable(path, overwrite=overwrite)
         dropped = tuple(drop)
@@ -362,7 +367,7 @@ class Protected:
         private, common = also or {}, public or {}
         beside = [record, *([] if told is None else [told]), *private, *common]
         written = formats.files_written(path, self.source.format)
-        refuse_sources([*written, *beside], self.source.paths)
+        refuse_sources([*written, *beside], [*self.source.paths, *self.rule_files])
         source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
@@ -388,6 +393,7 @@ class Protected:
                     f"As read back: {again.verdict} Nothing is written; "
                     "allow_unsafe=True would do so"
                 )
+            self.source.refuse_changed()  # else the digest is that of another file
             figures |= {"safe": again.safe, "verdict": again.verdict}
             output = {
                 "file": path.name,

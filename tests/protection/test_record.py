@@ -426,6 +426,38 @@ def test_new_ids_of_mu_argus(free):
         assert record["output"]["renumbered"] == []
 
 
+def test_recode_files_are_not_written_over():
+    rules = Path("age.grc")
+    rules.write_text("1: 20 - 22\n2: 23 - \n")
+    path = formats.write("s.csv", survey())
+    for given in (rules, "age.grc"):
+        result = protect(path, KEYS, "w", threshold=0.02, recodings={"age": given})
+        for role in ("record", "public_record"):
+            with pytest.raises(ValueError, match=r"age\.grc: is read from"):
+                result.write("t.csv", overwrite=True, **{role: rules})
+    assert rules.read_text().startswith("1: 20")
+
+
+@pytest.mark.parametrize("moment", ["before", "while writing"])
+def test_the_digest_is_that_of_the_file_that_was_read(monkeypatch, moment):
+    # The record would name another file than the one that was protected.
+    result = protected()
+
+    def other():
+        Path("survey-93.csv").write_text("sex,age,job,w,hh\n1,2,3,4,5\n")
+
+    if moment == "before":
+        other()
+    else:
+        write = formats.write
+        monkeypatch.setattr(
+            formats, "write", lambda *a, **k: (other(), write(*a, **k))[1]
+        )
+    with pytest.raises(ValueError, match=r"survey-93\.csv: has changed since"):
+        result.write("safe.csv")
+    assert not Path("safe.csv").exists()
+
+
 def test_seeds_are_for_tests():
     result = protected()
     for seed in (0, 7):
