@@ -17,7 +17,6 @@ import threading
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, count, islice
 from pathlib import Path
@@ -400,12 +399,16 @@ def _pyarrow(module: str = "") -> Any:
     return importlib.import_module(f"pyarrow.{module}".rstrip("."))
 
 
-@contextmanager
-def _long_fields() -> Iterator[None]:
+def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
+    """Return some rows of a csv reader, whose fields may be long.
+
+    Only that long is the limit another one and the lock held: whoever waits for blocks
+    may be interrupted and never come back.
+    """
     with _FIELD_LIMIT_LOCK:
         before = csv.field_size_limit(_FIELD_LIMIT)
         try:
-            yield
+            return [*islice(reader, number)]
         finally:
             csv.field_size_limit(before)
 
@@ -425,24 +428,26 @@ def _csv_blocks(
             opener(part, "rb"), encoding, errors="strict", newline=""
         )
 
-    with _long_fields(), opened() as file:
-        names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+    with opened() as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        (names,) = _next_rows(reader, 1) or [[]]
     with opened() as file:
         quotes_matter = _holds(file, ['""', *codes])
     of_codes = frozenset(codes)
 
     def blocks() -> Iterator[Block]:
-        with _long_fields(), opened() as file:
+        with opened() as file:
             lines: list[str] = []
             source = _noting(file, lines) if quotes_matter else file
             reader = csv.reader(source, delimiter=delimiter, strict=True)
-            next(reader)
+            _next_rows(reader, 1)
             lines.clear()
-            while rows := list(islice(reader, _ROWS)):
+            while rows := _next_rows(reader, _ROWS):
                 if quotes_matter and (
                     '""' in "".join(lines) or not all(map(of_codes.isdisjoint, rows))
                 ):
-                    rows = [*_with_quotes_heeded(lines, delimiter, of_codes)]
+                    heeded = _with_quotes_heeded(lines, delimiter, of_codes)
+                    rows = _next_rows(heeded, _ROWS)
                 yield _columns(path, rows, len(names))
                 lines.clear()
 
@@ -535,11 +540,11 @@ def _argus_blocks(
 
     def blocks() -> Iterator[Block]:
         encoding = encoding_of(data)
-        with _long_fields(), data.open(encoding=encoding, newline="") as file:
+        with data.open(encoding=encoding, newline="") as file:
             each = records(file)
-            if in_front and next(each, None) != names:
+            if in_front and _next_rows(each, 1) != [names]:
                 raise csv.Error("other names in front")
-            while rows := list(islice(each, _ROWS)):
+            while rows := _next_rows(each, _ROWS):
                 columns = _columns(path, rows, len(names))
                 yield [
                     [_code(text, one.missing) for text in column]

@@ -354,6 +354,44 @@ def test_blocks_do_not_matter(source, monkeypatch):
         result.write("again.csv")
 
 
+def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
+    # The prompt keeps the last error, and with it readers that have not ended.
+    result = source("safe.csv")
+    limit = csv.field_size_limit()
+    block = readback._Arrow.block
+
+    def interrupted(self, rows):
+        monkeypatch.setattr(readback._Arrow, "block", block)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(readback._Arrow, "block", interrupted)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        result.write("safe.csv")
+    assert kept.traceback
+    assert csv.field_size_limit() == limit
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    result.write("safe.csv")
+
+
+@pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
+def test_blocks_of_two_files_in_turn(source, target):
+    # As two threads read them, none of which waits until the other is done.
+    result = source(target)
+    result.write(target)
+    part, metadata = Path(target), Path(target).with_suffix(".rds")
+    csv_file = target.endswith(".csv.gz")
+
+    def opened():
+        if csv_file:
+            return readback._csv_blocks(part, part, ",", "utf-8", ())[1]
+        return readback._argus_blocks(part, part, metadata)[1]
+
+    one, other = opened(), opened()
+    first = next(one)
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    assert next(other) == first
+
+
 def test_long_fields(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     limit = csv.field_size_limit()
