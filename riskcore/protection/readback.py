@@ -2,7 +2,8 @@
 
 The readers here are plain and strict, and none of those that read the input: Python's
 csv module for text, row group by row group for Parquet, slices of lines by the ``.rds``
-just written for mu-Argus. A file is read in blocks, so that memory stays bounded.
+just written for mu-Argus. Only how the encoding of mu-Argus is told is shared with
+them. A file is read in blocks, of which one is in memory.
 """
 
 from __future__ import annotations
@@ -211,7 +212,8 @@ def _compare(
 ) -> int:
     """Compare blocks of text; hand the columns asked for to those who gather them."""
     differences = _Differences(path)
-    wanted = [_wanted(expected.columns[name]) for name in names]
+    ordered = expected.order is not None
+    wanted = [_wanted(expected.columns[name], ordered=ordered) for name in names]
     begin = 0
     for block in blocks:
         end = begin + len(block[0])
@@ -283,11 +285,11 @@ def _number(text: Any) -> float:
         return np.nan
 
 
-def _wanted(column: Any) -> _Text | _Arrow:
+def _wanted(column: Any, *, ordered: bool) -> _Text | _Arrow:
     """Return what a column should be as text, block by block."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "Uiu":
         return _Text(column)
-    arrow = _arrow(column)
+    arrow = _arrow(column, ordered=ordered)
     if _pyarrow().types.is_floating(arrow.type):
         return _Float(arrow)
     return _Arrow(arrow)
@@ -373,16 +375,27 @@ def _taken(column: Any, rows: slice | Positions) -> Any:
     return part.combine_chunks()
 
 
-def _arrow(column: Any) -> Any:
-    """Return a column as a chunked array of Arrow without a dictionary."""
+def _arrow(column: Any, *, ordered: bool) -> Any:
+    """Return a column as a chunked array of Arrow without a dictionary.
+
+    If records are to be taken of it in an order, as one piece: Arrow would make it one
+    for every block. Text has long offsets then, for a piece may hold gigabytes.
+    """
     pyarrow = _pyarrow()
     if isinstance(column, np.ma.MaskedArray):
         array = pyarrow.array(column.data, mask=np.ma.getmaskarray(column))
     elif isinstance(column, np.ndarray):
         array = pyarrow.array(column)
+    elif column.implementation.is_pyarrow():
+        array = column.to_native()  # where to_arrow would copy it
     else:
         array = column.to_arrow()
-    return _chunked(array)
+    array = _chunked(array)
+    if not ordered:
+        return array
+    types = {pyarrow.string(): "large_string", pyarrow.binary(): "large_binary"}
+    whole = array.cast(types.get(array.type, array.type)).combine_chunks()
+    return _chunked(whole)
 
 
 def _chunked(array: Any) -> Any:
@@ -589,7 +602,11 @@ def _parquet(
     pyarrow = _pyarrow()
     differences = _Differences(path)
     found: dict[str, list[Any]] = {name: [] for name in [*codes, weight] if name}
-    wanted = {name: _arrow(column) for name, column in expected.columns.items()}
+    ordered = expected.order is not None
+    wanted = {
+        name: _arrow(column, ordered=ordered)
+        for name, column in expected.columns.items()
+    }
     try:
         with _pyarrow("parquet").ParquetFile(part) as file:
             _compare_names(path, file.schema_arrow.names, expected)

@@ -36,7 +36,7 @@ from riskcore.protection.key_sets import (
     coded_records,
     present,
 )
-from riskcore.protection.layout import Layout
+from riskcore.protection.layout import Layout, in_order
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.secret import (
     check_secret,
@@ -498,7 +498,7 @@ class Protected:
             numbers = self.source.numbers(name)
             if numbers is not None:
                 column = Records.of({name: numbers}).column(name)
-        return column if order is None else column[order]
+        return column if order is None else in_order(column, order)
 
     def _repr_html_(self) -> str:
         rows = []

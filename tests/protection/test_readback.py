@@ -4,6 +4,7 @@ import csv
 import gzip
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -390,6 +391,35 @@ def test_blocks_of_two_files_in_turn(source, target):
     first = next(one)
     assert not readback._FIELD_LIMIT_LOCK.locked()
     assert next(other) == first
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_block_does_not_copy_the_column(monkeypatch, tmp_path, parquet):
+    # CSV is read as a column of many pieces. Arrow makes them one before it takes
+    # records here and there: done for each block, by the square of their number.
+    column = pa.chunked_array([pa.array([str(i), None]) for i in range(50)])
+    order = np.random.default_rng(1).permutation(len(column))
+    ordered = pa.table({"a": column.combine_chunks().take(pa.array(order))})
+    path = tmp_path / ("s.parquet" if parquet else "s.csv")
+    if parquet:
+        pyarrow.parquet.write_table(ordered, path, row_group_size=20)
+    else:
+        formats.write(path, {**ordered.to_pydict(), "b": order})
+    monkeypatch.setattr(readback, "_ROWS", 20)
+    columns = {"a": nw.from_native(column, series_only=True), "b": np.arange(100)}
+    expected = readback.Expected(
+        {name: columns[name] for name in formats.columns_of(path).names}, order, {}
+    )
+    taken, pieces = readback._taken, []
+
+    def noted(column, rows):
+        pieces.append(column.num_chunks)
+        return taken(column, rows)
+
+    monkeypatch.setattr(readback, "_taken", noted)
+    readback.read_back(path, [path], None, expected)
+    assert set(pieces) == {1}
+    assert len(pieces) >= 5
 
 
 def test_long_fields(tmp_path, monkeypatch):
