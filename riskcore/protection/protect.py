@@ -109,10 +109,11 @@ def protect(
         What it costs to blank a value: the same for all keys, so that the fewest are
         blanked; the same, with ties as in mu-Argus; the entropy of the key in the
         recoded file; or given by key, 50 for keys not named, infinite for keys that
-        may not be blanked. By default the weights in mu-Argus metadata, else
-        "fewest". With "fewest", of sets of keys of one size that would do, the one of
-        the least entropy is blanked, of these the first by name: the order of the keys
-        changes nothing. Otherwise sets of equal cost and size go by that order.
+        may not be blanked, nor are the keys then that would take them along. By
+        default the weights in mu-Argus metadata, else "fewest". With "fewest", of sets
+        of keys of one size that would do, the one of the least entropy is blanked, of
+        these the first by name: the order of the keys changes nothing. Otherwise sets
+        of equal cost and size go by that order.
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.

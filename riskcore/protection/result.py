@@ -18,7 +18,7 @@ from riskcore.assessment import (
     Assessment,
     PopulationBelowSample,
 )
-from riskcore.common import html
+from riskcore.common import arguments, html
 from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.reading import DoubtfulCodes
@@ -264,8 +264,8 @@ class Protected:
         verify: bool = True,
         record: str | Path | None = None,
         public_record: str | Path | None = None,
-        also: Mapping[Path, str] | None = None,
-        public: Mapping[Path, str] | None = None,
+        also: Mapping[Any, str] | None = None,
+        public: Mapping[Any, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
         """Write the protected file and the private record of its protection.
@@ -311,9 +311,9 @@ class Protected:
             ``.private.json`` added.
         public_record : str or pathlib.Path, optional
             A record of methods and counts that may be published; by default none.
-        also : mapping of pathlib.Path to str, optional
+        also : mapping of paths to str, optional
             Further texts to write, such as a report, that only their owner can read.
-        public : mapping of pathlib.Path to str, optional
+        public : mapping of paths to str, optional
             Further texts for everybody, such as a report to hand out.
         progress : callable, optional
             Called with the part done and the whole while text is written.
@@ -359,16 +359,22 @@ class Protected:
         self.source.refuse_changed()
         figures = self.to_dict(())
         path = self.source.check_writable(path, overwrite=overwrite)
-        dropped = tuple(drop)
+        dropped = tuple(arguments.names("drop", drop))
         self.source.check(dropped)
+        if set(dropped) >= set(self.source.names):
+            raise ValueError("drop: no column would be left")
         renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
         record = Path(f"{path}.private.json") if record is None else Path(record)
         told = None if public_record is None else Path(public_record)
-        private, common = also or {}, public or {}
+        private, common = (
+            {Path(target): text for target, text in (texts or {}).items()}
+            for texts in (also, public)
+        )
         beside = [record, *([] if told is None else [told]), *private, *common]
         written = formats.files_written(path, self.source.format)
         refuse_sources([*written, *beside], [*self.source.paths, *self.rule_files])
         source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
+        shuffle = _plain_shuffle(shuffle)
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
         order = None
@@ -550,9 +556,8 @@ def columns_renumbered(
         ids = dict.fromkeys([settings.household, source.household])
         others = {None}.union(*parts.values())
         return tuple(str(name) for name in ids if name not in others)
-    if isinstance(renumber, str):
-        raise TypeError(f"renumber is a list of column names: write [{renumber!r}]")
-    names = tuple(dict.fromkeys(str(name) for name in renumber))
+    given = arguments.names("renumber", renumber)
+    names = tuple(dict.fromkeys(str(name) for name in given))
     source.check(names)
     for name in names:
         for what, columns in parts.items():
@@ -561,18 +566,29 @@ def columns_renumbered(
     return names
 
 
+def _plain_shuffle(shuffle: Any) -> bool | int:
+    """Return how to shuffle as a bool, or the number of a seed."""
+    if isinstance(shuffle, bool | np.bool_):
+        return bool(shuffle)
+    try:
+        return operator.index(shuffle)
+    except TypeError:
+        raise TypeError(
+            f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
+        ) from None
+
+
 def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
     """Return the secret of the order: given, of a seed, or new."""
     if secret is not None:
         return check_secret(secret) if needed else None
     if isinstance(shuffle, bool):
         return new_secret() if needed else None
-    seed = operator.index(shuffle)
-    if seed < 0:
-        raise ValueError(f"shuffle={seed}: a seed is a whole number >= 0")
-    message = f"the order is that of seed {seed}: whoever tries seeds finds it"
+    if shuffle < 0:
+        raise ValueError(f"shuffle={shuffle}: a seed is a whole number >= 0")
+    message = f"the order is that of seed {shuffle}: whoever tries seeds finds it"
     warn(message, OrderCanBeFound)
-    return secret_of_seed(seed)
+    return secret_of_seed(shuffle)
 
 
 def _keyed_digest(source: Source) -> dict[str, str | None]:
@@ -619,7 +635,10 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
     if count > stuck and len(result.rounds) == result.settings.rounds:
         why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
-        why.append(f"{count - stuck} that would with all keys blanked")
+        why.append(
+            f"{count - stuck} would even with all keys blanked, so raise the "
+            "threshold or recode"
+        )
     households = one.aim.unsafe_households(one.protected)
     of_households = f" and {households} households" if households else ""
     return (
