@@ -13,7 +13,7 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.files.argus.text import encodes
 from riskcore.files.arrow import import_pyarrow
-from riskcore.files.format import Format, suffix_of
+from riskcore.files.format import Format
 from riskcore.files.reading import DELIMITERS
 
 _MARK = "\ufeff"
@@ -47,8 +47,7 @@ def write_csv(
     ValueError
         If the encoding cannot hold some text.
     """
-    suffix, gzipped = suffix_of(path)
-    delimiter = "\t" if suffix == ".tsv" else like.delimiter
+    delimiter, gzipped = like.csv_at(path)
     encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.
     packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if gzipped else None

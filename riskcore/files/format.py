@@ -1,9 +1,9 @@
 """What a format of files is: one class for each, in `riskcore.files.formats.FORMATS`.
 
 The class tells which paths are its own and writes files; an instance is a file that is
-read. A new format is such a class in a file of its own, and a line in ``FORMATS``. If
-Arrow can hold what is in the files, it derives from
-`riskcore.files.arrow.ArrowFormat`.
+read. A new format is such a class in a file of its own, a line in ``FORMATS``, and in
+`riskcore.protection.readback` a way to read its files back by other code. If Arrow can
+hold what is in the files, it derives from `riskcore.files.arrow.ArrowFormat`.
 """
 
 from __future__ import annotations
@@ -71,6 +71,11 @@ class Format:
         """The files that are read: the file, and that of its metadata."""
         paths = (self.path, None if self.metadata is None else self.metadata.path)
         return tuple(path for path in paths if path is not None)
+
+    def csv_at(self, path: Path) -> tuple[str, bool]:
+        """Return the delimiter of a CSV file there, and whether it is packed."""
+        suffix, gzipped = suffix_of(path)
+        return "\t" if suffix == ".tsv" else self.delimiter, gzipped
 
 
 class Recoded(Protocol):

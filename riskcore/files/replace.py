@@ -4,7 +4,8 @@ A run writes to hidden files beside the targets (``.riskcore-<16 hex>.part``, mo
 and renames them once all are complete. What is guaranteed:
 
 - A single file is the old one or the new one, whole, at any moment.
-- Several files: an error, Ctrl-C or SIGTERM leaves all as they were. Between the first
+- Several files: an error or Ctrl-C leaves all as they were, and so does SIGTERM where
+  it raises, as the command sees to; by itself it kills as below. Between the first
   and the last renaming, microseconds, others can see some of the new files beside
   old ones. A process killed there (SIGKILL, power loss) leaves that state, with a
   journal of what is lacking, to the next run of the same user that is to write into any

@@ -18,7 +18,6 @@ from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
 
 Positions: TypeAlias = NDArray[np.int64]
-CHUNK = 1 << 20
 # Records of a column in an order that are one piece.
 _ROWS = 1 << 16
 
@@ -95,11 +94,6 @@ class Layout:
         """The format of the file."""
         return formats.written_as(self.path, self.source.format)
 
-    @property
-    def written(self) -> tuple[Path, ...]:
-        """The files that `write` makes."""
-        return formats.files_written(self.path, self.source.format)
-
     def write(
         self,
         create: Create,
@@ -120,7 +114,8 @@ class Layout:
         Returns
         -------
         list of pathlib.Path
-            Where the files stand now, in the order of ``written``.
+            Where the files stand now, in the order of
+            `riskcore.files.formats.files_written`.
 
         Raises
         ------

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import io
 import operator
 import re
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
+from riskcore.files.arrow import import_pyarrow
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -78,22 +78,6 @@ class Expected:
         return slice(begin, end) if self.order is None else self.order[begin:end]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadBack:
-    """What was read back.
-
-    Attributes
-    ----------
-    records : int
-    columns : dict of str to array, each shape (records,)
-        The columns asked for, in the order of the file: numbers for the weight,
-        masked codes (equal for equal values) for others.
-    """
-
-    records: int
-    columns: dict[str, Array]
-
-
 def read_back(
     path: Path,
     parts: Sequence[Path],
@@ -102,7 +86,7 @@ def read_back(
     codes: Iterable[str] = (),
     weight: str | None = None,
     decimal: str = ".",
-) -> ReadBack:
+) -> dict[str, Array]:
     """Read a file again and compare it with what it should hold.
 
     Parameters
@@ -123,7 +107,9 @@ def read_back(
 
     Returns
     -------
-    ReadBack
+    dict of str to array, each shape (n,)
+        The columns asked for, in the order of the file: numbers for the weight,
+        masked codes (equal for equal values) for others.
 
     Raises
     ------
@@ -143,22 +129,15 @@ def read_back(
     try:
         if kind == "parquet":
             return _parquet(path, parts[0], expected, list(gather), weight, decimal)
-        if kind == "argus":
-            names, blocks = _argus_blocks(path, parts[0], parts[1])
-        else:
-            suffix = path.name.lower().removesuffix(".gz")
-            delimiter = "\t" if suffix.endswith(".tsv") else like.delimiter
-            names, blocks = _csv_blocks(
-                path, parts[0], delimiter, like.encoding, like.missing_codes
-            )
+        names, blocks = _BLOCKS[kind](path, parts, like)
         _compare_names(path, names, expected)
-        records = _compare(path, names, blocks, expected, found)
+        _compare(path, names, blocks, expected, found)
     except _UNREADABLE as error:
         raise ReadBackError(
             f"{path}: what was written cannot be read back "
             f"({type(error).__name__}); nothing is written"
         ) from None
-    return ReadBack(records, {name: one.finish() for name, one in found.items()})
+    return {name: one.finish() for name, one in found.items()}
 
 
 _UNREADABLE = (csv.Error, UnicodeError, EOFError, gzip.BadGzipFile, zlib.error)
@@ -209,7 +188,7 @@ def _compare(
     blocks: Iterator[Block],
     expected: Expected,
     found: Mapping[str, Any],
-) -> int:
+) -> None:
     """Compare blocks of text; hand the columns asked for to those who gather them."""
     differences = _Differences(path)
     ordered = expected.order is not None
@@ -237,7 +216,6 @@ def _compare(
         begin = end
     _refuse_count(path, begin, expected.n)
     differences.refuse()
-    return begin
 
 
 class _Codes:
@@ -290,7 +268,7 @@ def _wanted(column: Any, *, ordered: bool) -> _Text | _Arrow:
     if isinstance(column, np.ndarray) and column.dtype.kind in "Uiu":
         return _Text(column)
     arrow = _arrow(column, ordered=ordered)
-    if _pyarrow().types.is_floating(arrow.type):
+    if import_pyarrow().types.is_floating(arrow.type):
         return _Float(arrow)
     return _Arrow(arrow)
 
@@ -321,13 +299,13 @@ class _Arrow:
 
     def __init__(self, column: Any) -> None:
         self.column = column
-        types = _pyarrow().types
+        types = import_pyarrow().types
         self.bool = types.is_boolean(column.type)
         self.whole = types.is_integer(column.type)
         self.text = types.is_string(column.type) or types.is_large_string(column.type)
 
     def block(self, rows: Any) -> list[Any]:
-        pyarrow, compute = _pyarrow(), _pyarrow("compute")
+        pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
         block = _taken(self.column, rows)
         if self.bool or self.whole:
             words = {None: _MISSING, True: "true", False: "false"}
@@ -371,7 +349,7 @@ def _taken(column: Any, rows: slice | Positions) -> Any:
     if isinstance(rows, slice):
         part = column.slice(rows.start, rows.stop - rows.start)
     else:
-        part = column.take(_pyarrow().array(rows))
+        part = column.take(import_pyarrow().array(rows))
     return part.combine_chunks()
 
 
@@ -381,7 +359,7 @@ def _arrow(column: Any, *, ordered: bool) -> Any:
     If records are to be taken of it in an order, as one piece: Arrow would make it one
     for every block. Text has long offsets then, for a piece may hold gigabytes.
     """
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     if isinstance(column, np.ma.MaskedArray):
         array = pyarrow.array(column.data, mask=np.ma.getmaskarray(column))
     elif isinstance(column, np.ndarray):
@@ -400,16 +378,12 @@ def _arrow(column: Any, *, ordered: bool) -> Any:
 
 def _chunked(array: Any) -> Any:
     """Return an array of Arrow as a chunked one without a dictionary."""
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     if not isinstance(array, pyarrow.ChunkedArray):
         array = pyarrow.chunked_array([array])
     if pyarrow.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     return array
-
-
-def _pyarrow(module: str = "") -> Any:
-    return importlib.import_module(f"pyarrow.{module}".rstrip("."))
 
 
 def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
@@ -427,26 +401,26 @@ def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
 
 
 def _csv_blocks(
-    path: Path, part: Path, delimiter: str, encoding: str, codes: Sequence[str]
+    path: Path, parts: Sequence[Path], like: formats.Format
 ) -> tuple[list[str], Iterator[Block]]:
     """Return the names in a CSV file, and its blocks.
 
     Quotes matter there for empty text, and for codes, which without are missing.
     """
-    packed = path.name.lower().endswith(".gz")
+    delimiter, packed = like.csv_at(path)
 
     def opened() -> IO[str]:
         opener: Any = gzip.open if packed else open
         return io.TextIOWrapper(
-            opener(part, "rb"), encoding, errors="strict", newline=""
+            opener(parts[0], "rb"), like.encoding, errors="strict", newline=""
         )
 
     with opened() as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         (names,) = _next_rows(reader, 1) or [[]]
     with opened() as file:
-        quotes_matter = _holds(file, ['""', *codes])
-    of_codes = frozenset(codes)
+        quotes_matter = _holds(file, ['""', *like.missing_codes])
+    codes = frozenset(like.missing_codes)
 
     def blocks() -> Iterator[Block]:
         with opened() as file:
@@ -457,9 +431,9 @@ def _csv_blocks(
             lines.clear()
             while rows := _next_rows(reader, _ROWS):
                 if quotes_matter and (
-                    '""' in "".join(lines) or not all(map(of_codes.isdisjoint, rows))
+                    '""' in "".join(lines) or not all(map(codes.isdisjoint, rows))
                 ):
-                    heeded = _with_quotes_heeded(lines, delimiter, of_codes)
+                    heeded = _with_quotes_heeded(lines, delimiter, codes)
                     rows = _next_rows(heeded, _ROWS)
                 yield _columns(path, rows, len(names))
                 lines.clear()
@@ -534,9 +508,10 @@ class _Variable:
 
 
 def _argus_blocks(
-    path: Path, data: Path, metadata: Path
+    path: Path, parts: Sequence[Path], like: formats.Format
 ) -> tuple[list[str], Iterator[Block]]:
     """Return the names of mu-Argus data, and their blocks, by the metadata beside."""
+    data, metadata = parts
     separator, in_front, variables = _declared(metadata)
     names = [variable.name for variable in variables]
 
@@ -565,6 +540,10 @@ def _argus_blocks(
                 ]
 
     return names, blocks()
+
+
+# By format, but of Parquet, which is no text.
+_BLOCKS = {"csv": _csv_blocks, "argus": _argus_blocks}
 
 
 def _code(text: str, missing: frozenset[str]) -> str:
@@ -597,9 +576,9 @@ def _parquet(
     codes: list[str],
     weight: str | None,
     decimal: str,
-) -> ReadBack:
+) -> dict[str, Array]:
     """Compare a Parquet file row group by row group."""
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     differences = _Differences(path)
     found: dict[str, list[Any]] = {name: [] for name in [*codes, weight] if name}
     ordered = expected.order is not None
@@ -608,7 +587,7 @@ def _parquet(
         for name, column in expected.columns.items()
     }
     try:
-        with _pyarrow("parquet").ParquetFile(part) as file:
+        with import_pyarrow("parquet").ParquetFile(part) as file:
             _compare_names(path, file.schema_arrow.names, expected)
             groups = range(file.num_row_groups)
             sizes = [file.metadata.row_group(i).num_rows for i in groups]
@@ -634,18 +613,15 @@ def _parquet(
         ) from None
     differences.refuse()
     columns = {name: pyarrow.chunked_array(found[name]) for name in found}
-    return ReadBack(
-        expected.n,
-        {
-            name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
-            for name, column in columns.items()
-        },
-    )
+    return {
+        name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
+        for name, column in columns.items()
+    }
 
 
 def _unequal(read: Any, should: Any) -> Mask:
     """Return the mask of the values of two Arrow columns that differ."""
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     should = pyarrow.chunked_array([should])
     if read.type != should.type:
         read = read.cast(should.type)
@@ -662,7 +638,7 @@ def _unequal(read: Any, should: Any) -> Mask:
 
 
 def _as_numbers(column: Any, decimal: str) -> Array:
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     if pyarrow.types.is_integer(column.type):
         # Not by a cast, which refuses integers from 2**53 on.
         return np.asarray(column.to_numpy()).astype(np.float64)
@@ -674,7 +650,7 @@ def _as_numbers(column: Any, decimal: str) -> Array:
 
 
 def _as_codes(column: Any) -> Array:
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_floating(column.type):
         null = pyarrow.scalar(None, column.type)
         column = compute.if_else(compute.is_nan(column), null, column)

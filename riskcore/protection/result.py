@@ -484,7 +484,7 @@ class Protected:
             None if weight is None else str(weight),
             self.source.reading.decimal,
         )
-        columns = {**found.columns}
+        columns = dict(found)
         for name in settings.columns:
             if name not in columns and name in [*roles, settings.weight]:
                 columns[str(name)] = self._in_order(name, order)

@@ -383,9 +383,8 @@ def test_blocks_of_two_files_in_turn(source, target):
     csv_file = target.endswith(".csv.gz")
 
     def opened():
-        if csv_file:
-            return readback._csv_blocks(part, part, ",", "utf-8", ())[1]
-        return readback._argus_blocks(part, part, metadata)[1]
+        read = readback._BLOCKS["csv" if csv_file else "argus"]
+        return read(part, [part, metadata], formats.Format("csv"))[1]
 
     one, other = opened(), opened()
     first = next(one)
@@ -456,6 +455,11 @@ def test_recoded_mu_argus(source):
     result = source("fixed.asc", recodings={"age": Recoding.top_bottom(top=30)})
     result.write("fixed.asc", shuffle=True, drop=["id"])
     assert read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
+
+
+def test_every_format_is_read_back():
+    kinds = {one.kind for one in formats.FORMATS if one.targets or one.own_targets}
+    assert kinds == {"parquet", *readback._BLOCKS}
 
 
 def test_not_read_back(source, monkeypatch):
