@@ -247,7 +247,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--renumber",
         nargs="+",
         metavar="COLUMN",
-        help="columns that get new ids in random order; by default that of --household",
+        help="columns that get new ids in random order; by default that of --household "
+        "or declared by mu-Argus metadata",
     )
     ids.add_argument(
         "--keep-ids", action="store_true", help="leave the household's ids as they are"

@@ -9,6 +9,8 @@ import io
 import itertools
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +29,7 @@ _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
+_MARK = "\ufeff"
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -113,20 +116,25 @@ class CsvFile(ArrowFormat):
         with self.open() as file:
             return file.read(3) == codecs.BOM_UTF8
 
-    def open_text(self) -> IO[str]:
-        """Open the file as text; bytes that are none become lone surrogates."""
+    @contextmanager
+    def open_text(self) -> Iterator[IO[str]]:
+        """Open the file as text behind a mark; bytes that are none: lone surrogates."""
         encoding = "utf-8-sig" if self.utf8 else self.encoding
-        return io.TextIOWrapper(
+        with io.TextIOWrapper(
             self.open(), encoding, errors="surrogateescape", newline=""
-        )
+        ) as file:
+            # As `_Scanned` does: codecs such as that of utf-16-le leave the mark.
+            if not self.utf8 and file.read(1) != _MARK:
+                file.seek(0)
+            yield file
 
     def check_reading(self) -> None:
         """Do nothing: CSV files have all options."""
 
     def format(self) -> Format:
-        """Return delimiter and encoding."""
+        """Return delimiter, encoding and missing codes."""
         encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
-        return Format(self.kind, self.delimiter, encoding, self.path)
+        return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
         """Return none: those of all columns Arrow takes out as it reads."""
@@ -154,11 +162,12 @@ class CsvFile(ArrowFormat):
     def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
-        table, scan = self._read(columns, names, _PART)
+        some = columns or list(names[:1])  # to Arrow no column is all of them
+        table, scan = self._read(some, names, _PART)
         if table is None:
             # A record did not fit into a block.
             size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
-            table, scan = self._read(columns, names, size)
+            table, scan = self._read(some, names, size)
         intake = scan.intake()
         if table is None:
             raise ValueError(
@@ -172,7 +181,7 @@ class CsvFile(ArrowFormat):
                 f"breaks; {intake.within:,} lines belong to them and are no records",
                 LineBreaksInFields,
             )
-        return table, intake
+        return table.select(columns), intake
 
     def _read(
         self, columns: list[str], names: Sequence[str], block: int

@@ -13,7 +13,7 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.files.argus.text import encodes
 from riskcore.files.arrow import import_pyarrow
-from riskcore.files.format import Format, suffix_of
+from riskcore.files.format import Format
 from riskcore.files.reading import DELIMITERS
 
 _MARK = "\ufeff"
@@ -38,7 +38,7 @@ def write_csv(
     path : pathlib.Path
         Where it will stand: ``.tsv`` has tabs, ``.gz`` is packed.
     like : Format
-        Delimiter and encoding.
+        Delimiter, encoding, and the codes that are values only in quotes.
     progress : callable, optional
         Called with the records written and their total after each part.
 
@@ -47,8 +47,7 @@ def write_csv(
     ValueError
         If the encoding cannot hold some text.
     """
-    suffix, gzipped = suffix_of(path)
-    delimiter = "\t" if suffix == ".tsv" else like.delimiter
+    delimiter, gzipped = like.csv_at(path)
     encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.
     packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if gzipped else None
@@ -57,7 +56,9 @@ def write_csv(
         try:
             target.write(encoder.encode(_header_line(table.column_names, delimiter)))
             for batch in table.to_batches(max_chunksize=_ROWS):
-                target.write(encoder.encode(_rows_text(batch, delimiter)))
+                target.write(
+                    encoder.encode(_rows_text(batch, delimiter, like.missing_codes))
+                )
                 done += batch.num_rows
                 if progress:
                     progress(done, table.num_rows)
@@ -77,23 +78,26 @@ def _header_line(names: Sequence[str], delimiter: str) -> str:
     return delimiter.join(quoted) + "\n"
 
 
-def _rows_text(batch: Any, delimiter: str) -> str:
+def _rows_text(batch: Any, delimiter: str, codes: Sequence[str]) -> str:
     compute = import_pyarrow("compute")
     # Of a single column the delimiter is found again as that of the first line.
     special = delimiter if batch.num_columns > 1 else delimiter + DELIMITERS
     needy = f'[{re.escape(special)}"\r\n]|^$'
-    fields = [_fields(column, needy) for column in batch.columns]
+    fields = [_fields(column, needy, codes) for column in batch.columns]
     lines = compute.binary_join_element_wise(
         *fields, _large(delimiter), null_handling="replace", null_replacement=""
     )
     return "\n".join([*lines.to_pylist(), ""])
 
 
-def _fields(column: Any, needy: str) -> Any:
-    """Return a column as text, quoted where the pattern is found."""
+def _fields(column: Any, needy: str, codes: Sequence[str]) -> Any:
+    """Return a column as text, quoted where the pattern is found, and like codes."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     text = column.cast(pyarrow.large_string())
     needs_quotes = compute.match_substring_regex(text, needy)
+    if codes:
+        among = compute.is_in(text, pyarrow.array(codes, text.type))
+        needs_quotes = compute.or_(needs_quotes, among)
     if not compute.any(needs_quotes).as_py():
         return text
     inner = compute.replace_substring(text, '"', '""')

@@ -1,9 +1,9 @@
 """What a format of files is: one class for each, in `riskcore.files.formats.FORMATS`.
 
 The class tells which paths are its own and writes files; an instance is a file that is
-read. A new format is such a class in a file of its own, and a line in ``FORMATS``. If
-Arrow can hold what is in the files, it derives from
-`riskcore.files.arrow.ArrowFormat`.
+read. A new format is such a class in a file of its own, a line in ``FORMATS``, and in
+`riskcore.protection.readback` a way to read its files back by other code. If Arrow can
+hold what is in the files, it derives from `riskcore.files.arrow.ArrowFormat`.
 """
 
 from __future__ import annotations
@@ -54,6 +54,9 @@ class Format:
         The file.
     metadata : Metadata or None
         Of mu-Argus files.
+    missing_codes : tuple of str
+        The codes of all columns that were read as missing where they stood without
+        quotes: in a CSV a value that equals one needs them.
     """
 
     kind: str
@@ -61,12 +64,18 @@ class Format:
     encoding: str = "utf-8"
     path: Path | None = None
     metadata: Metadata | None = None
+    missing_codes: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files that are read: the file, and that of its metadata."""
         paths = (self.path, None if self.metadata is None else self.metadata.path)
         return tuple(path for path in paths if path is not None)
+
+    def csv_at(self, path: Path) -> tuple[str, bool]:
+        """Return the delimiter of a CSV file there, and whether it is packed."""
+        suffix, gzipped = suffix_of(path)
+        return "\t" if suffix == ".tsv" else self.delimiter, gzipped
 
 
 class Recoded(Protocol):
@@ -181,7 +190,8 @@ class FileFormat(ABC):
 
     def format(self) -> Format:
         """Return how the file is written."""
-        return Format(self.kind, path=self.path)
+        codes = self.reading.codes()
+        return Format(self.kind, path=self.path, missing_codes=codes)
 
     def read(
         self,

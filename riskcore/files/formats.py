@@ -230,8 +230,9 @@ def write(
     overwrite : bool, optional
         Whether an existing file may be replaced.
     like : Format, optional
-        Delimiter and encoding of CSV (but ``.tsv`` has tabs), or the mu-Argus file
-        that the columns come from. By default comma and UTF-8.
+        Delimiter and encoding of CSV (but ``.tsv`` has tabs) and the missing codes of
+        all columns, which are quoted where they are values; or the mu-Argus file that
+        the columns come from. By default comma and UTF-8, and no codes.
     recodings : mapping of str to Recoded, optional
         What was done to variables of a mu-Argus file: gives their missing codes and
         codelists.

@@ -4,7 +4,8 @@ A run writes to hidden files beside the targets (``.riskcore-<16 hex>.part``, mo
 and renames them once all are complete. What is guaranteed:
 
 - A single file is the old one or the new one, whole, at any moment.
-- Several files: an error, Ctrl-C or SIGTERM leaves all as they were. Between the first
+- Several files: an error or Ctrl-C leaves all as they were, and so does SIGTERM where
+  it raises, as the command sees to; by itself it kills as below. Between the first
   and the last renaming, microseconds, others can see some of the new files beside
   old ones. A process killed there (SIGKILL, power loss) leaves that state, with a
   journal of what is lacking, to the next run of the same user that is to write into any
@@ -464,15 +465,15 @@ class _Move:
         )
 
 
-def _identity(found: os.stat_result) -> Identity:
-    # Neither renaming nor chmod changes these.
+def identity(found: os.stat_result) -> Identity:
+    """Return what tells a file from others; neither renaming nor chmod changes it."""
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _identity_at(path: Path) -> Identity | None:
     """Return what tells the file at a path from others, None if there is none."""
     try:
-        return _identity(path.lstat())
+        return identity(path.lstat())
     except FileNotFoundError:
         return None
 
@@ -492,8 +493,8 @@ def _move(
     return _Move(
         target,
         Path(file.name),
-        _identity(now),
-        None if before is None else _identity(before),
+        identity(now),
+        None if before is None else identity(before),
         _mode(before, now.st_gid, limits, private),
         owner,
         None if before is None else target.with_name(_hidden_name(_OLD)),

@@ -19,6 +19,7 @@ from riskcore.files import formats
 from riskcore.files.argus.metadata import Variable
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
+from riskcore.files.replace import Identity, identity
 from riskcore.microdata.columns import Records
 
 
@@ -84,6 +85,7 @@ class Source:
     def header(self) -> formats.Header:
         """What the file says of its columns."""
         assert self.path is not None
+        self.refuse_changed()
         return formats.columns_of(self.path, self.reading)
 
     @cached_property
@@ -98,6 +100,27 @@ class Source:
         """The files that are read."""
         return () if self.format is None else self.format.paths
 
+    @cached_property
+    def _first(self) -> list[Identity]:
+        """What told the files from others when they were first opened."""
+        return [identity(path.stat()) for path in self.paths]
+
+    def refuse_changed(self) -> None:
+        """Refuse a file that is not what it was when it was first opened.
+
+        It is read more than once, and a record says which file it was.
+
+        Raises
+        ------
+        ValueError
+            If another one has taken its place, or it has been written to.
+        """
+        for path, first in zip(self.paths, self._first, strict=True):
+            if identity(path.stat()) != first:
+                raise ValueError(
+                    f"{path}: has changed since it was first opened; start again"
+                )
+
     @property
     def names(self) -> tuple[Hashable, ...]:
         """The names of the columns."""
@@ -109,6 +132,11 @@ class Source:
     def weight(self) -> str | None:
         """The weight that mu-Argus metadata declare."""
         return None if self.path is None else self.header.weight
+
+    @property
+    def household(self) -> str | None:
+        """The number of the household that mu-Argus metadata declare."""
+        return None if self.path is None else self.header.household_id
 
     @property
     def variables(self) -> dict[Hashable, Variable]:
@@ -150,12 +178,9 @@ class Source:
         """
         if self.path is None:
             return self.given, None
-        return formats.read_counted(
-            self.path,
+        return self._read_columns(
             [str(name) for name in columns if name is not None],
             numeric=[] if weight is None else [str(weight)],
-            reading=self.reading,
-            progress=self.progress,
         )
 
     @property
@@ -170,10 +195,16 @@ class Source:
 
     @cached_property
     def _read(self) -> tuple[Any, Intake]:
+        return self._read_columns(text=True)
+
+    def _read_columns(self, *columns: Any, **how: Any) -> tuple[Any, Intake]:
         assert self.path is not None
-        return formats.read_counted(
-            self.path, text=True, reading=self.reading, progress=self.progress
+        self.refuse_changed()
+        found = formats.read_counted(
+            self.path, *columns, reading=self.reading, progress=self.progress, **how
         )
+        self.refuse_changed()
+        return found
 
     def numbers(self, weight: Hashable | None) -> Any:
         """Return the weights in the file as numbers; None for data in memory.
@@ -181,12 +212,15 @@ class Source:
         Raises
         ------
         ValueError
-            If text is no number; the first one is named.
+            If text is no number; the first one is named. If the file has changed.
         """
         if self.path is None or weight is None:
             return None
-        file = formats.opened(self.path, self.reading)
-        return file.numbers(str(weight), self.data)
+        data = self.data
+        self.refuse_changed()
+        found = formats.opened(self.path, self.reading).numbers(str(weight), data)
+        self.refuse_changed()
+        return found
 
     # --- for what is written ---
 

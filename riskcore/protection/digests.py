@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from riskcore import __version__
-from riskcore.protection.layout import CHUNK
 
 # What may change a bit of the result.
 _LIBRARIES = ("numpy", "numba", "narwhals")
@@ -20,11 +19,8 @@ def digest(path: Path) -> str:
     Of a confidential file the digest tells every value that is not known, one by one:
     whoever has the rest tries them. See `riskcore.protection.secret.Key`.
     """
-    total = hashlib.sha256()
     with path.open("rb") as file:
-        for chunk in iter(lambda: file.read(CHUNK), b""):
-            total.update(chunk)
-    return total.hexdigest()
+        return hashlib.file_digest(file, hashlib.sha256).hexdigest()
 
 
 def versions() -> dict[str, str]:

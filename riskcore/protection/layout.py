@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.files import formats
+from riskcore.files.arrow import import_pyarrow
 from riskcore.files.replace import Create
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
 
 Positions: TypeAlias = NDArray[np.int64]
-CHUNK = 1 << 20
+# Records of a column in an order that are one piece.
+_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +94,6 @@ class Layout:
         """The format of the file."""
         return formats.written_as(self.path, self.source.format)
 
-    @property
-    def written(self) -> tuple[Path, ...]:
-        """The files that `write` makes."""
-        return formats.files_written(self.path, self.source.format)
-
     def write(
         self,
         create: Create,
@@ -117,7 +114,8 @@ class Layout:
         Returns
         -------
         list of pathlib.Path
-            Where the files stand now, in the order of ``written``.
+            Where the files stand now, in the order of
+            `riskcore.files.formats.files_written`.
 
         Raises
         ------
@@ -128,7 +126,7 @@ class Layout:
         self._refuse_empty_lines()
         columns, beside_source = self.columns, self.kind.beside_source
         if self.order is not None and not beside_source:
-            columns = {name: column[self.order] for name, column in columns.items()}
+            columns = {n: in_order(one, self.order) for n, one in columns.items()}
         opened: list[Path] = []
 
         def opening(target: Path) -> Any:
@@ -161,6 +159,30 @@ class Layout:
                 "would be empty lines, which readers skip; write .parquet, or drop "
                 "fewer columns"
             )
+
+
+def in_order(column: Any, order: Positions) -> Any:
+    """Return the records of a column of any holder in an order, of the type it has.
+
+    Arrow makes text one piece before it takes records of it, and its plain types hold
+    two gigabytes a piece: so that is done with long offsets.
+    """
+    if isinstance(column, np.ndarray) or not column.implementation.is_pyarrow():
+        return column[order]
+    import narwhals.stable.v2 as nw
+
+    pyarrow = import_pyarrow()
+    native = column.to_native()
+    types = {pyarrow.string(): "large_string", pyarrow.binary(): "large_binary"}
+    if native.type not in types:
+        return column[order]
+    whole = native.cast(types[native.type]).combine_chunks()
+    pieces = [
+        whole.take(pyarrow.array(order[i : i + _ROWS])).cast(native.type)
+        for i in range(0, len(order), _ROWS)
+    ]
+    ordered = pyarrow.chunked_array(pieces, native.type)
+    return nw.from_native(ordered, series_only=True)
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:

@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,11 @@ def protect(
         What it costs to blank a value: the same for all keys, so that the fewest are
         blanked; the same, with ties as in mu-Argus; the entropy of the key in the
         recoded file; or given by key, 50 for keys not named, infinite for keys that
-        may not be blanked. By default the weights in mu-Argus metadata, else
-        "fewest". With "fewest", of sets of keys of one size that would do, the one of
-        the least entropy is blanked, of these the first by name: the order of the keys
-        changes nothing. Otherwise sets of equal cost and size go by that order.
+        may not be blanked, nor are the keys then that would take them along. By
+        default the weights in mu-Argus metadata, else "fewest". With "fewest", of sets
+        of keys of one size that would do, the one of the least entropy is blanked, of
+        these the first by name: the order of the keys changes nothing. Otherwise sets
+        of equal cost and size go by that order.
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.
@@ -195,11 +197,19 @@ def protect(
         alpha=alpha,
         rounds=rounds,
     )
-    return protect_source(source, settings, progress)
+    rules = [
+        Path(rule)
+        for rule in (recodings or {}).values()
+        if not isinstance(rule, Recoding)
+    ]
+    return protect_source(source, settings, progress, rules)
 
 
 def protect_source(
-    source: Source, settings: Settings, progress: Lines | None = None
+    source: Source,
+    settings: Settings,
+    progress: Lines | None = None,
+    rule_files: Iterable[Path] = (),
 ) -> Protected:
     """Protect a file by settings that are resolved, as those of an earlier record.
 
@@ -247,7 +257,9 @@ def protect_source(
                 _refuse_other_keys(data, coded, settings)
             protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    result = Protected(source, settings, data, sets, masks, tuple(rounds))
+    result = Protected(
+        source, settings, data, sets, masks, tuple(rounds), tuple(rule_files)
+    )
     _warn_of_households(result)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written

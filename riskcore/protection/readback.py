@@ -2,14 +2,14 @@
 
 The readers here are plain and strict, and none of those that read the input: Python's
 csv module for text, row group by row group for Parquet, slices of lines by the ``.rds``
-just written for mu-Argus. A file is read in blocks, so that memory stays bounded.
+just written for mu-Argus. Only how the encoding of mu-Argus is told is shared with
+them. A file is read in blocks, of which one is in memory.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import io
 import operator
 import re
@@ -17,7 +17,6 @@ import threading
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress, count, islice
 from pathlib import Path
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
+from riskcore.files.arrow import import_pyarrow
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -78,22 +78,6 @@ class Expected:
         return slice(begin, end) if self.order is None else self.order[begin:end]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadBack:
-    """What was read back.
-
-    Attributes
-    ----------
-    records : int
-    columns : dict of str to array, each shape (records,)
-        The columns asked for, in the order of the file: numbers for the weight,
-        masked codes (equal for equal values) for others.
-    """
-
-    records: int
-    columns: dict[str, Array]
-
-
 def read_back(
     path: Path,
     parts: Sequence[Path],
@@ -102,7 +86,7 @@ def read_back(
     codes: Iterable[str] = (),
     weight: str | None = None,
     decimal: str = ".",
-) -> ReadBack:
+) -> dict[str, Array]:
     """Read a file again and compare it with what it should hold.
 
     Parameters
@@ -123,7 +107,9 @@ def read_back(
 
     Returns
     -------
-    ReadBack
+    dict of str to array, each shape (n,)
+        The columns asked for, in the order of the file: numbers for the weight,
+        masked codes (equal for equal values) for others.
 
     Raises
     ------
@@ -143,20 +129,15 @@ def read_back(
     try:
         if kind == "parquet":
             return _parquet(path, parts[0], expected, list(gather), weight, decimal)
-        if kind == "argus":
-            names, blocks = _argus_blocks(path, parts[0], parts[1])
-        else:
-            suffix = path.name.lower().removesuffix(".gz")
-            delimiter = "\t" if suffix.endswith(".tsv") else like.delimiter
-            names, blocks = _csv_blocks(path, parts[0], delimiter, like.encoding)
+        names, blocks = _BLOCKS[kind](path, parts, like)
         _compare_names(path, names, expected)
-        records = _compare(path, names, blocks, expected, found)
+        _compare(path, names, blocks, expected, found)
     except _UNREADABLE as error:
         raise ReadBackError(
             f"{path}: what was written cannot be read back "
             f"({type(error).__name__}); nothing is written"
         ) from None
-    return ReadBack(records, {name: one.finish() for name, one in found.items()})
+    return {name: one.finish() for name, one in found.items()}
 
 
 _UNREADABLE = (csv.Error, UnicodeError, EOFError, gzip.BadGzipFile, zlib.error)
@@ -207,10 +188,11 @@ def _compare(
     blocks: Iterator[Block],
     expected: Expected,
     found: Mapping[str, Any],
-) -> int:
+) -> None:
     """Compare blocks of text; hand the columns asked for to those who gather them."""
     differences = _Differences(path)
-    wanted = [_wanted(expected.columns[name]) for name in names]
+    ordered = expected.order is not None
+    wanted = [_wanted(expected.columns[name], ordered=ordered) for name in names]
     begin = 0
     for block in blocks:
         end = begin + len(block[0])
@@ -234,7 +216,6 @@ def _compare(
         begin = end
     _refuse_count(path, begin, expected.n)
     differences.refuse()
-    return begin
 
 
 class _Codes:
@@ -282,12 +263,12 @@ def _number(text: Any) -> float:
         return np.nan
 
 
-def _wanted(column: Any) -> _Text | _Arrow:
+def _wanted(column: Any, *, ordered: bool) -> _Text | _Arrow:
     """Return what a column should be as text, block by block."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "Uiu":
         return _Text(column)
-    arrow = _arrow(column)
-    if _pyarrow().types.is_floating(arrow.type):
+    arrow = _arrow(column, ordered=ordered)
+    if import_pyarrow().types.is_floating(arrow.type):
         return _Float(arrow)
     return _Arrow(arrow)
 
@@ -318,13 +299,13 @@ class _Arrow:
 
     def __init__(self, column: Any) -> None:
         self.column = column
-        types = _pyarrow().types
+        types = import_pyarrow().types
         self.bool = types.is_boolean(column.type)
         self.whole = types.is_integer(column.type)
         self.text = types.is_string(column.type) or types.is_large_string(column.type)
 
     def block(self, rows: Any) -> list[Any]:
-        pyarrow, compute = _pyarrow(), _pyarrow("compute")
+        pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
         block = _taken(self.column, rows)
         if self.bool or self.whole:
             words = {None: _MISSING, True: "true", False: "false"}
@@ -368,25 +349,36 @@ def _taken(column: Any, rows: slice | Positions) -> Any:
     if isinstance(rows, slice):
         part = column.slice(rows.start, rows.stop - rows.start)
     else:
-        part = column.take(_pyarrow().array(rows))
+        part = column.take(import_pyarrow().array(rows))
     return part.combine_chunks()
 
 
-def _arrow(column: Any) -> Any:
-    """Return a column as a chunked array of Arrow without a dictionary."""
-    pyarrow = _pyarrow()
+def _arrow(column: Any, *, ordered: bool) -> Any:
+    """Return a column as a chunked array of Arrow without a dictionary.
+
+    If records are to be taken of it in an order, as one piece: Arrow would make it one
+    for every block. Text has long offsets then, for a piece may hold gigabytes.
+    """
+    pyarrow = import_pyarrow()
     if isinstance(column, np.ma.MaskedArray):
         array = pyarrow.array(column.data, mask=np.ma.getmaskarray(column))
     elif isinstance(column, np.ndarray):
         array = pyarrow.array(column)
+    elif column.implementation.is_pyarrow():
+        array = column.to_native()  # where to_arrow would copy it
     else:
         array = column.to_arrow()
-    return _chunked(array)
+    array = _chunked(array)
+    if not ordered:
+        return array
+    types = {pyarrow.string(): "large_string", pyarrow.binary(): "large_binary"}
+    whole = array.cast(types.get(array.type, array.type)).combine_chunks()
+    return _chunked(whole)
 
 
 def _chunked(array: Any) -> Any:
     """Return an array of Arrow as a chunked one without a dictionary."""
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     if not isinstance(array, pyarrow.ChunkedArray):
         array = pyarrow.chunked_array([array])
     if pyarrow.types.is_dictionary(array.type):
@@ -394,60 +386,69 @@ def _chunked(array: Any) -> Any:
     return array
 
 
-def _pyarrow(module: str = "") -> Any:
-    return importlib.import_module(f"pyarrow.{module}".rstrip("."))
+def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
+    """Return some rows of a csv reader, whose fields may be long.
 
-
-@contextmanager
-def _long_fields() -> Iterator[None]:
+    Only that long is the limit another one and the lock held: whoever waits for blocks
+    may be interrupted and never come back.
+    """
     with _FIELD_LIMIT_LOCK:
         before = csv.field_size_limit(_FIELD_LIMIT)
         try:
-            yield
+            return [*islice(reader, number)]
         finally:
             csv.field_size_limit(before)
 
 
 def _csv_blocks(
-    path: Path, part: Path, delimiter: str, encoding: str
+    path: Path, parts: Sequence[Path], like: formats.Format
 ) -> tuple[list[str], Iterator[Block]]:
-    """Return the names in a CSV file, and its blocks."""
-    packed = path.name.lower().endswith(".gz")
+    """Return the names in a CSV file, and its blocks.
+
+    Quotes matter there for empty text, and for codes, which without are missing.
+    """
+    delimiter, packed = like.csv_at(path)
 
     def opened() -> IO[str]:
         opener: Any = gzip.open if packed else open
         return io.TextIOWrapper(
-            opener(part, "rb"), encoding, errors="strict", newline=""
+            opener(parts[0], "rb"), like.encoding, errors="strict", newline=""
         )
 
-    with _long_fields(), opened() as file:
-        names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
     with opened() as file:
-        doubled = _has_doubled_quotes(file)
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        (names,) = _next_rows(reader, 1) or [[]]
+    with opened() as file:
+        quotes_matter = _holds(file, ['""', *like.missing_codes])
+    codes = frozenset(like.missing_codes)
 
     def blocks() -> Iterator[Block]:
-        with _long_fields(), opened() as file:
+        with opened() as file:
             lines: list[str] = []
-            source = _noting(file, lines) if doubled else file
+            source = _noting(file, lines) if quotes_matter else file
             reader = csv.reader(source, delimiter=delimiter, strict=True)
-            next(reader)
+            _next_rows(reader, 1)
             lines.clear()
-            while rows := list(islice(reader, _ROWS)):
-                if doubled and '""' in "".join(lines):
-                    rows = [*_with_empty_text(lines, delimiter)]
+            while rows := _next_rows(reader, _ROWS):
+                if quotes_matter and (
+                    '""' in "".join(lines) or not all(map(codes.isdisjoint, rows))
+                ):
+                    heeded = _with_quotes_heeded(lines, delimiter, codes)
+                    rows = _next_rows(heeded, _ROWS)
                 yield _columns(path, rows, len(names))
                 lines.clear()
 
     return names, blocks()
 
 
-def _has_doubled_quotes(file: IO[str]) -> bool:
-    """Whether a file may hold empty text in quotes."""
-    last = ""
+def _holds(file: IO[str], texts: Sequence[str]) -> bool:
+    """Whether one of some texts stands anywhere in a file."""
+    longest, last = max(map(len, texts)), ""
     while part := file.read(_CHUNK):
-        if '""' in last + part:
+        both = last + part
+        if any(text in both for text in texts):
             return True
-        last = part[-1]
+        last = both[-longest:]
     return False
 
 
@@ -469,10 +470,12 @@ def _columns(path: Path, rows: list[list[Any]], fields: int) -> Block:
     return list(zip(*rows, strict=True))
 
 
-def _with_empty_text(lines: list[str], delimiter: str) -> Iterator[list[Any]]:
-    """Yield rows in which empty text, which is in quotes, is not missing.
+def _with_quotes_heeded(
+    lines: list[str], delimiter: str, codes: frozenset[str]
+) -> Iterator[list[Any]]:
+    """Yield rows in which empty text in quotes is a value, and a code without is none.
 
-    The csv module gives the same for both.
+    The csv module does not tell what stood in quotes.
     """
     mark = re.escape(delimiter)
     field = re.compile(rf'("(?:[^"]|"")*"|[^{mark}"\r\n]*)({mark}|\r\n|\n|\r|\Z)')
@@ -481,12 +484,15 @@ def _with_empty_text(lines: list[str], delimiter: str) -> Iterator[list[Any]]:
     for row in reader:
         raw = "".join(lines[done : reader.line_num])
         done = reader.line_num
-        if '""' in raw:
+        if '""' in raw or not codes.isdisjoint(row):
             fields = [match.group(1) for match in field.finditer(raw)][: len(row)]
             if len(fields) != len(row):
                 raise csv.Error("quotes")
             pairs = zip(row, fields, strict=True)
-            yield [_EMPTY if text == '""' else value for value, text in pairs]
+            yield [
+                _EMPTY if text == '""' else _MISSING if text in codes else value
+                for value, text in pairs
+            ]
         else:
             yield row
 
@@ -502,9 +508,10 @@ class _Variable:
 
 
 def _argus_blocks(
-    path: Path, data: Path, metadata: Path
+    path: Path, parts: Sequence[Path], like: formats.Format
 ) -> tuple[list[str], Iterator[Block]]:
     """Return the names of mu-Argus data, and their blocks, by the metadata beside."""
+    data, metadata = parts
     separator, in_front, variables = _declared(metadata)
     names = [variable.name for variable in variables]
 
@@ -521,11 +528,11 @@ def _argus_blocks(
 
     def blocks() -> Iterator[Block]:
         encoding = encoding_of(data)
-        with _long_fields(), data.open(encoding=encoding, newline="") as file:
+        with data.open(encoding=encoding, newline="") as file:
             each = records(file)
-            if in_front and next(each, None) != names:
+            if in_front and _next_rows(each, 1) != [names]:
                 raise csv.Error("other names in front")
-            while rows := list(islice(each, _ROWS)):
+            while rows := _next_rows(each, _ROWS):
                 columns = _columns(path, rows, len(names))
                 yield [
                     [_code(text, one.missing) for text in column]
@@ -533,6 +540,10 @@ def _argus_blocks(
                 ]
 
     return names, blocks()
+
+
+# By format, but of Parquet, which is no text.
+_BLOCKS = {"csv": _csv_blocks, "argus": _argus_blocks}
 
 
 def _code(text: str, missing: frozenset[str]) -> str:
@@ -565,14 +576,18 @@ def _parquet(
     codes: list[str],
     weight: str | None,
     decimal: str,
-) -> ReadBack:
+) -> dict[str, Array]:
     """Compare a Parquet file row group by row group."""
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     differences = _Differences(path)
     found: dict[str, list[Any]] = {name: [] for name in [*codes, weight] if name}
-    wanted = {name: _arrow(column) for name, column in expected.columns.items()}
+    ordered = expected.order is not None
+    wanted = {
+        name: _arrow(column, ordered=ordered)
+        for name, column in expected.columns.items()
+    }
     try:
-        with _pyarrow("parquet").ParquetFile(part) as file:
+        with import_pyarrow("parquet").ParquetFile(part) as file:
             _compare_names(path, file.schema_arrow.names, expected)
             groups = range(file.num_row_groups)
             sizes = [file.metadata.row_group(i).num_rows for i in groups]
@@ -598,18 +613,15 @@ def _parquet(
         ) from None
     differences.refuse()
     columns = {name: pyarrow.chunked_array(found[name]) for name in found}
-    return ReadBack(
-        expected.n,
-        {
-            name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
-            for name, column in columns.items()
-        },
-    )
+    return {
+        name: _as_numbers(column, decimal) if name == weight else _as_codes(column)
+        for name, column in columns.items()
+    }
 
 
 def _unequal(read: Any, should: Any) -> Mask:
     """Return the mask of the values of two Arrow columns that differ."""
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     should = pyarrow.chunked_array([should])
     if read.type != should.type:
         read = read.cast(should.type)
@@ -626,7 +638,7 @@ def _unequal(read: Any, should: Any) -> Mask:
 
 
 def _as_numbers(column: Any, decimal: str) -> Array:
-    pyarrow = _pyarrow()
+    pyarrow = import_pyarrow()
     if pyarrow.types.is_integer(column.type):
         # Not by a cast, which refuses integers from 2**53 on.
         return np.asarray(column.to_numpy()).astype(np.float64)
@@ -638,7 +650,7 @@ def _as_numbers(column: Any, decimal: str) -> Array:
 
 
 def _as_codes(column: Any) -> Array:
-    pyarrow, compute = _pyarrow(), _pyarrow("compute")
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_floating(column.type):
         null = pyarrow.scalar(None, column.type)
         column = compute.if_else(compute.is_nan(column), null, column)

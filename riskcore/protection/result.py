@@ -18,7 +18,7 @@ from riskcore.assessment import (
     Assessment,
     PopulationBelowSample,
 )
-from riskcore.common import html
+from riskcore.common import arguments, html
 from riskcore.common.warn import warn
 from riskcore.files import formats
 from riskcore.files.reading import DoubtfulCodes
@@ -36,7 +36,7 @@ from riskcore.protection.key_sets import (
     coded_records,
     present,
 )
-from riskcore.protection.layout import Layout
+from riskcore.protection.layout import Layout, in_order
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.secret import (
     check_secret,
@@ -110,6 +110,8 @@ class Protected:
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed.
     rounds : tuple of Round
+    rule_files : tuple of pathlib.Path
+        The recode files that were read, which `write` leaves alone as the source.
     """
 
     source: Source
@@ -118,6 +120,7 @@ class Protected:
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
+    rule_files: tuple[Path, ...] = ()
 
     @property
     def n(self) -> int:
@@ -261,8 +264,8 @@ class Protected:
         verify: bool = True,
         record: str | Path | None = None,
         public_record: str | Path | None = None,
-        also: Mapping[Path, str] | None = None,
-        public: Mapping[Path, str] | None = None,
+        also: Mapping[Any, str] | None = None,
+        public: Mapping[Any, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
         """Write the protected file and the private record of its protection.
@@ -294,8 +297,9 @@ class Protected:
             whoever tries seeds finds it.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ones stay
-            missing. By default the household column, if one was given and is not
-            dropped; ``()``: none. In ``data`` nothing is renumbered.
+            missing. By default the household column, given or declared by mu-Argus
+            metadata, unless it is dropped, recoded or blanked; ``()``: none. In
+            ``data`` nothing is renumbered.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
         verify : bool, optional
@@ -307,9 +311,9 @@ class Protected:
             ``.private.json`` added.
         public_record : str or pathlib.Path, optional
             A record of methods and counts that may be published; by default none.
-        also : mapping of pathlib.Path to str, optional
+        also : mapping of paths to str, optional
             Further texts to write, such as a report, that only their owner can read.
-        public : mapping of pathlib.Path to str, optional
+        public : mapping of paths to str, optional
             Further texts for everybody, such as a report to hand out.
         progress : callable, optional
             Called with the part done and the whole while text is written.
@@ -344,25 +348,33 @@ class Protected:
         riskcore.protection.readback.ReadBackError
             If what was written is not what should be there.
         ValueError
-            If the file cannot be written in this format, one of the files is read
-            from, a column cannot be renumbered, or others can read the user's key.
+            If the input has changed since it was first opened, the file cannot be
+            written in this format, one of the files is read from, a column cannot be
+            renumbered, or others can read the user's key.
         """
         if not (self.safe or allow_unsafe):
             raise UnsafeError(
                 f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
             )
+        self.source.refuse_changed()
         figures = self.to_dict(())
         path = self.source.check_writable(path, overwrite=overwrite)
-        dropped = tuple(drop)
+        dropped = tuple(arguments.names("drop", drop))
         self.source.check(dropped)
+        if set(dropped) >= set(self.source.names):
+            raise ValueError("drop: no column would be left")
         renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
         record = Path(f"{path}.private.json") if record is None else Path(record)
         told = None if public_record is None else Path(public_record)
-        private, common = also or {}, public or {}
+        private, common = (
+            {Path(target): text for target, text in (texts or {}).items()}
+            for texts in (also, public)
+        )
         beside = [record, *([] if told is None else [told]), *private, *common]
         written = formats.files_written(path, self.source.format)
-        refuse_sources([*written, *beside], self.source.paths)
+        refuse_sources([*written, *beside], [*self.source.paths, *self.rule_files])
         source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
+        shuffle = _plain_shuffle(shuffle)
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
         order = None
@@ -387,6 +399,7 @@ class Protected:
                     f"As read back: {again.verdict} Nothing is written; "
                     "allow_unsafe=True would do so"
                 )
+            self.source.refuse_changed()  # else the digest is that of another file
             figures |= {"safe": again.safe, "verdict": again.verdict}
             output = {
                 "file": path.name,
@@ -471,7 +484,7 @@ class Protected:
             None if weight is None else str(weight),
             self.source.reading.decimal,
         )
-        columns = {**found.columns}
+        columns = dict(found)
         for name in settings.columns:
             if name not in columns and name in [*roles, settings.weight]:
                 columns[str(name)] = self._in_order(name, order)
@@ -491,7 +504,7 @@ class Protected:
             numbers = self.source.numbers(name)
             if numbers is not None:
                 column = Records.of({name: numbers}).column(name)
-        return column if order is None else column[order]
+        return column if order is None else in_order(column, order)
 
     def _repr_html_(self) -> str:
         rows = []
@@ -533,22 +546,36 @@ def columns_renumbered(
     ValueError
         If a column is left out, or has another part in the protection.
     """
-    dropped, household = set(map(str, drop)), settings.household
-    if renumber is None:
-        return () if household is None or household in dropped else (str(household),)
-    if isinstance(renumber, str):
-        raise TypeError(f"renumber is a list of column names: write [{renumber!r}]")
-    names = tuple(dict.fromkeys(str(name) for name in renumber))
-    source.check(names)
     parts: dict[str, set[Any]] = {
-        "left out": dropped, "a key or related to one": set(settings.suppressible),
-        "the weight": {settings.weight}, "recoded": set(settings.recodings),
+        "left out": set(map(str, drop)), "the weight": {settings.weight},
+        "a key or related to one": set(settings.suppressible),
+        "recoded": set(settings.recodings),
     }  # fmt: skip
+    if renumber is None:
+        # Numbers that are declared tell as much where households have no part.
+        ids = dict.fromkeys([settings.household, source.household])
+        others = {None}.union(*parts.values())
+        return tuple(str(name) for name in ids if name not in others)
+    given = arguments.names("renumber", renumber)
+    names = tuple(dict.fromkeys(str(name) for name in given))
+    source.check(names)
     for name in names:
         for what, columns in parts.items():
             if name in columns:
                 raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
     return names
+
+
+def _plain_shuffle(shuffle: Any) -> bool | int:
+    """Return how to shuffle as a bool, or the number of a seed."""
+    if isinstance(shuffle, bool | np.bool_):
+        return bool(shuffle)
+    try:
+        return operator.index(shuffle)
+    except TypeError:
+        raise TypeError(
+            f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
+        ) from None
 
 
 def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
@@ -557,12 +584,11 @@ def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | N
         return check_secret(secret) if needed else None
     if isinstance(shuffle, bool):
         return new_secret() if needed else None
-    seed = operator.index(shuffle)
-    if seed < 0:
-        raise ValueError(f"shuffle={seed}: a seed is a whole number >= 0")
-    message = f"the order is that of seed {seed}: whoever tries seeds finds it"
+    if shuffle < 0:
+        raise ValueError(f"shuffle={shuffle}: a seed is a whole number >= 0")
+    message = f"the order is that of seed {shuffle}: whoever tries seeds finds it"
     warn(message, OrderCanBeFound)
-    return secret_of_seed(seed)
+    return secret_of_seed(shuffle)
 
 
 def _keyed_digest(source: Source) -> dict[str, str | None]:
@@ -609,7 +635,10 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
     if count > stuck and len(result.rounds) == result.settings.rounds:
         why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
-        why.append(f"{count - stuck} that would with all keys blanked")
+        why.append(
+            f"{count - stuck} would even with all keys blanked, so raise the "
+            "threshold or recode"
+        )
     households = one.aim.unsafe_households(one.protected)
     of_households = f" and {households} households" if households else ""
     return (

@@ -28,7 +28,6 @@ Positions = NDArray[np.int64]
 _FILE = "record.key"
 _BYTES = 32
 _HEX = re.compile(f"[0-9a-f]{{{2 * _BYTES}}}")
-_CHUNK = 1 << 20
 # What a stream or an id is for: none tells of another.
 _KEY_ID = b"riskcore: id of the key of records"
 _UNITS = b"riskcore: order of the units"
@@ -71,10 +70,10 @@ class Key:
         ...     Key(bytes(32)).digest(path)[:8]
         '9615a95d'
         """
-        total = hmac.new(self.value, digestmod=hashlib.sha256)
         with Path(path).open("rb") as file:
-            for chunk in iter(lambda: file.read(_CHUNK), b""):
-                total.update(chunk)
+            total = hashlib.file_digest(
+                file, lambda: hmac.new(self.value, digestmod=hashlib.sha256)
+            )
         return total.hexdigest()
 
 

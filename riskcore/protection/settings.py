@@ -7,11 +7,10 @@ import os
 import reprlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-
-import numpy as np
 
 from riskcore.assessment import METHODS, Method, check_roles
 from riskcore.common import arguments
@@ -108,12 +107,19 @@ class Settings:
         return self.cost == "fewest"
 
     def cost_of(self, key: Hashable) -> float:
-        """Return what a key costs if costs are not those of entropy."""
-        return self.cost.get(key, DEFAULT_COST) if isinstance(self.cost, dict) else 1.0
+        """Return what a key costs if costs are not those of entropy.
+
+        A key that would take one with it that may not be blanked may not be either.
+        """
+        if not isinstance(self.cost, dict):
+            return 1.0
+        goes = [key]
+        for one in goes:
+            goes += [name for name in self.related.get(one, ()) if name not in goes]
+        costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
+        return math.inf if math.inf in costs else costs[0]
 
     def _check_rules(self) -> None:
-        if not _is_number(self.alpha):
-            raise TypeError(f"alpha={self.alpha!r}: no number")
         check_missing(self.missing, self.alpha)
         if self.missing == "refuse":
             raise ValueError(
@@ -125,7 +131,10 @@ class Settings:
         if self.rounds is not None and not _is_whole(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
-            raise TypeError(f"within_households={self.within_households!r}: no bool")
+            raise TypeError(
+                f"within_households={arguments.shown(self.within_households)}: need "
+                "True or False"
+            )
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -137,9 +146,6 @@ class Settings:
             raise ValueError(
                 "no threshold: give a threshold or a rate, of records or households"
             )
-        for name, value in {**thresholds, **rates}.items():
-            if value is not None and not _is_number(value):
-                raise TypeError(f"{name}={value!r}: no number")
         for (name, threshold), (target, rate) in zip(
             thresholds.items(), rates.items(), strict=True
         ):
@@ -227,7 +233,7 @@ class Settings:
             cost=cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
-            **others,
+            **{name: _plain(name, value) for name, value in others.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,7 +251,10 @@ class Settings:
         return {
             **plain,
             "keys": [list(keys) for keys in self.keys],
-            "recodings": {name: r.to_dict() for name, r in self.recodings.items()},
+            "recodings": {
+                name: {**rule.to_dict(), "drop": int(rule.drop)}
+                for name, rule in self.recodings.items()
+            },
             "household_keys": list(self.household_keys),
             "related": {name: list(others) for name, others in self.related.items()},
             "cost": self.cost
@@ -316,13 +325,25 @@ def _recoding(member: str, plain: Any) -> Recoding:
         raise ValueError(f"{member}: {error}") from None
 
 
+def _plain(argument: str, value: Any) -> Any:
+    """Return a number or bool as one that JSON holds, all else as it is."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, int):
+        return value
+    return (
+        arguments.number(argument, value)
+        if isinstance(value, Real | Decimal)
+        else value
+    )
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _is_whole(value: Any) -> bool:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _is_text(value: Any) -> bool:

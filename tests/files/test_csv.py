@@ -203,3 +203,26 @@ def test_codes_that_stand_nowhere_are_said(tmp_path):
         formats.read(path, reading=Reading(missing_codes={"mar": ["9"]}))
     with pytest.raises(KeyError, match="no column 'MARR'"):
         formats.read(path, reading=Reading(missing_codes={"MARR": ["9"]}))
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16-le", "utf-32-be", "gb18030", "utf-16"]
+)
+def test_one_mark_is_no_part_of_a_name(tmp_path, encoding, packed):
+    path = tmp_path / f"a.csv{packed}"
+    opener = gzip.open if packed else open
+    for marks in ("", "\ufeff"):
+        text = f"{marks}sex,age\nf,é\n"
+        with opener(path, "wb") as file:
+            file.write(text.encode(encoding))
+        found = formats.read(path, reading=Reading(encoding))
+        assert found.to_pydict() == {"sex": ["f"], "age": ["é"]}
+        assert formats.columns_of(path, Reading(encoding)).names == ("sex", "age")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_no_columns_are_none(tmp_path, name):
+    path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
+    table, intake = formats.read_counted(path, [])
+    assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)

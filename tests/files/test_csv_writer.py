@@ -79,6 +79,21 @@ def test_only_what_needs_quotes_is_quoted(tmp_path):
     assert safe.read_bytes().decode() == text
 
 
+def test_values_that_equal_a_missing_code_stay_values(tmp_path):
+    # NA in quotes is Namibia.
+    text = 'a,b\n"NA",x\n"-9","NA"\nNAM,y\n,z\n'
+    reading = Reading(missing_codes={"": ["NA", "-9"], "b": ["z"]})
+    path = written(tmp_path, text.replace(",z", "NA,z"))
+    like = formats.format_of(path, reading)
+    table = formats.read(path, reading=reading)
+    assert table["a"].to_pylist() == ["NA", "-9", "NAM", None]
+    safe = formats.write(tmp_path / "b.csv", table, like=like)
+    assert safe.read_text() == text.replace(",z", ",")
+    assert formats.read(safe, reading=Reading(missing_codes=["NA", "-9"])) == table
+    numbers = formats.write(tmp_path / "c.csv", {"a": [-9, 9]}, like=like)
+    assert numbers.read_text() == 'a\n"-9"\n9\n'
+
+
 def test_the_delimiter_of_tsv_is_the_tab(tmp_path):
     path = written(tmp_path, "a;b\n1;2\n")
     table = formats.read(path)

@@ -1,5 +1,6 @@
 """One opening of data in memory and of files."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -112,6 +113,56 @@ def test_a_file_is_read_when_it_is_asked_for(tmp_path):
     assert source.data is source.data
     assert source.numbers("w").to_pylist() == [10.0, 20.0]
     assert source.paths == (tmp_path / "s.csv",)
+
+
+def replaced(path):
+    """Put another file in the place of one, as large and as old."""
+    shutil.copy2(path, path.with_name("other")).replace(path)
+
+
+@pytest.mark.parametrize("holder", ["CSV", "Parquet", "mu-Argus"])
+def test_a_file_that_changes_is_refused(tmp_path, holder):
+    path = HOLDERS[holder](tmp_path)
+    asked = {
+        "data": lambda source: source.data,
+        "numbers": lambda source: source.numbers("w"),
+        "read": lambda source: source.read(["sex"]),
+    }
+    for ask in asked.values():
+        source = Source.of(path)
+        assert source.names == ("sex", "age", "w")
+        replaced(path)
+        with pytest.raises(ValueError, match="has changed since it was first opened"):
+            ask(source)
+    source = Source.of(path)
+    assert len(source.data["sex"]) == 2
+    replaced(path)
+    with pytest.raises(ValueError, match="has changed since"):
+        source.numbers("w")
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
+    path = HOLDERS["CSV"](tmp_path)
+    read = formats.read_counted
+
+    def meanwhile(*given, **how):
+        found = read(*given, **how)
+        replaced(path)
+        return found
+
+    monkeypatch.setattr(formats, "read_counted", meanwhile)
+    for ask in (lambda source: source.data, lambda source: source.read(["sex"])):
+        with pytest.raises(ValueError, match="has changed since it was first opened"):
+            ask(Source.of(path))
+
+
+def test_metadata_that_change(tmp_path):
+    path = argus(tmp_path)
+    source = Source.of(path)
+    assert source.names == ("sex", "age", "w")
+    replaced(path.with_suffix(".rda"))
+    with pytest.raises(ValueError, match=r"s\.rda: has changed"):
+        _ = source.data
 
 
 def test_the_weight_that_metadata_declare(tmp_path):

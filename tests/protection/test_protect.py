@@ -4,6 +4,8 @@ import json
 import math
 import operator
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -155,6 +157,13 @@ def test_what_cannot_be_made_safe():
     assert "3 of 3 records" in hopeless.verdict
     assert "3 with no key left" in hopeless.verdict
     assert "NOT SAFE" in repr(hopeless)
+    # By the rules of mu-Argus a record without keys is safe.
+    others = protect(
+        data, KEYS, "w", threshold=0.005, missing="category", suppression="argus"
+    )
+    assert others.verdict.endswith(
+        " would even with all keys blanked, so raise the threshold or recode."
+    )
 
 
 def test_a_blank_record_no_longer_counts_for_others():
@@ -265,6 +274,20 @@ def test_related_columns_go_too():
     result = protect(data, KEYS, "w", threshold=0.03, related=related, cost="equal")
     assert result.suppressed["town"] == result.suppressed["a"] > 0
     assert [v is None for v in result.data["town"]] == result.masks["a"].tolist()
+
+
+@pytest.mark.parametrize("suppression", ["exact", "argus"])
+def test_a_key_goes_with_none_that_may_not_be_blanked(suppression):
+    # b would go with a, directly or by c.
+    for related in ({"a": ["b"]}, {"a": ["c"], "c": ["b"]}):
+        result = protect(
+            survey(), KEYS, "w", threshold=0.03, suppression=suppression,
+            cost={"a": 1, "b": math.inf, "c": 50}, related=related,
+        )  # fmt: skip
+        assert result.suppressed["a"] == result.suppressed["b"] == 0
+        assert (result.suppressed["c"] > 0) == ("c" not in related)
+        assert result.safe == ("c" not in related)
+    assert "with no key left that may be blanked" in result.verdict
 
 
 def test_costs():
@@ -463,9 +486,58 @@ def test_seeds_that_are_none(tmp_path):
     result = protect(survey(), KEYS, "w", threshold=0.03)
     with pytest.raises(ValueError, match="shuffle=-1: a seed is a whole number >= 0"):
         result.write(tmp_path / "safe.csv", shuffle=-1)
-    with pytest.raises(TypeError, match="'float' object"):
-        result.write(tmp_path / "safe.csv", shuffle=0.5)
+    for other in (0.5, None, "yes"):
+        with pytest.raises(TypeError, match=r"shuffle=.*: need True, False or a whole"):
+            result.write(tmp_path / "safe.csv", shuffle=other)
     assert not list(tmp_path.iterdir())
+    result.write(tmp_path / "safe.csv", shuffle=np.False_)
+    record = result.write(tmp_path / "other.csv", shuffle=np.True_)
+    assert record["output"]["shuffled"] is True
+
+
+@pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
+def test_columns_that_cannot_be_left_out(tmp_path, name):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    with pytest.raises(TypeError, match=r"drop is a list .*: write \['a'\]"):
+        result.write(tmp_path / name, drop="a")
+    with pytest.raises(ValueError, match="drop: no column would be left"):
+        result.write(tmp_path / name, drop=list(survey()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_further_texts(tmp_path):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    texts = {str(tmp_path / "a.html"): "one"}, {str(tmp_path / "b.html"): "two"}
+    result.write(tmp_path / "safe.csv", also=texts[0], public=texts[1])
+    assert (tmp_path / "a.html").read_text() == "one"
+    assert (tmp_path / "b.html").read_text() == "two"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"threshold": np.float32(0.5)},
+        {"threshold": Fraction(1, 2)},
+        {"threshold": Decimal("0.5")},
+        {"threshold": np.array(0.5)},
+        {"threshold": np.longdouble(0.5)},
+        {"threshold": None, "rate": np.float32(0.25)},
+        {"household": "hh", "household_rate": Fraction(1, 4)},
+        {"rounds": np.int64(4)},
+        {"alpha": np.float32(0.5)},
+        {"within_households": np.False_},
+        {"cost": {"a": np.int8(3), "b": Fraction(1, 2)}},
+        {"recodings": {"a": Recoding.truncation(np.int64(1))}},
+        {"recodings": {"a": Recoding(drop=np.int64(1))}},
+    ],
+)
+def test_numbers_of_other_kinds(tmp_path, change):
+    data = {**survey(), "a": [f"{value}x" for value in survey()["a"]]}
+    arguments = {"keys": KEYS, "weight": "w", "threshold": 0.5, **change}
+    result = protect(data, **arguments)
+    plain = json.loads(json.dumps(result.settings.to_dict()))
+    assert Settings.from_dict(plain) == result.settings
+    result.write(tmp_path / "safe.csv", allow_unsafe=True)
 
 
 @pytest.mark.parametrize("name", ["safe.csv", "safe.parquet"])
@@ -525,10 +597,10 @@ def test_progress():
         ({"rounds": -1}, ValueError, "rounds=-1"),
         ({"rounds": 1.5}, ValueError, "rounds=1.5"),
         ({"rounds": True}, ValueError, "rounds=True"),
-        ({"threshold": True}, TypeError, "threshold=True: no number"),
-        ({"threshold": "0.1"}, TypeError, "threshold='0.1': no number"),
-        ({"alpha": "1"}, TypeError, "alpha='1': no number"),
-        ({"within_households": 3}, TypeError, "within_households=3: no bool"),
+        ({"threshold": True}, TypeError, "threshold=True: need a number"),
+        ({"threshold": "0.1"}, TypeError, "threshold='0.1': need a number"),
+        ({"alpha": "1"}, TypeError, "alpha='1': need a number"),
+        ({"within_households": 3}, TypeError, "within_households=3: need True or F"),
         ({"cost": "high"}, ValueError, "cost='high'"),
         ({"cost": {"w": 1}}, ValueError, "cost: 'w' is no key; keys are 'a', 'b'"),
         ({"cost": {"a": -1}}, ValueError, "cost of 'a': -1.0"),

@@ -4,6 +4,7 @@ import csv
 import gzip
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +15,7 @@ import pytest
 from riskcore import Recoding, assess, protect
 from riskcore.files import csv_writer, formats
 from riskcore.files.argus.metadata import read_metadata
+from riskcore.files.reading import Reading
 from riskcore.protection import layout, readback
 from riskcore.protection import result as result_module
 from riskcore.protection.readback import ReadBackError
@@ -207,12 +209,8 @@ def test_a_cell_is_named_and_no_value(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def changed(batch, delimiter):
-        return (
-            write(batch, delimiter)
-            .replace("1003,", "9993,", 1)
-            .replace("1005,", "9995,", 1)
-        )
+    def changed(*given):
+        return write(*given).replace("1003,", "9993,", 1).replace("1005,", "9995,", 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", changed)
     with pytest.raises(ReadBackError) as caught:
@@ -227,8 +225,8 @@ def test_a_quote_that_is_swallowed(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def swallowed(batch, delimiter):
-        return write(batch, delimiter).replace('"two\nlines"', '"two\nlines', 1)
+    def swallowed(*given):
+        return write(*given).replace('"two\nlines"', '"two\nlines', 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", swallowed)
     with pytest.raises(ReadBackError):
@@ -241,8 +239,8 @@ def test_a_blank_written_as_empty_text(source, monkeypatch):
     result = source("safe.csv")
     write = csv_writer._rows_text
 
-    def quoted(batch, delimiter):
-        return write(batch, delimiter).replace(",,", ',"",', 1)
+    def quoted(*given):
+        return write(*given).replace(",,", ',"",', 1)
 
     monkeypatch.setattr(csv_writer, "_rows_text", quoted)
     with pytest.raises(ReadBackError, match="in 1 records"):
@@ -266,6 +264,24 @@ def test_empty_text_is_not_missing(tmp_path, monkeypatch):
             )
             with pytest.raises(ReadBackError, match="'b' in 1 records"):
                 result.write("u.csv")
+
+
+def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = 'a,b\n1,"NA"\n1,NA\n2,x\n' * 20
+    Path("s.csv").write_text(text)
+    reading = Reading(missing_codes=["NA", "."])
+    result = protect("s.csv", ["a"], threshold=0.5, reading=reading)
+    for shuffle in (False, True):
+        result.write("t.csv", shuffle=shuffle, overwrite=True)
+        safe = formats.read("t.csv", reading=reading)["b"]
+        assert safe.null_count == safe.to_pylist().count("NA") == 20
+    write = csv_writer._rows_text
+    monkeypatch.setattr(
+        csv_writer, "_rows_text", lambda *a: write(*a).replace('"NA"', "NA", 1)
+    )
+    with pytest.raises(ReadBackError, match="'b' in 1 records, first in record 1"):
+        result.write("u.csv")
 
 
 def test_values_that_were_not_blanked(source, monkeypatch):
@@ -339,6 +355,72 @@ def test_blocks_do_not_matter(source, monkeypatch):
         result.write("again.csv")
 
 
+def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
+    # The prompt keeps the last error, and with it readers that have not ended.
+    result = source("safe.csv")
+    limit = csv.field_size_limit()
+    block = readback._Arrow.block
+
+    def interrupted(self, rows):
+        monkeypatch.setattr(readback._Arrow, "block", block)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(readback._Arrow, "block", interrupted)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        result.write("safe.csv")
+    assert kept.traceback
+    assert csv.field_size_limit() == limit
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    result.write("safe.csv")
+
+
+@pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
+def test_blocks_of_two_files_in_turn(source, target):
+    # As two threads read them, none of which waits until the other is done.
+    result = source(target)
+    result.write(target)
+    part, metadata = Path(target), Path(target).with_suffix(".rds")
+    csv_file = target.endswith(".csv.gz")
+
+    def opened():
+        read = readback._BLOCKS["csv" if csv_file else "argus"]
+        return read(part, [part, metadata], formats.Format("csv"))[1]
+
+    one, other = opened(), opened()
+    first = next(one)
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    assert next(other) == first
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_block_does_not_copy_the_column(monkeypatch, tmp_path, parquet):
+    # CSV is read as a column of many pieces. Arrow makes them one before it takes
+    # records here and there: done for each block, by the square of their number.
+    column = pa.chunked_array([pa.array([str(i), None]) for i in range(50)])
+    order = np.random.default_rng(1).permutation(len(column))
+    ordered = pa.table({"a": column.combine_chunks().take(pa.array(order))})
+    path = tmp_path / ("s.parquet" if parquet else "s.csv")
+    if parquet:
+        pyarrow.parquet.write_table(ordered, path, row_group_size=20)
+    else:
+        formats.write(path, {**ordered.to_pydict(), "b": order})
+    monkeypatch.setattr(readback, "_ROWS", 20)
+    columns = {"a": nw.from_native(column, series_only=True), "b": np.arange(100)}
+    expected = readback.Expected(
+        {name: columns[name] for name in formats.columns_of(path).names}, order, {}
+    )
+    taken, pieces = readback._taken, []
+
+    def noted(column, rows):
+        pieces.append(column.num_chunks)
+        return taken(column, rows)
+
+    monkeypatch.setattr(readback, "_taken", noted)
+    readback.read_back(path, [path], None, expected)
+    assert set(pieces) == {1}
+    assert len(pieces) >= 5
+
+
 def test_long_fields(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     limit = csv.field_size_limit()
@@ -358,7 +440,6 @@ def test_encodings(tmp_path, monkeypatch):
 
 
 def protect_in(encoding):
-    from riskcore.files.reading import Reading
     from riskcore.microdata.source import Source
     from riskcore.protection.protect import protect_source
     from riskcore.protection.settings import Settings
@@ -374,6 +455,11 @@ def test_recoded_mu_argus(source):
     result = source("fixed.asc", recodings={"age": Recoding.top_bottom(top=30)})
     result.write("fixed.asc", shuffle=True, drop=["id"])
     assert read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
+
+
+def test_every_format_is_read_back():
+    kinds = {one.kind for one in formats.FORMATS if one.targets or one.own_targets}
+    assert kinds == {"parquet", *readback._BLOCKS}
 
 
 def test_not_read_back(source, monkeypatch):

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import hmac
+import itertools
 import json
 import operator
 import os
@@ -394,9 +395,14 @@ def test_new_ids_of_mu_argus(free):
     mark = ";" if free else ""
     rows = [f"{id:<3}{mark}{i % 2}{mark}30.5" for i, id in enumerate(ids * 8)]
     Path("s.asc").write_text("\n".join(rows) + "\n")
-    result = protect("s.asc", ["A"], household="HH", threshold=0.5)
-    for shuffle in (False, True):
-        result.write("t.saf", shuffle=shuffle, overwrite=True)
+    # They are new whether or not the declared household has a part in the risk.
+    results = [
+        protect("s.asc", ["A"], household=given, threshold=0.5)
+        for given in (None, "HH")
+    ]
+    for result, shuffle in itertools.product(results, (False, True)):
+        record = result.write("t.saf", shuffle=shuffle, overwrite=True)
+        assert record["output"]["renumbered"] == ["HH"]
         read = formats.read("t.saf")
         new = set(read["HH"].tolist())
         assert new == {str(i) for i in range(1, 17) if i != 9}
@@ -407,6 +413,49 @@ def test_new_ids_of_mu_argus(free):
         assert not any(id.endswith(" ") for id in first)
     width = read_metadata("t.rds").variables[0].width
     assert width == 2
+    kept = results[0].write("t.saf", renumber=(), overwrite=True)
+    assert kept["output"]["renumbered"] == []
+    # What is blanked, recoded or left out has no new ids.
+    for keys, given, how in (
+        (["HH"], {}, {}), (["A"], {}, {"drop": ["HH"]}),
+        (["A"], {"related": {"A": ["HH"]}}, {}),
+        (["A"], {"recodings": {"HH": Recoding.mapping({"1": "3"})}}, {}),
+    ):  # fmt: skip
+        result = protect("s.asc", keys, threshold=0.99, **given)
+        record = result.write("t.saf", overwrite=True, allow_unsafe=True, **how)
+        assert record["output"]["renumbered"] == []
+
+
+def test_recode_files_are_not_written_over():
+    rules = Path("age.grc")
+    rules.write_text("1: 20 - 22\n2: 23 - \n")
+    path = formats.write("s.csv", survey())
+    for given in (rules, "age.grc"):
+        result = protect(path, KEYS, "w", threshold=0.02, recodings={"age": given})
+        for role in ("record", "public_record"):
+            with pytest.raises(ValueError, match=r"age\.grc: is read from"):
+                result.write("t.csv", overwrite=True, **{role: rules})
+    assert rules.read_text().startswith("1: 20")
+
+
+@pytest.mark.parametrize("moment", ["before", "while writing"])
+def test_the_digest_is_that_of_the_file_that_was_read(monkeypatch, moment):
+    # The record would name another file than the one that was protected.
+    result = protected()
+
+    def other():
+        Path("survey-93.csv").write_text("sex,age,job,w,hh\n1,2,3,4,5\n")
+
+    if moment == "before":
+        other()
+    else:
+        write = formats.write
+        monkeypatch.setattr(
+            formats, "write", lambda *a, **k: (other(), write(*a, **k))[1]
+        )
+    with pytest.raises(ValueError, match=r"survey-93\.csv: has changed since"):
+        result.write("safe.csv")
+    assert not Path("safe.csv").exists()
 
 
 def test_seeds_are_for_tests():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ class ArgusFile(FileFormat):
         return Header(metadata.names, metadata.weight, metadata.household_id)
 
     def format(self) -> Format:
-        """Return the metadata."""
-        return Format(self.kind, path=self.path, metadata=self.metadata)
+        """Return the metadata and the missing codes."""
+        return replace(super().format(), metadata=self.metadata)
 
     def read_columns(
         self,
@@ -148,6 +149,6 @@ class ArgusFile(FileFormat):
         written = writer.write_data(
             data, columns, like.path, like.metadata, recodings, progress, renumbered
         )
-        writer.write_metadata(metadata, written, path.with_suffix(".rds"))
+        writer.write_metadata(metadata, written)
         data.flush()
         metadata.flush()

@@ -6,7 +6,6 @@ not been assessed. What is unchanged comes back character by character.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PureWindowsPath
@@ -23,7 +22,7 @@ from riskcore.files.argus.metadata import (
     line_tokens,
     unquoted,
 )
-from riskcore.files.argus.text import Array, encodes, encoding_of, ignoring_case
+from riskcore.files.argus.text import Array, encodes, encoding_of
 from riskcore.files.format import Recoded
 
 _BLANK = ord(" ")
@@ -147,20 +146,18 @@ def write_data(
     return replace(metadata, variables=tuple(_declared(fields, metadata)))
 
 
-def write_metadata(file: IO[bytes], metadata: Metadata, path: Path) -> None:
+def write_metadata(file: IO[bytes], metadata: Metadata) -> None:
     """Write the metadata of a safe file (``.rds``).
 
     Identification levels and priorities of suppression are left out, as mu-Argus does.
-    Codelists are named so that they are found from ``path``; one that does not exist
-    keeps its bare name.
+    Of a codelist the bare name is written, for the file is published and folders may
+    tell whose it is: it is found where it stands beside.
 
     Parameters
     ----------
     file : binary file
     metadata : Metadata
         As `write_data` returns them.
-    path : pathlib.Path
-        Where the file will stand.
 
     Raises
     ------
@@ -178,14 +175,14 @@ def write_metadata(file: IO[bytes], metadata: Metadata, path: Path) -> None:
         lines.append(
             " ".join([_token(variable.name), *begin, str(variable.width), *missing])
         )
-        lines += [f"  {tag}" for tag in _tags(variable, path.parent)]
+        lines += [f"  {tag}" for tag in _tags(variable)]
     line_end, encoding = "\n", "utf-8"
     if metadata.path.exists():
         line_end, encoding = _line_end(metadata.path), encoding_of(metadata.path)
     file.write("".join(line + line_end for line in lines).encode(encoding))
 
 
-def _tags(variable: Variable, folder: Path) -> Iterator[str]:
+def _tags(variable: Variable) -> Iterator[str]:
     if variable.recodable:
         yield "<RECODABLE>"
     if variable.numeric:
@@ -203,19 +200,7 @@ def _tags(variable: Variable, folder: Path) -> Iterator[str]:
     if variable.truncable:
         yield "<TRUNCABLE>"
     if variable.codelist is not None:
-        yield f'<CODELIST> "{_path_from(folder, variable.codelist)}"'
-
-
-def _path_from(folder: Path, path: Path) -> str:
-    """Return the way from a folder to a file, or the bare name if there is none."""
-    found = ignoring_case(path)
-    if found is None:
-        return path.name
-    try:
-        way = os.path.relpath(found.resolve(), folder.resolve())
-    except ValueError:  # another drive
-        way = str(found.resolve())
-    return Path(way).as_posix()
+        yield f'<CODELIST> "{variable.codelist.name}"'
 
 
 def _token(text: str) -> str:

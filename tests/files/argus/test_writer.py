@@ -13,10 +13,8 @@ from riskcore.files.argus.metadata import (
     Metadata,
     Variable,
     metadata_of,
-    read_codelist,
     read_metadata,
 )
-from riskcore.files.argus.text import ignoring_case
 from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import Recoding, recode
 from tests import needs
@@ -200,7 +198,7 @@ def test_codelists_of_recoded_variables(tmp_path):
     (tmp_path / "lists" / "New.cdl").write_text("2,two\n")
     (tmp_path / "out").mkdir()
     for name, expected in (
-        ("lists\\new.CDL", '"../lists/New.cdl"'),
+        ("lists\\new.CDL", '"new.CDL"'),
         ("none/Other.cdl", '"Other.cdl"'),
         (None, None),
     ):
@@ -210,8 +208,26 @@ def test_codelists_of_recoded_variables(tmp_path):
         lines = path.with_suffix(".rds").read_text().splitlines()
         found = [line.split()[1] for line in lines if "CODELIST" in line]
         assert found == [expected] * (expected is not None)
-        codelist = read_metadata(path.with_suffix(".rds")).variables[0].codelist
-        assert (name == "lists\\new.CDL") == bool(codelist and codelist.exists())
+
+
+def test_the_metadata_name_no_folder(tmp_path):
+    # The file is published, and its source may stand in a folder that tells of it.
+    inside = tmp_path / "client-Smith"
+    inside.mkdir()
+    (inside / "Region.cdl").write_text("1,north\n")
+    (inside / "far").mkdir()
+    (inside / "far" / "Sex.cdl").write_text("1,male\n")
+    (inside / "s.asc").write_text("11\n")
+    (inside / "s.rda").write_text(
+        "REGION 1 1\n <CODELIST> Region.cdl\nSEX 2 1\n <CODELIST> far\\Sex.cdl\n"
+    )
+    like = formats.format_of(inside / "s.asc")
+    columns = formats.read(like.path, text=True)
+    for folder in (tmp_path, inside / "far"):
+        path = formats.write(folder / "safe.saf", columns, like=like)
+        lines = path.with_suffix(".rds").read_text().splitlines()
+        named = [line.strip() for line in lines if "CODELIST" in line]
+        assert named == ['<CODELIST> "Region.cdl"', '<CODELIST> "Sex.cdl"']
 
 
 def test_variables_are_dropped_in_the_order_of_declaration(tmp_path):
@@ -435,7 +451,7 @@ def test_names_and_codes_of_metadata_read_back(tmp_path_factory, names):
         return
     file = io.BytesIO()
     metadata = Metadata(path.with_suffix(".rda"), variables)
-    writer.write_metadata(file, metadata, path)
+    writer.write_metadata(file, metadata)
     path.write_bytes(file.getvalue())
     read = read_metadata(path).variables
     assert [v.name for v in read] == [v.name for v in variables]
@@ -445,7 +461,7 @@ def test_names_and_codes_of_metadata_read_back(tmp_path_factory, names):
 def test_names_that_no_token_can_hold_are_refused(tmp_path):
     metadata = Metadata(tmp_path / "a", (Variable('a "b', 0, 1),))
     with pytest.raises(ValueError, match="cannot stand in metadata"):
-        writer.write_metadata(io.BytesIO(), metadata, tmp_path / "a.rds")
+        writer.write_metadata(io.BytesIO(), metadata)
 
 
 # The demonstration files of mu-Argus
@@ -465,9 +481,11 @@ def test_demo_files_come_back(tmp_path, name):
     again = formats.read(path)
     for key, column in formats.read(like.path).items():
         np.testing.assert_array_equal(np.ma.filled(column), np.ma.filled(again[key]))
-    for variable in metadata_of(path).variables:
-        codelist = ignoring_case(variable.codelist) if variable.codelist else None
-        assert (variable.codelist is None) == (codelist is None)
+    names = [
+        [v.codelist and v.codelist.name for v in metadata.variables]
+        for metadata in (metadata_of(path), like.metadata)
+    ]
+    assert names[0] == names[1]
 
 
 @needs.demodata
@@ -493,6 +511,6 @@ def test_recoded_demo_file(tmp_path):
         ("8", "9"),
         ("9",),
     )
-    assert read_codelist(age.codelist) == read_codelist(needs.DEMODATA / "Age.cdl")
+    assert age.codelist == tmp_path / "Age.cdl"
     assert path.read_bytes()[:5] == b" 4183"
     assert texts(path) == {name: column.tolist() for name, column in columns.items()}
