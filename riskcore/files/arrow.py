@@ -113,6 +113,16 @@ def import_pyarrow(module: str = "") -> Any:
         ) from None
 
 
+def is_text(kind: Any) -> bool:
+    """Tell whether a type of Arrow is text."""
+    types = import_pyarrow().types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+    )
+
+
 def without_codes(
     path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
 ) -> Any:
@@ -128,7 +138,7 @@ def without_codes(
         column = column.cast(pyarrow.large_string())
     kind, codes = column.type, (*common, *own)
     found = None
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text(kind):
         found = compute.is_in(column, pyarrow.array(codes, kind))
     elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         numbers = column.cast(pyarrow.float64(), safe=False)
@@ -147,10 +157,7 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not (
-        pyarrow.types.is_string(column.type)
-        or pyarrow.types.is_large_string(column.type)
-    ):
+    if not is_text(column.type):
         return column
     text = compute.utf8_trim_whitespace(column)
     foreign = compute.match_substring(text, ".") if decimal == "," else None
