@@ -113,6 +113,23 @@ def import_pyarrow(module: str = "") -> Any:
         ) from None
 
 
+def in_plain_layout(column: Any) -> Any:
+    """Return a column without views and runs, for which pyarrow lacks functions."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    if pyarrow.types.is_string_view(column.type):
+        kind = pyarrow.large_string()
+    elif pyarrow.types.is_binary_view(column.type):
+        kind = pyarrow.large_binary()
+    else:
+        return column
+    try:
+        return column.cast(kind)
+    except pyarrow.ArrowNotImplementedError:  # by pyarrow 16
+        return pyarrow.chunked_array([column.to_pylist()], kind)
+
+
 def is_text(kind: Any) -> bool:
     """Tell whether a type of Arrow is text."""
     types = import_pyarrow().types
@@ -134,8 +151,6 @@ def without_codes(
     types = pyarrow.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if types.is_string_view(column.type):
-        column = column.cast(pyarrow.large_string())
     kind, codes = column.type, (*common, *own)
     found = None
     if is_text(kind):
@@ -185,11 +200,17 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
 
 def table_of(columns: Any, *, plain: bool) -> Any:
     """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    pyarrow = import_pyarrow()
     if not isinstance(columns, Mapping):
         columns = dict(zip(columns.column_names, columns.columns, strict=True))
     if not columns:
         raise ValueError("no columns to write")
-    arrays = {str(name): _array_of(name, values) for name, values in columns.items()}
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[str(name)] = array_of(values)
+        except (TypeError, pyarrow.ArrowException) as error:
+            raise TypeError(f"column {name!r} cannot be written: {error}") from None
     lengths = {name: len(values) for name, values in arrays.items()}
     if len(arrays) < len(columns):
         raise ValueError("two columns have the same name")
@@ -197,23 +218,30 @@ def table_of(columns: Any, *, plain: bool) -> Any:
         raise ValueError(f"columns of different length: {lengths}")
     if plain:
         arrays = {name: _plain(name, values) for name, values in arrays.items()}
-    return import_pyarrow().table(arrays)
+    return pyarrow.table(arrays)
 
 
-def _array_of(name: str, values: Any) -> Any:
-    """Make an Arrow array of any kind of column."""
+def array_of(values: Any) -> Any:
+    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing.
+
+    Raises
+    ------
+    TypeError, pyarrow.ArrowException
+        If Arrow has no type for its values.
+    """
     import narwhals.stable.v2 as nw
 
-    pyarrow = import_pyarrow()
     values = nw.from_native(values, allow_series=True, pass_through=True)
-    try:
-        if isinstance(values, nw.Series):
-            return values.to_arrow()
-        if isinstance(values, np.ma.MaskedArray):
-            return pyarrow.array(values.data, mask=np.ma.getmaskarray(values))
-        return pyarrow.array(values)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r} cannot be written: {error}") from None
+    if isinstance(values, nw.Series):
+        if values.dtype == nw.Object and values.implementation.is_polars():
+            raise TypeError("it holds Python objects")
+        return in_plain_layout(values.to_arrow())
+    mask = None
+    if isinstance(values, np.ndarray):
+        mask = np.ma.getmaskarray(values) if np.ma.isMA(values) else None
+        values = np.ma.getdata(values)
+        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return import_pyarrow().array(values, mask=mask, from_pandas=True)
 
 
 def with_sorted_dictionaries(table: Any) -> Any:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
-from riskcore.files.arrow import import_pyarrow, is_text
+from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
@@ -347,7 +347,7 @@ class _FrameColumns(Mapping[Hashable, Any]):
     def __getitem__(self, name: Hashable) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        return self._frame.get_column(name)
+        return _in_plain_layout(self._frame.get_column(name))
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._names)
@@ -385,13 +385,23 @@ def _as_column(name: Hashable, values: Any) -> Any:
 
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):
-            return values
+            return _in_plain_layout(values)
         if not hasattr(values, "__array__"):
             raise TypeError(f"column {name!r} is a {type(values).__name__}: no column")
         values = np.asarray(values)
     if values.ndim != 1:
         raise TypeError(f"column {name!r} has {values.ndim} dimensions")
     return values
+
+
+def _in_plain_layout(series: Any) -> Any:
+    """Return a series of Arrow without views and runs; others as they are."""
+    if not series.implementation.is_pyarrow():
+        return series
+    import narwhals.stable.v2 as nw
+
+    plain = in_plain_layout(series.to_native())
+    return nw.from_native(plain, series_only=True).alias(series.name)
 
 
 def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
+from riskcore.files.arrow import array_of
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -374,14 +375,7 @@ def _taken(column: Any, rows: slice | Positions) -> Any:
 
 def _arrow(column: Any) -> Any:
     """Return a column as a chunked array of Arrow without a dictionary."""
-    pyarrow = _pyarrow()
-    if isinstance(column, np.ma.MaskedArray):
-        array = pyarrow.array(column.data, mask=np.ma.getmaskarray(column))
-    elif isinstance(column, np.ndarray):
-        array = pyarrow.array(column)
-    else:
-        array = column.to_arrow()
-    return _chunked(array)
+    return _chunked(array_of(column))
 
 
 def _chunked(array: Any) -> Any:
@@ -642,6 +636,10 @@ def _as_codes(column: Any) -> Array:
     if pyarrow.types.is_floating(column.type):
         null = pyarrow.scalar(None, column.type)
         column = compute.if_else(compute.is_nan(column), null, column)
+    if pyarrow.types.is_nested(column.type) or hasattr(column.type, "storage_type"):
+        values = column.to_pylist()  # lists and the like have no dictionary
+        texts = [None if value is None else repr(value) for value in values]
+        column = pyarrow.chunked_array([texts], pyarrow.large_string())
     coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(coded, pyarrow.ChunkedArray):
         coded = coded.chunk(0)

@@ -83,3 +83,16 @@ def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
     assert formats.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2
     with pytest.warns(DoubtfulCodes, match="codes of a, '8', stand nowhere in"):
         formats.read(path, reading=Reading(missing_codes={"": ["9"], "a": ["8"]}))
+
+
+def test_views_are_text(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {"w": ["1.5", "2", "9"], "sex": ["f", "NA", None]}
+    table = pa.table({n: pa.array(v, pa.string_view()) for n, v in columns.items()})
+    pq.write_table(table, path)
+    reading = Reading(missing_codes={"": ["NA"], "w": ["9"]})
+    found = formats.read(path, ["w", "sex"], numeric=["w"], reading=reading)
+    assert found.to_pydict() == {"w": [1.5, 2.0, None], "sex": ["f", None, None]}
+    whole = formats.read(path, numeric=["w"])
+    assert whole["w"].to_pylist() == [1.5, 2.0, 9.0]
+    assert whole["sex"].type == pa.large_string()
