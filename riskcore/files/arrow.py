@@ -6,6 +6,7 @@ whatever the format; a table that is written is made here, of any kind of column
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 from riskcore.common.progress import Parts
 from riskcore.files.format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
-from riskcore.files.reading import numbers_among, warn_of_idle_codes
+from riskcore.files.reading import warn_of_idle_codes
 from riskcore.files.replace import Create
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -151,20 +152,32 @@ def without_codes(
     types = pyarrow.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind, codes = column.type, (*common, *own)
-    found = None
-    if is_text(kind):
-        found = compute.is_in(column, pyarrow.array(codes, kind))
-    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        numbers = column.cast(pyarrow.float64(), safe=False)
-        wanted = pyarrow.array(numbers_among(codes), pyarrow.float64())
-        found = compute.is_in(numbers, wanted)
-    # In a column of dates or truth values no code stands.
+    values = _as_values((*common, *own), column.type)
+    compared = column
+    if types.is_float16(column.type):  # for which Arrow has no is_in
+        single = pyarrow.float32()
+        compared, values = column.cast(single), values.cast(single)
+    found = compute.is_in(compared, values) if len(values) else None
     if found is None or not compute.any(found).as_py():
         if own:
             warn_of_idle_codes(path, name, own)
         return column
-    return compute.if_else(found, pyarrow.scalar(None, kind), column)
+    return compute.if_else(found, pyarrow.scalar(None, column.type), column)
+
+
+def _as_values(codes: Sequence[str], kind: Any) -> Any:
+    """Return an array of the codes that are values of a type: none are truth values."""
+    pyarrow = import_pyarrow()
+    values = [pyarrow.array([], kind)]
+    for code in codes:
+        if pyarrow.types.is_boolean(kind):
+            break
+        value = pyarrow.array([code if is_text(kind) else code.strip()])
+        with contextlib.suppress(pyarrow.ArrowException):
+            if pyarrow.types.is_integer(kind):  # 9.0 is 9
+                value = value.cast(pyarrow.decimal128(38, 0))
+            values.append(value.cast(kind))
+    return pyarrow.concat_arrays(values)
 
 
 def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
