@@ -14,7 +14,7 @@ from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
-from riskcore.microdata.columns import CodedColumn, key_names
+from riskcore.microdata.columns import CodedColumn, key_names, plain_value
 from riskcore.microdata.count import Codes, count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
@@ -24,6 +24,8 @@ from riskcore.microdata.wildcard import Frequencies, count_compatible
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
 
 MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+# Units of times that all frames have.
+_UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 # The rules by which missing matches any value.
 WILDCARDS = ("wildcard", "argus")
 
@@ -126,10 +128,7 @@ class Cells:
         for key, labels, codes in zip(
             self.keys, self.categories, self.codes, strict=True
         ):
-            label = labels[codes[k]]
-            # item() of a time in nanoseconds is an integer: leave times as they are.
-            plain = isinstance(label, np.generic) and label.dtype.kind not in "mM"
-            table[key] = label.item() if plain else label
+            table[key] = plain_value(labels[codes[k]])
         f, F = self.sample_frequency[k].item(), float(self.population_frequency[k])
         return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
 
@@ -148,11 +147,7 @@ class Cells:
         """
         import narwhals.stable.v2 as nw
 
-        # As lists, Python objects get the backend's own type and null.
-        columns = {
-            key: values.tolist() if values.dtype == object else values
-            for key, values in self.to_dict().items()
-        }
+        columns = {key: _held(values) for key, values in self.to_dict().items()}
         frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
         return frame.to_native()
 
@@ -352,8 +347,22 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
         )
 
 
+def _held(values: NDArray[Any]) -> Any:
+    """Return values so that a frame gets its own type and null for them."""
+    if values.dtype == object:
+        times = [value.dtype for value in values if isinstance(value, np.generic)]
+        if not times:
+            return values.tolist()
+        # One by one polars takes their numbers for microseconds.
+        values = values.astype(times[0])
+    kind = values.dtype.kind
+    if kind in "mM" and np.datetime_data(values.dtype)[0] not in _UNITS[kind]:
+        return values.astype(f"{kind}8[ms]")
+    return values
+
+
 def _categories(column: CodedColumn) -> NDArray[Any]:
     if not column.missing:
         return column.labels
-    labels = column.labels.astype(object)
-    return np.append(labels, np.array([None], object))
+    values = [*map(plain_value, column.labels), None]
+    return np.fromiter(values, object, len(values))

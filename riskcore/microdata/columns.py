@@ -302,6 +302,19 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     return codes.astype(np.int64)
 
 
+def plain_value(value: Any) -> Any:
+    """Return a NumPy scalar as the Python value it stands for; times as they are.
+
+    Examples
+    --------
+    >>> plain_value(np.int8(3)), plain_value(np.datetime64(3, "D"))
+    (3, np.datetime64('1970-01-04'))
+    """
+    # item() of a time in nanoseconds is an integer.
+    number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    return value.item() if number else value
+
+
 def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     """Return the data with columns added or replaced, the rest untouched.
 

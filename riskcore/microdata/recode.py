@@ -30,6 +30,7 @@ from riskcore.microdata.columns import (
     CodedColumn,
     Records,
     code_column,
+    plain_value,
     with_columns,
 )
 
@@ -249,11 +250,11 @@ class Recoding:
         ('1', '1', '3')
         """
         rules = [
-            Rule(_plain(new), _plain(old), _plain(old))
+            Rule(plain_value(new), plain_value(old), plain_value(old))
             for old, new in codes.items()
             if old is not None
         ]
-        return cls(tuple(rules), others, _plain(codes.get(None)))
+        return cls(tuple(rules), others, plain_value(codes.get(None)))
 
     @classmethod
     def intervals(
@@ -294,7 +295,7 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends = [_plain(value) for value in breaks]
+        ends = [plain_value(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
             raise TypeError("breaks are numbers")
         if not ends or any(a >= b for a, b in pairwise(ends)):
@@ -306,7 +307,7 @@ class Recoding:
         names = (
             [_span_label(low, high, bounds) for low, high in spans]
             if labels is None
-            else [_plain(label) for label in labels]
+            else [plain_value(label) for label in labels]
         )
         if len(names) != len(spans):
             raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
@@ -352,7 +353,7 @@ class Recoding:
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
         """
-        low, high = _plain(bottom), _plain(top)
+        low, high = plain_value(bottom), plain_value(top)
         if isinstance(low, str) or isinstance(high, str):
             raise TypeError("bottom and top are numbers")
         if low is None and high is None:
@@ -361,10 +362,10 @@ class Recoding:
             raise ValueError(f"bottom={low} must be below top={high}")
         rules = []
         if low is not None:
-            label = low if bottom_label is None else _plain(bottom_label)
+            label = low if bottom_label is None else plain_value(bottom_label)
             rules.append(Rule(label, None, low))
         if high is not None:
-            label = high if top_label is None else _plain(top_label)
+            label = high if top_label is None else plain_value(top_label)
             rules.append(Rule(label, high, None))
         return cls(tuple(rules))
 
@@ -440,7 +441,7 @@ class Recoding:
             more characters than are cut off, or no rule fits it and others are
             refused or it is one of ``missing_codes``. The codes are named.
         """
-        codes = [_plain(code) for code in codes]
+        codes = [plain_value(code) for code in codes]
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(f"codes of type {type(code).__name__}")
@@ -627,7 +628,9 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if one is or the old were, else as numbers alike."""
-    all_codes = [code for code in (*codes, *map(_plain, labels)) if code is not None]
+    all_codes = [
+        code for code in (*codes, *map(plain_value, labels)) if code is not None
+    ]
     convert: Any = float
     if any(isinstance(code, str) for code in all_codes):
         convert = _as_text
@@ -690,13 +693,6 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
         with contextlib.suppress(TypeError, ValueError):
             native = native.astype(before.dtype)
     return native
-
-
-def _plain(code: Any) -> Any:
-    """Return a NumPy scalar as the Python value it stands for."""
-    # item() of a time in nanoseconds is an integer: times are left as they are.
-    number = isinstance(code, np.generic) and code.dtype.kind not in "mM"
-    return code.item() if number else code
 
 
 def _check_code(code: Any) -> None:
