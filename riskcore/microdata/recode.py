@@ -534,8 +534,9 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
         The data with these columns replaced, the rest untouched: for a frame the same
         type of frame, for a mapping a dict with columns of the same holders. Text
         stays text, whatever the new codes; numbers stay numbers if all new codes are,
-        else they become text, those kept too. Categories become text. NumPy text and
-        integers come masked if values are missing; floats stay floats.
+        else they become text, those kept too. Decimal numbers stay decimal. Categories
+        become text. NumPy text and integers come masked if values are missing; floats
+        stay floats.
 
     Warns
     -----
@@ -550,7 +551,8 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
         If the data are no table, a recoding is none, or the codes of a variable are
         neither text nor numbers, or not of the kind its rules need.
     ValueError
-        As `Recoding.apply`, naming the variable; if there are no records.
+        As `Recoding.apply`, naming the variable; if there are no records, or a number
+        would change because no type holds it beside the others.
 
     Examples
     --------
@@ -596,17 +598,17 @@ def _recoded(
     try:
         column = column or code_column(records, name)
         recoded = recoding.apply(column.labels)
+        _warn(name, recoding, recoded)
+        codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
+        table = _of_one_type(codes, column.labels)
+        original = records.column(name)
+        if isinstance(given, list | tuple):
+            return type(given)(np.array(table, object)[column.codes].tolist())
+        if isinstance(original, np.ndarray):
+            return _as_array(table, column, original)
+        return _as_series(table, column, original)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
-    _warn(name, recoding, recoded)
-    codes = [*recoded.codes, recoding.missing] if column.missing else [*recoded.codes]
-    table = _of_one_type(codes, column.labels)
-    original = records.column(name)
-    if isinstance(given, list | tuple):
-        return type(given)(np.array(table, object)[column.codes].tolist())
-    if isinstance(original, np.ndarray):
-        return _as_array(table, column, original)
-    return _as_series(table, column, original)
 
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
@@ -631,14 +633,35 @@ def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     all_codes = [
         code for code in (*codes, *map(plain_value, labels)) if code is not None
     ]
-    convert: Any = float
+    convert: Any = _as_double
     if any(isinstance(code, str) for code in all_codes):
         convert = _as_text
     elif all(isinstance(code, bool) for code in all_codes):
         convert = bool
     elif all(isinstance(code, int) for code in all_codes):
         convert = int
+    elif any(isinstance(code, Decimal) for code in all_codes):
+        convert = _as_decimal
     return [None if code is None else convert(code) for code in codes]
+
+
+def _as_double(code: Any) -> float:
+    """Return a number as a double, if there is one that equals it."""
+    try:
+        double = float(code)
+    except OverflowError:
+        double = math.inf
+    if double != code:
+        raise ValueError(
+            f"{code!r} would have to become a floating-point number, as other codes "
+            "are or missing ones need, and no double equals it"
+        )
+    return double
+
+
+def _as_decimal(code: Any) -> Decimal:
+    # By its digits: the double 0.1 is meant as one tenth.
+    return code if isinstance(code, Decimal) else Decimal(repr(+code))
 
 
 def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
@@ -649,9 +672,10 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
-        plain = np.array([filler if code is None else code for code in table])
-        if plain.dtype.kind in "iu" and original.dtype.kind in "iu":
-            plain = _narrowed(plain, original.dtype)
+        filled = [filler if code is None else code for code in table]
+        whole = all(type(code) is int for code in filled)
+        kind = _integers(filled, original.dtype) if whole else None
+        plain = np.array(filled, kind)
         values = plain[column.codes]
     masked = isinstance(original, np.ma.MaskedArray)
     if values.dtype.kind == "f" and not masked:
@@ -661,11 +685,16 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     return values
 
 
-def _narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return integers in another type if it holds them all."""
-    limits = np.iinfo(dtype)
-    fits = limits.min <= values.min() and values.max() <= limits.max
-    return values.astype(dtype) if fits else values
+def _integers(values: list[int], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type of integers that holds all values: the given one, if it does."""
+    low, high = min(values), max(values)
+    for kind in (dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        if (
+            kind.kind in "iu"
+            and np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max
+        ):
+            return kind
+    raise ValueError(f"no type of integers holds both {low} and {high}")
 
 
 def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
@@ -674,25 +703,38 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
 
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
-    series = nw.new_series(
-        original.name,
-        table,
-        dtype=nw.String if text else None if present else nw.Float64(),
-        backend=original.implementation,
-    )[column.codes.astype(np.int64)]
-    native = series.to_native()
-    if not original.implementation.is_pandas_like():
-        return native
-    before = original.to_native()
-    native.index = before.index
-    # The same kind of text, and integers beside missing, if pandas has a type for it.
-    numbers = all(isinstance(code, int) for code in present)
-    if (text and original.dtype == nw.String) or (
-        numbers and original.dtype.is_integer() and hasattr(before.dtype, "na_value")
+    whole = original.dtype.is_integer() and all(type(code) is int for code in present)
+    holder, before = original.implementation, original.to_native()
+    dtype: Any = nw.String if text else None if present else nw.Float64()
+    if whole and present and not holder.is_pandas_like():
+        dtype = _integers_of_frames(present, original.dtype)
+    series = nw.new_series(original.name, table, dtype=dtype, backend=holder)
+    # The same kind of text and numbers, and integers beside missing, if pandas has one.
+    if holder.is_pandas_like() and (
+        (text and original.dtype == nw.String)
+        or (whole and hasattr(before.dtype, "na_value"))
+        or (not text and original.dtype == nw.Decimal)
     ):
-        with contextlib.suppress(TypeError, ValueError):
-            native = native.astype(before.dtype)
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            same = type(before)(table, dtype=before.dtype, name=before.name)
+            series = nw.from_native(same, series_only=True)
+    if whole and series.dtype.is_float():
+        for code in present:
+            _as_double(code)
+    native = series[column.codes.astype(np.int64)].to_native()
+    if holder.is_pandas_like():
+        native.index = before.index
     return native
+
+
+def _integers_of_frames(values: list[int], dtype: Any) -> Any:
+    """Return a type of narwhals that holds all integers: the given one, if it does."""
+    import narwhals.stable.v2 as nw
+
+    if dtype in (nw.Int128, nw.UInt128):
+        return dtype
+    kind = _integers(values, np.dtype(str(dtype).lower()))
+    return getattr(nw, kind.name.replace("uint", "UInt").replace("int", "Int"))
 
 
 def _check_code(code: Any) -> None:
@@ -723,7 +765,10 @@ def _as_text(code: Any) -> str:
 def _number(code: Any) -> Any:
     """Return a code as a rule written in numbers compares it."""
     if not isinstance(code, str):
-        return float(code) if isinstance(code, Decimal) else code
+        if not isinstance(code, Decimal):
+            return code
+        whole = code.is_finite() and code == code.to_integral_value()
+        return int(code) if whole else float(code)
     text = code.strip(" ")
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"rules for numbers, but code {code!r} is none")
