@@ -152,7 +152,10 @@ def code_column(records: Records, name: Hashable) -> CodedColumn:
     try:
         (labels, codes), missing = code(column)
     except (TypeError, OverflowError) as error:  # of times beyond the year 9999
-        raise TypeError(f"key {name!r}: {error}") from None
+        raise TypeError(
+            f"key {name!r}: {error}; a key has text, numbers, times or other values "
+            "that have an order"
+        ) from None
     levels = len(labels) + (missing is not None)
     dtype = np.min_scalar_type(max(levels - 1, 0))
     if missing is None:
@@ -587,6 +590,8 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)  # NaN, NaT
     except TypeError:
         return True  # pandas.NA has no truth value
+    except ArithmeticError:
+        return True  # a signaling nan
 
 
 def _code_integers(values: Array) -> Coded:
@@ -709,6 +714,8 @@ def _real_series(series: Any) -> NDArray[np.float64]:
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128, nw.Object, nw.Unknown):
+        return _real_array(np.fromiter(series.to_list(), object, len(series)))
     if dtype.is_integer():
         # Not by a cast: Arrow refuses integers from 2**53 on, which are rounded here.
         missing = np.asarray(series.is_null().to_numpy(), bool)
@@ -716,6 +723,4 @@ def _real_series(series: Any) -> NDArray[np.float64]:
         return np.where(missing, np.nan, whole.astype(np.float64))
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
-    if dtype in (nw.Object, nw.Unknown):
-        return _real_array(np.fromiter(series.to_list(), object, len(series)))
     raise TypeError(f"values of type {dtype}")
