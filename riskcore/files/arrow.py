@@ -18,10 +18,8 @@ import numpy as np
 from riskcore.common.progress import Parts
 from riskcore.files.format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
-from riskcore.files.reading import warn_of_idle_codes
+from riskcore.files.reading import NUMBER, warn_of_idle_codes
 from riskcore.files.replace import Create
-
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class ArrowFormat(FileFormat):

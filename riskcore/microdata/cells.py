@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -253,7 +253,7 @@ def tabulate(
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
-    _check_names(keys, weight)
+    check_names(keys, {"weight": weight}, RESULT_COLUMNS)
     data, intake = source.read([*keys, weight], weight)
     coded = CodedRecords.of(data, keys, weight)
     return tabulate_coded(coded, keys, missing, alpha, intake)
@@ -289,8 +289,9 @@ def tabulate_coded(
             alpha,
             blank_matches_complete=True if missing == "argus" else None,
         )
-    if not F.max() < np.inf:
-        raise ValueError(f"weight {records.weight!r}: the sum over a cell overflows")
+    with np.errstate(over="ignore"):
+        if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
+            raise ValueError(f"weight {records.weight!r}: the sum overflows")
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
@@ -324,15 +325,42 @@ def check_missing(missing: str, alpha: float) -> None:
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 
 
-def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
-    arguments.column_name("weight", weight)
-    if weight is not None and weight in keys:
-        raise ValueError(f"column {weight!r} is both a key and the weight")
-    taken = [key for key in keys if str(key).lower() in RESULT_COLUMNS]
+def check_names(
+    keys: Iterable[Hashable],
+    roles: Mapping[str, Hashable | None],
+    results: Iterable[str],
+) -> None:
+    """Refuse keys and other columns, by their roles, that cannot go together.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string, or a column is given in the place of its name.
+    ValueError
+        If there are no keys, a column is named twice, or a key is called like one of
+        the results.
+    """
+    names = key_names(keys)
+    for role, name in roles.items():
+        arguments.column_name(role, name)
+        if name is not None and name in names:
+            raise ValueError(f"column {name!r} is both a key and the {role}")
+    refuse_taken(names, results)
+
+
+def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
+    """Refuse columns that are called like a result, ignoring case as SQL does.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    taken = [name for name in columns if str(name).lower() in results]
     if taken:
         raise ValueError(
-            f"key {taken[0]!r} is called like a column of the result "
-            f"({', '.join(RESULT_COLUMNS)}): rename it"
+            f"column {taken[0]!r} is called like a result of riskcore: "
+            "rename or drop it"
         )
 
 

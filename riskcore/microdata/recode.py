@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.files.reading import is_number
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -39,7 +40,6 @@ Code: TypeAlias = str | int | float
 Bounds = Literal["[]", "[)", "(]", "()"]
 Others = Literal["keep", "missing", "refuse"]
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 # So many codes or rules are named in a message.
 _NAMED = 5
@@ -770,7 +770,7 @@ def _number(code: Any) -> Any:
         whole = code.is_finite() and code == code.to_integral_value()
         return int(code) if whole else float(code)
     text = code.strip(" ")
-    if not _NUMBER.fullmatch(text):
+    if not is_number(text):
         raise ValueError(f"rules for numbers, but code {code!r} is none")
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
