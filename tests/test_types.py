@@ -62,6 +62,7 @@ ARROW_TEXT = [
 COLUMNS = {
     **{f"numpy {kind}": np.array(NUMBERS).astype(kind) for kind in NUMPY},
     "numpy text": np.array(TEXT),
+    "numpy strings": np.array(TEXT, np.dtypes.StringDType()),
     "numpy bytes": np.array(of(b"x", b"y", b"z")),
     "masked": np.ma.array(NUMBERS, mask=FIRST),
     "masked floats": np.ma.array(NUMBERS, float, mask=FIRST),

@@ -251,7 +251,8 @@ def array_of(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         mask = np.ma.getmaskarray(values) if np.ma.isMA(values) else None
         values = np.ma.getdata(values)
-        values = values.astype(values.dtype.newbyteorder("="), copy=False)
+        if not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
     return import_pyarrow().array(values, mask=mask, from_pandas=True)
 
 

@@ -291,9 +291,9 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
         codes, labels = _text_dictionary(column)
         absent = [i for i, label in enumerate(labels) if _is_missing(label)]
         missing = int(np.count_nonzero((codes < 0) | np.isin(codes, absent)))
-        first: dict[Any, int] = {}
-        same = [first.setdefault(label, i) for i, label in enumerate(labels)]
-        if len(first) < len(labels):  # Arrow's may list a label twice
+        if len(set(labels)) < len(labels):  # Arrow's may list a label twice
+            first: dict[Any, int] = {}
+            same = [first.setdefault(label, i) for i, label in enumerate(labels)]
             codes = np.array(same)[codes]
     else:
         coded = code_column(records, name)
@@ -530,7 +530,7 @@ def _text_dictionary(series: Any) -> tuple[NDArray[np.integer[Any]], list[Any]]:
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     """Code any hashable values."""
-    if any(isinstance(value, datetime) and value.tzinfo for value in values):
+    if any(issubclass(kind, datetime) for kind in set(map(type, values))):
         # Python compares those of one zone by the clock, which repeats an hour.
         values = [_in_utc(value) for value in values]
     # By type too: 1, 1.0 and True share a hash, and which one came first must not show.
