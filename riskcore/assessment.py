@@ -16,7 +16,13 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
-from riskcore.microdata.cells import Cells, check_missing, tabulate_coded
+from riskcore.microdata.cells import (
+    Cells,
+    check_missing,
+    check_names,
+    refuse_taken,
+    tabulate_coded,
+)
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.source import Source
@@ -194,7 +200,6 @@ def assess_coded(
     """Assess records of which the columns are coded, see `assess`."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
-    _check_population(cells, coded.weight)
     progress(f"computing the risk of {len(cells)} cells")
     cell_risk = _cell_risk(cells, method)
     joint = None
@@ -217,38 +222,9 @@ def check_roles(
         If there are no keys, a column is named twice, or a key is called like one of
         ``RECORD_COLUMNS``, ignoring case.
     """
-    names = key_names(keys)
-    arguments.column_name("weight", weight)
-    arguments.column_name("household", household)
-    roles = {"the weight": weight, "the household": household}
-    for role, name in roles.items():
-        if name is not None and name in names:
-            raise ValueError(f"column {name!r} is both a key and {role}")
+    check_names(keys, {"weight": weight, "household": household}, RECORD_COLUMNS)
     if weight is not None and weight == household:
         raise ValueError(f"column {weight!r} is both the weight and the household")
-    refuse_taken(names, RECORD_COLUMNS)
-
-
-def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
-    """Refuse columns that are called like a result, ignoring case as SQL does.
-
-    Raises
-    ------
-    ValueError
-        Naming the column.
-    """
-    taken = [name for name in columns if str(name).lower() in results]
-    if taken:
-        raise ValueError(
-            f"column {taken[0]!r} is called like a result of riskcore: "
-            "rename or drop it"
-        )
-
-
-def _check_population(cells: Cells, weight: Hashable | None) -> None:
-    with np.errstate(over="ignore"):
-        if not np.isfinite(cells.weight_sum.sum()):
-            raise ValueError(f"weight {weight!r}: the sum over the file overflows")
 
 
 def _cell_risk(cells: Cells, method: Method) -> Risks:

@@ -475,7 +475,7 @@ def test_a_column_called_like_a_result(run, folder, name):
         (
             "s.csv",
             b"k,w\n1,1e308\n1,1e308\n",
-            "weight 'w': the sum over a cell overflows",
+            "weight 'w': the sum overflows",
         ),
         ("s.csv", b"k,w\n,1\n,2\n", "'k' in 2 of 2 records"),
         ("s.csv", b"k,w\n1,1\n2\n", "s.csv: 1 rows do not have 2 fields"),

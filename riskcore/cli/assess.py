@@ -131,10 +131,9 @@ def run(options: argparse.Namespace) -> None:
         RECORD_COLUMNS,
         assess_records,
         check_roles,
-        refuse_taken,
     )
     from riskcore.files import formats, replace
-    from riskcore.microdata.cells import check_missing
+    from riskcore.microdata.cells import check_missing, refuse_taken
     from riskcore.report import text
 
     check_missing(options.missing, options.alpha)

@@ -6,6 +6,7 @@ whatever the format; a table that is written is made here, of any kind of column
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +18,8 @@ import numpy as np
 from riskcore.common.progress import Parts
 from riskcore.files.format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
-from riskcore.files.reading import numbers_among, warn_of_idle_codes
+from riskcore.files.reading import NUMBER, warn_of_idle_codes
 from riskcore.files.replace import Create
-
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class ArrowFormat(FileFormat):
@@ -113,6 +112,33 @@ def import_pyarrow(module: str = "") -> Any:
         ) from None
 
 
+def in_plain_layout(column: Any) -> Any:
+    """Return a column without views and runs, for which pyarrow lacks functions."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    if pyarrow.types.is_string_view(column.type):
+        kind = pyarrow.large_string()
+    elif pyarrow.types.is_binary_view(column.type):
+        kind = pyarrow.large_binary()
+    else:
+        return column
+    try:
+        return column.cast(kind)
+    except pyarrow.ArrowNotImplementedError:  # by pyarrow 16
+        return pyarrow.chunked_array([column.to_pylist()], kind)
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether a type of Arrow is text."""
+    types = import_pyarrow().types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+    )
+
+
 def without_codes(
     path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
 ) -> Any:
@@ -124,22 +150,32 @@ def without_codes(
     types = pyarrow.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if types.is_string_view(column.type):
-        column = column.cast(pyarrow.large_string())
-    kind, codes = column.type, (*common, *own)
-    found = None
-    if types.is_string(kind) or types.is_large_string(kind):
-        found = compute.is_in(column, pyarrow.array(codes, kind))
-    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        numbers = column.cast(pyarrow.float64(), safe=False)
-        wanted = pyarrow.array(numbers_among(codes), pyarrow.float64())
-        found = compute.is_in(numbers, wanted)
-    # In a column of dates or truth values no code stands.
+    values = _as_values((*common, *own), column.type)
+    compared = column
+    if types.is_float16(column.type):  # for which Arrow has no is_in
+        single = pyarrow.float32()
+        compared, values = column.cast(single), values.cast(single)
+    found = compute.is_in(compared, values) if len(values) else None
     if found is None or not compute.any(found).as_py():
         if own:
             warn_of_idle_codes(path, name, own)
         return column
-    return compute.if_else(found, pyarrow.scalar(None, kind), column)
+    return compute.if_else(found, pyarrow.scalar(None, column.type), column)
+
+
+def _as_values(codes: Sequence[str], kind: Any) -> Any:
+    """Return an array of the codes that are values of a type: none are truth values."""
+    pyarrow = import_pyarrow()
+    values = [pyarrow.array([], kind)]
+    for code in codes:
+        if pyarrow.types.is_boolean(kind):
+            break
+        value = pyarrow.array([code if is_text(kind) else code.strip()])
+        with contextlib.suppress(pyarrow.ArrowException):
+            if pyarrow.types.is_integer(kind):  # 9.0 is 9
+                value = value.cast(pyarrow.decimal128(38, 0))
+            values.append(value.cast(kind))
+    return pyarrow.concat_arrays(values)
 
 
 def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
@@ -147,10 +183,7 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     if pyarrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not (
-        pyarrow.types.is_string(column.type)
-        or pyarrow.types.is_large_string(column.type)
-    ):
+    if not is_text(column.type):
         return column
     text = compute.utf8_trim_whitespace(column)
     foreign = compute.match_substring(text, ".") if decimal == "," else None
@@ -178,11 +211,17 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
 
 def table_of(columns: Any, *, plain: bool) -> Any:
     """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    pyarrow = import_pyarrow()
     if not isinstance(columns, Mapping):
         columns = dict(zip(columns.column_names, columns.columns, strict=True))
     if not columns:
         raise ValueError("no columns to write")
-    arrays = {str(name): _array_of(name, values) for name, values in columns.items()}
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[str(name)] = array_of(values)
+        except (TypeError, pyarrow.ArrowException) as error:
+            raise TypeError(f"column {name!r} cannot be written: {error}") from None
     lengths = {name: len(values) for name, values in arrays.items()}
     if len(arrays) < len(columns):
         raise ValueError("two columns have the same name")
@@ -190,23 +229,31 @@ def table_of(columns: Any, *, plain: bool) -> Any:
         raise ValueError(f"columns of different length: {lengths}")
     if plain:
         arrays = {name: _plain(name, values) for name, values in arrays.items()}
-    return import_pyarrow().table(arrays)
+    return pyarrow.table(arrays)
 
 
-def _array_of(name: str, values: Any) -> Any:
-    """Make an Arrow array of any kind of column."""
+def array_of(values: Any) -> Any:
+    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing.
+
+    Raises
+    ------
+    TypeError, pyarrow.ArrowException
+        If Arrow has no type for its values.
+    """
     import narwhals.stable.v2 as nw
 
-    pyarrow = import_pyarrow()
     values = nw.from_native(values, allow_series=True, pass_through=True)
-    try:
-        if isinstance(values, nw.Series):
-            return values.to_arrow()
-        if isinstance(values, np.ma.MaskedArray):
-            return pyarrow.array(values.data, mask=np.ma.getmaskarray(values))
-        return pyarrow.array(values)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
-        raise TypeError(f"column {name!r} cannot be written: {error}") from None
+    if isinstance(values, nw.Series):
+        if values.dtype == nw.Object and values.implementation.is_polars():
+            raise TypeError("it holds Python objects")
+        return in_plain_layout(values.to_arrow())
+    mask = None
+    if isinstance(values, np.ndarray):
+        mask = np.ma.getmaskarray(values) if np.ma.isMA(values) else None
+        values = np.ma.getdata(values)
+        if not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+    return import_pyarrow().array(values, mask=mask, from_pandas=True)
 
 
 def with_sorted_dictionaries(table: Any) -> Any:

@@ -9,6 +9,7 @@ from riskcore.common.progress import Parts
 from riskcore.files.arrow import (
     ArrowFormat,
     import_pyarrow,
+    in_plain_layout,
     with_sorted_dictionaries,
 )
 from riskcore.files.format import Format, Header, distinct
@@ -45,6 +46,12 @@ class ParquetFile(ArrowFormat):
                 table = file.read(columns=columns).select(columns)
             except (pyarrow.ArrowException, OSError) as error:
                 raise ValueError(f"{self.path}: {error}") from None
+            for i, (name, column) in enumerate(
+                zip(columns, table.columns, strict=True)
+            ):
+                plain = in_plain_layout(column)
+                if plain is not column:
+                    table = table.set_column(i, name, plain)
             about = file.metadata
             groups = about.num_row_groups
             rows = sum(about.row_group(i).num_rows for i in range(groups))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from riskcore.files.argus.metadata import Metadata
 DELIMITERS = ",;\t|"
 _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
+# A number as text, for Python and Arrow.
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 class DoubtfulCodes(UserWarning):
@@ -129,17 +132,13 @@ class Reading:
 
 
 def numbers_among(codes: Iterable[str]) -> list[float]:
-    """Return the codes that are numbers."""
-    return [float(code) for code in codes if is_number(code)]
+    """Return the codes that are numbers, blanks around them aside."""
+    return [float(code) for code in codes if is_number(code.strip(" "))]
 
 
 def is_number(text: str) -> bool:
-    """Tell whether text is a number, nan and inf among them."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    """Tell whether text is a number: not so nan, inf and 1_000, that Python reads."""
+    return re.fullmatch(NUMBER, text) is not None
 
 
 def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
-from riskcore.microdata.columns import CodedColumn, key_names
+from riskcore.microdata.columns import CodedColumn, key_names, plain_value
 from riskcore.microdata.count import Codes, count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
@@ -24,6 +24,8 @@ from riskcore.microdata.wildcard import Frequencies, count_compatible
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
 
 MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+# Units of times that all frames have.
+_UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 # The rules by which missing matches any value.
 WILDCARDS = ("wildcard", "argus")
 
@@ -126,10 +128,7 @@ class Cells:
         for key, labels, codes in zip(
             self.keys, self.categories, self.codes, strict=True
         ):
-            label = labels[codes[k]]
-            # item() of a time in nanoseconds is an integer: leave times as they are.
-            plain = isinstance(label, np.generic) and label.dtype.kind not in "mM"
-            table[key] = label.item() if plain else label
+            table[key] = plain_value(labels[codes[k]])
         f, F = self.sample_frequency[k].item(), float(self.population_frequency[k])
         return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
 
@@ -148,11 +147,7 @@ class Cells:
         """
         import narwhals.stable.v2 as nw
 
-        # As lists, Python objects get the backend's own type and null.
-        columns = {
-            key: values.tolist() if values.dtype == object else values
-            for key, values in self.to_dict().items()
-        }
+        columns = {key: _held(values) for key, values in self.to_dict().items()}
         frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
         return frame.to_native()
 
@@ -258,7 +253,7 @@ def tabulate(
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
-    _check_names(keys, weight)
+    check_names(keys, {"weight": weight}, RESULT_COLUMNS)
     data, intake = source.read([*keys, weight], weight)
     coded = CodedRecords.of(data, keys, weight)
     return tabulate_coded(coded, keys, missing, alpha, intake)
@@ -294,8 +289,9 @@ def tabulate_coded(
             alpha,
             blank_matches_complete=True if missing == "argus" else None,
         )
-    if not F.max() < np.inf:
-        raise ValueError(f"weight {records.weight!r}: the sum over a cell overflows")
+    with np.errstate(over="ignore"):
+        if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
+            raise ValueError(f"weight {records.weight!r}: the sum overflows")
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
@@ -329,15 +325,42 @@ def check_missing(missing: str, alpha: float) -> None:
         raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
 
 
-def _check_names(keys: Sequence[Hashable], weight: Hashable | None) -> None:
-    arguments.column_name("weight", weight)
-    if weight is not None and weight in keys:
-        raise ValueError(f"column {weight!r} is both a key and the weight")
-    taken = [key for key in keys if str(key).lower() in RESULT_COLUMNS]
+def check_names(
+    keys: Iterable[Hashable],
+    roles: Mapping[str, Hashable | None],
+    results: Iterable[str],
+) -> None:
+    """Refuse keys and other columns, by their roles, that cannot go together.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string, or a column is given in the place of its name.
+    ValueError
+        If there are no keys, a column is named twice, or a key is called like one of
+        the results.
+    """
+    names = key_names(keys)
+    for role, name in roles.items():
+        arguments.column_name(role, name)
+        if name is not None and name in names:
+            raise ValueError(f"column {name!r} is both a key and the {role}")
+    refuse_taken(names, results)
+
+
+def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
+    """Refuse columns that are called like a result, ignoring case as SQL does.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    taken = [name for name in columns if str(name).lower() in results]
     if taken:
         raise ValueError(
-            f"key {taken[0]!r} is called like a column of the result "
-            f"({', '.join(RESULT_COLUMNS)}): rename it"
+            f"column {taken[0]!r} is called like a result of riskcore: "
+            "rename or drop it"
         )
 
 
@@ -352,8 +375,22 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
         )
 
 
+def _held(values: NDArray[Any]) -> Any:
+    """Return values so that a frame gets its own type and null for them."""
+    if values.dtype == object:
+        times = [value.dtype for value in values if isinstance(value, np.generic)]
+        if not times:
+            return values.tolist()
+        # One by one polars takes their numbers for microseconds.
+        values = values.astype(times[0])
+    kind = values.dtype.kind
+    if kind in "mM" and np.datetime_data(values.dtype)[0] not in _UNITS[kind]:
+        return values.astype(f"{kind}8[ms]")
+    return values
+
+
 def _categories(column: CodedColumn) -> NDArray[Any]:
     if not column.missing:
         return column.labels
-    labels = column.labels.astype(object)
-    return np.append(labels, np.array([None], object))
+    values = [*map(plain_value, column.labels), None]
+    return np.fromiter(values, object, len(values))

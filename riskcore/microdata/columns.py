@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
+from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
 Array = NDArray[Any]
@@ -149,8 +151,11 @@ def code_column(records: Records, name: Hashable) -> CodedColumn:
     code = _code_array if isinstance(column, np.ndarray) else _code_series
     try:
         (labels, codes), missing = code(column)
-    except TypeError as error:
-        raise TypeError(f"key {name!r}: {error}") from None
+    except (TypeError, OverflowError) as error:  # of times beyond the year 9999
+        raise TypeError(
+            f"key {name!r}: {error}; a key has text, numbers, times or other values "
+            "that have an order"
+        ) from None
     levels = len(labels) + (missing is not None)
     dtype = np.min_scalar_type(max(levels - 1, 0))
     if missing is None:
@@ -286,6 +291,10 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
         codes, labels = _text_dictionary(column)
         absent = [i for i, label in enumerate(labels) if _is_missing(label)]
         missing = int(np.count_nonzero((codes < 0) | np.isin(codes, absent)))
+        if len(set(labels)) < len(labels):  # Arrow's may list a label twice
+            first: dict[Any, int] = {}
+            same = [first.setdefault(label, i) for i, label in enumerate(labels)]
+            codes = np.array(same)[codes]
     else:
         coded = code_column(records, name)
         codes, missing = coded.codes, coded.missing
@@ -294,6 +303,19 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
             f"household {name!r}: missing in {missing} of {records.n} records"
         )
     return codes.astype(np.int64)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a NumPy scalar as the Python value it stands for; times as they are.
+
+    Examples
+    --------
+    >>> plain_value(np.int8(3)), plain_value(np.datetime64(3, "D"))
+    (3, np.datetime64('1970-01-04'))
+    """
+    # item() of a time in nanoseconds is an integer.
+    number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    return value.item() if number else value
 
 
 def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
@@ -341,7 +363,7 @@ class _FrameColumns(Mapping[Hashable, Any]):
     def __getitem__(self, name: Hashable) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        return self._frame.get_column(name)
+        return _in_plain_layout(self._frame.get_column(name))
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._names)
@@ -379,13 +401,23 @@ def _as_column(name: Hashable, values: Any) -> Any:
 
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):
-            return values
+            return _in_plain_layout(values)
         if not hasattr(values, "__array__"):
             raise TypeError(f"column {name!r} is a {type(values).__name__}: no column")
         values = np.asarray(values)
     if values.ndim != 1:
         raise TypeError(f"column {name!r} has {values.ndim} dimensions")
     return values
+
+
+def _in_plain_layout(series: Any) -> Any:
+    """Return a series of Arrow without views and runs; others as they are."""
+    if not series.implementation.is_pyarrow():
+        return series
+    import narwhals.stable.v2 as nw
+
+    plain = in_plain_layout(series.to_native())
+    return nw.from_native(plain, series_only=True).alias(series.name)
 
 
 def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
@@ -416,16 +448,47 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     dtype = series.dtype
     if dtype.is_float():
         return _code_array(series.to_numpy())
-    plain = dtype in (nw.Boolean, nw.Date, nw.Duration) or (
+    if dtype == nw.Time or (dtype == nw.Datetime and dtype.time_zone is not None):
+        code = _code_ticks
+    elif dtype in (nw.Boolean, nw.Date, nw.Datetime, nw.Duration) or (
         dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
-    )
-    zoned = dtype == nw.Datetime and dtype.time_zone is not None
-    if not plain and (zoned or dtype != nw.Datetime):
+    ):
+        code = _code_plain
+    else:
         return _code_objects(series.to_list(), False)
     if series.null_count() == 0:
-        return _code_array(series.to_numpy())
-    coded, _ = _code_array(series.drop_nulls().to_numpy())
-    return coded, series.is_null().to_numpy().astype(bool)
+        return code(series), None
+    return code(series.drop_nulls()), series.is_null().to_numpy().astype(bool)
+
+
+def _code_plain(series: Any) -> Coded:
+    coded, _ = _code_array(series.to_numpy())
+    return coded
+
+
+def _code_ticks(series: Any) -> Coded:
+    """Code times of day, or instants of a zone, as the integers that hold them.
+
+    Python's own end at microseconds, and are equal in the hour that clocks repeat.
+    """
+    import narwhals.stable.v2 as nw
+
+    of_day = series.dtype == nw.Time
+    if of_day and not series.implementation.is_polars():
+        pyarrow = import_pyarrow()
+        # In two steps: those of Arrow may have 32 bits.
+        whole = series.to_arrow().cast(pyarrow.time64("ns")).cast(pyarrow.int64())
+    else:
+        whole = series.cast(nw.Int64)
+    ticks = whole.to_numpy()
+    numbers, codes = _code_integers(np.ascontiguousarray(ticks, np.int64))
+    one_of_each = np.zeros(len(numbers), np.int64)
+    one_of_each[codes] = np.arange(len(ticks))
+    shown = series[one_of_each].to_list()
+    if len(set(map(str, shown))) < len(shown):
+        unit = "ns" if of_day else series.dtype.time_unit
+        return numbers.view(f"{'m' if of_day else 'M'}8[{unit}]"), codes
+    return np.fromiter(shown, object, len(shown)), codes
 
 
 def _is_text(column: Any) -> bool:
@@ -437,7 +500,11 @@ def _is_text(column: Any) -> bool:
     if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
         return False
     holder = column.implementation
-    return holder.is_pandas_like() or holder.is_polars() or holder.is_pyarrow()
+    if holder.is_pyarrow():
+        # A dictionary of other values is coded as these.
+        kind = column.to_native().type
+        return is_text(getattr(kind, "value_type", kind))
+    return holder.is_pandas_like() or holder.is_polars()
 
 
 def _text_dictionary(series: Any) -> tuple[NDArray[np.integer[Any]], list[Any]]:
@@ -457,11 +524,15 @@ def _text_dictionary(series: Any) -> tuple[NDArray[np.integer[Any]], list[Any]]:
         return codes.fill_null(-1).to_numpy(), labels
     native = series.to_native().dictionary_encode().unify_dictionaries()
     native = native.combine_chunks()
-    return native.indices.fill_null(-1).to_numpy(), native.dictionary.to_pylist()
+    codes = native.indices.cast(import_pyarrow().int64()).fill_null(-1).to_numpy()
+    return codes, native.dictionary.to_pylist()
 
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     """Code any hashable values."""
+    if any(issubclass(kind, datetime) for kind in set(map(type, values))):
+        # Python compares those of one zone by the clock, which repeats an hour.
+        values = [_in_utc(value) for value in values]
     # By type too: 1, 1.0 and True share a hash, and which one came first must not show.
     seen: dict[tuple[type, Any], int] = {}
     codes = np.fromiter(
@@ -470,6 +541,11 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
         len(values),
     )
     return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
+
+
+def _in_utc(value: Any) -> Any:
+    zoned = isinstance(value, datetime) and value.tzinfo
+    return value.astimezone(UTC) if zoned else value
 
 
 def _code_dictionary(
@@ -514,6 +590,8 @@ def _is_missing(value: Any) -> bool:
         return bool(value != value)  # NaN, NaT
     except TypeError:
         return True  # pandas.NA has no truth value
+    except ArithmeticError:
+        return True  # a signaling nan
 
 
 def _code_integers(values: Array) -> Coded:
@@ -636,6 +714,8 @@ def _real_series(series: Any) -> NDArray[np.float64]:
     import narwhals.stable.v2 as nw
 
     dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128, nw.Object, nw.Unknown):
+        return _real_array(np.fromiter(series.to_list(), object, len(series)))
     if dtype.is_integer():
         # Not by a cast: Arrow refuses integers from 2**53 on, which are rounded here.
         missing = np.asarray(series.is_null().to_numpy(), bool)
@@ -643,6 +723,4 @@ def _real_series(series: Any) -> NDArray[np.float64]:
         return np.where(missing, np.nan, whole.astype(np.float64))
     if dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
-    if dtype in (nw.Object, nw.Unknown):
-        return _real_array(np.fromiter(series.to_list(), object, len(series)))
     raise TypeError(f"values of type {dtype}")

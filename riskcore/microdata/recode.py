@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.files.reading import is_number
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
     code_column,
+    plain_value,
     with_columns,
 )
 
@@ -38,7 +40,6 @@ Code: TypeAlias = str | int | float
 Bounds = Literal["[]", "[)", "(]", "()"]
 Others = Literal["keep", "missing", "refuse"]
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 # So many codes or rules are named in a message.
 _NAMED = 5
@@ -249,11 +250,11 @@ class Recoding:
         ('1', '1', '3')
         """
         rules = [
-            Rule(_plain(new), _plain(old), _plain(old))
+            Rule(plain_value(new), plain_value(old), plain_value(old))
             for old, new in codes.items()
             if old is not None
         ]
-        return cls(tuple(rules), others, _plain(codes.get(None)))
+        return cls(tuple(rules), others, plain_value(codes.get(None)))
 
     @classmethod
     def intervals(
@@ -294,7 +295,7 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends = [_plain(value) for value in breaks]
+        ends = [plain_value(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
             raise TypeError("breaks are numbers")
         if not ends or any(a >= b for a, b in pairwise(ends)):
@@ -306,7 +307,7 @@ class Recoding:
         names = (
             [_span_label(low, high, bounds) for low, high in spans]
             if labels is None
-            else [_plain(label) for label in labels]
+            else [plain_value(label) for label in labels]
         )
         if len(names) != len(spans):
             raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
@@ -352,7 +353,7 @@ class Recoding:
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
         """
-        low, high = _plain(bottom), _plain(top)
+        low, high = plain_value(bottom), plain_value(top)
         if isinstance(low, str) or isinstance(high, str):
             raise TypeError("bottom and top are numbers")
         if low is None and high is None:
@@ -361,10 +362,10 @@ class Recoding:
             raise ValueError(f"bottom={low} must be below top={high}")
         rules = []
         if low is not None:
-            label = low if bottom_label is None else _plain(bottom_label)
+            label = low if bottom_label is None else plain_value(bottom_label)
             rules.append(Rule(label, None, low))
         if high is not None:
-            label = high if top_label is None else _plain(top_label)
+            label = high if top_label is None else plain_value(top_label)
             rules.append(Rule(label, high, None))
         return cls(tuple(rules))
 
@@ -440,7 +441,7 @@ class Recoding:
             more characters than are cut off, or no rule fits it and others are
             refused or it is one of ``missing_codes``. The codes are named.
         """
-        codes = [_plain(code) for code in codes]
+        codes = [plain_value(code) for code in codes]
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(f"codes of type {type(code).__name__}")
@@ -533,8 +534,9 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
         The data with these columns replaced, the rest untouched: for a frame the same
         type of frame, for a mapping a dict with columns of the same holders. Text
         stays text, whatever the new codes; numbers stay numbers if all new codes are,
-        else they become text, those kept too. Categories become text. NumPy text and
-        integers come masked if values are missing; floats stay floats.
+        else they become text, those kept too. Decimal numbers stay decimal. Categories
+        become text. NumPy text and integers come masked if values are missing; floats
+        stay floats.
 
     Warns
     -----
@@ -549,7 +551,8 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
         If the data are no table, a recoding is none, or the codes of a variable are
         neither text nor numbers, or not of the kind its rules need.
     ValueError
-        As `Recoding.apply`, naming the variable; if there are no records.
+        As `Recoding.apply`, naming the variable; if there are no records, or a number
+        would change because no type holds it beside the others.
 
     Examples
     --------
@@ -595,17 +598,17 @@ def _recoded(
     try:
         column = column or code_column(records, name)
         recoded = recoding.apply(column.labels)
+        _warn(name, recoding, recoded)
+        codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
+        table = _of_one_type(codes, column.labels)
+        original = records.column(name)
+        if isinstance(given, list | tuple):
+            return type(given)(np.array(table, object)[column.codes].tolist())
+        if isinstance(original, np.ndarray):
+            return _as_array(table, column, original)
+        return _as_series(table, column, original)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
-    _warn(name, recoding, recoded)
-    codes = [*recoded.codes, recoding.missing] if column.missing else [*recoded.codes]
-    table = _of_one_type(codes, column.labels)
-    original = records.column(name)
-    if isinstance(given, list | tuple):
-        return type(given)(np.array(table, object)[column.codes].tolist())
-    if isinstance(original, np.ndarray):
-        return _as_array(table, column, original)
-    return _as_series(table, column, original)
 
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
@@ -627,15 +630,38 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if one is or the old were, else as numbers alike."""
-    all_codes = [code for code in (*codes, *map(_plain, labels)) if code is not None]
-    convert: Any = float
+    all_codes = [
+        code for code in (*codes, *map(plain_value, labels)) if code is not None
+    ]
+    convert: Any = _as_double
     if any(isinstance(code, str) for code in all_codes):
         convert = _as_text
     elif all(isinstance(code, bool) for code in all_codes):
         convert = bool
     elif all(isinstance(code, int) for code in all_codes):
         convert = int
+    elif any(isinstance(code, Decimal) for code in all_codes):
+        convert = _as_decimal
     return [None if code is None else convert(code) for code in codes]
+
+
+def _as_double(code: Any) -> float:
+    """Return a number as a double, if there is one that equals it."""
+    try:
+        double = float(code)
+    except OverflowError:
+        double = math.inf
+    if double != code:
+        raise ValueError(
+            f"{code!r} would have to become a floating-point number, as other codes "
+            "are or missing ones need, and no double equals it"
+        )
+    return double
+
+
+def _as_decimal(code: Any) -> Decimal:
+    # By its digits: the double 0.1 is meant as one tenth.
+    return code if isinstance(code, Decimal) else Decimal(repr(+code))
 
 
 def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
@@ -646,9 +672,10 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
-        plain = np.array([filler if code is None else code for code in table])
-        if plain.dtype.kind in "iu" and original.dtype.kind in "iu":
-            plain = _narrowed(plain, original.dtype)
+        filled = [filler if code is None else code for code in table]
+        whole = all(type(code) is int for code in filled)
+        kind = _integers(filled, original.dtype) if whole else None
+        plain = np.array(filled, kind)
         values = plain[column.codes]
     masked = isinstance(original, np.ma.MaskedArray)
     if values.dtype.kind == "f" and not masked:
@@ -658,11 +685,16 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     return values
 
 
-def _narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return integers in another type if it holds them all."""
-    limits = np.iinfo(dtype)
-    fits = limits.min <= values.min() and values.max() <= limits.max
-    return values.astype(dtype) if fits else values
+def _integers(values: list[int], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type of integers that holds all values: the given one, if it does."""
+    low, high = min(values), max(values)
+    for kind in (dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        if (
+            kind.kind in "iu"
+            and np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max
+        ):
+            return kind
+    raise ValueError(f"no type of integers holds both {low} and {high}")
 
 
 def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
@@ -671,32 +703,38 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
 
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
-    series = nw.new_series(
-        original.name,
-        table,
-        dtype=nw.String if text else None if present else nw.Float64(),
-        backend=original.implementation,
-    )[column.codes.astype(np.int64)]
-    native = series.to_native()
-    if not original.implementation.is_pandas_like():
-        return native
-    before = original.to_native()
-    native.index = before.index
-    # The same kind of text, and integers beside missing, if pandas has a type for it.
-    numbers = all(isinstance(code, int) for code in present)
-    if (text and original.dtype == nw.String) or (
-        numbers and original.dtype.is_integer() and hasattr(before.dtype, "na_value")
+    whole = original.dtype.is_integer() and all(type(code) is int for code in present)
+    holder, before = original.implementation, original.to_native()
+    dtype: Any = nw.String if text else None if present else nw.Float64()
+    if whole and present and not holder.is_pandas_like():
+        dtype = _integers_of_frames(present, original.dtype)
+    series = nw.new_series(original.name, table, dtype=dtype, backend=holder)
+    # The same kind of text and numbers, and integers beside missing, if pandas has one.
+    if holder.is_pandas_like() and (
+        (text and original.dtype == nw.String)
+        or (whole and hasattr(before.dtype, "na_value"))
+        or (not text and original.dtype == nw.Decimal)
     ):
-        with contextlib.suppress(TypeError, ValueError):
-            native = native.astype(before.dtype)
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            same = type(before)(table, dtype=before.dtype, name=before.name)
+            series = nw.from_native(same, series_only=True)
+    if whole and series.dtype.is_float():
+        for code in present:
+            _as_double(code)
+    native = series[column.codes.astype(np.int64)].to_native()
+    if holder.is_pandas_like():
+        native.index = before.index
     return native
 
 
-def _plain(code: Any) -> Any:
-    """Return a NumPy scalar as the Python value it stands for."""
-    # item() of a time in nanoseconds is an integer: times are left as they are.
-    number = isinstance(code, np.generic) and code.dtype.kind not in "mM"
-    return code.item() if number else code
+def _integers_of_frames(values: list[int], dtype: Any) -> Any:
+    """Return a type of narwhals that holds all integers: the given one, if it does."""
+    import narwhals.stable.v2 as nw
+
+    if dtype in (nw.Int128, nw.UInt128):
+        return dtype
+    kind = _integers(values, np.dtype(str(dtype).lower()))
+    return getattr(nw, kind.name.replace("uint", "UInt").replace("int", "Int"))
 
 
 def _check_code(code: Any) -> None:
@@ -727,9 +765,12 @@ def _as_text(code: Any) -> str:
 def _number(code: Any) -> Any:
     """Return a code as a rule written in numbers compares it."""
     if not isinstance(code, str):
-        return float(code) if isinstance(code, Decimal) else code
+        if not isinstance(code, Decimal):
+            return code
+        whole = code.is_finite() and code == code.to_integral_value()
+        return int(code) if whole else float(code)
     text = code.strip(" ")
-    if not _NUMBER.fullmatch(text):
+    if not is_number(text):
         raise ValueError(f"rules for numbers, but code {code!r} is none")
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 

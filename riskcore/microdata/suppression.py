@@ -60,11 +60,6 @@ class Margins:
     all_keys : int
         The mask of all keys.
 
-    Raises
-    ------
-    ValueError
-        If the sum of all weights overflows.
-
     Notes
     -----
     Where missing matches any value, the compatible records count: in full if they have
@@ -90,9 +85,6 @@ class Margins:
             len(labels) - 1 if labels[-1] is None else None
             for labels in cells.categories
         ]
-        with np.errstate(over="ignore"):
-            if not np.isfinite(cells.weight_sum.sum()):
-                raise ValueError("the sum of all weights overflows")
 
     def risk(self, kept: int, of: Positions) -> Floats:
         """Return the risk that cells have by the keys that are kept.

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
-from riskcore.files.arrow import import_pyarrow
+from riskcore.files.arrow import array_of, import_pyarrow
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -359,18 +359,10 @@ def _arrow(column: Any, *, ordered: bool) -> Any:
     If records are to be taken of it in an order, as one piece: Arrow would make it one
     for every block. Text has long offsets then, for a piece may hold gigabytes.
     """
-    pyarrow = import_pyarrow()
-    if isinstance(column, np.ma.MaskedArray):
-        array = pyarrow.array(column.data, mask=np.ma.getmaskarray(column))
-    elif isinstance(column, np.ndarray):
-        array = pyarrow.array(column)
-    elif column.implementation.is_pyarrow():
-        array = column.to_native()  # where to_arrow would copy it
-    else:
-        array = column.to_arrow()
-    array = _chunked(array)
+    array = _chunked(array_of(column))
     if not ordered:
         return array
+    pyarrow = import_pyarrow()
     types = {pyarrow.string(): "large_string", pyarrow.binary(): "large_binary"}
     whole = array.cast(types.get(array.type, array.type)).combine_chunks()
     return _chunked(whole)
@@ -654,6 +646,10 @@ def _as_codes(column: Any) -> Array:
     if pyarrow.types.is_floating(column.type):
         null = pyarrow.scalar(None, column.type)
         column = compute.if_else(compute.is_nan(column), null, column)
+    if pyarrow.types.is_nested(column.type) or hasattr(column.type, "storage_type"):
+        values = column.to_pylist()  # lists and the like have no dictionary
+        texts = [None if value is None else repr(value) for value in values]
+        column = pyarrow.chunked_array([texts], pyarrow.large_string())
     coded = column.dictionary_encode().unify_dictionaries().combine_chunks()
     if isinstance(coded, pyarrow.ChunkedArray):
         coded = coded.chunk(0)

@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -83,3 +84,48 @@ def test_missing_codes_that_stand_nowhere_in_parquet(tmp_path, values):
     assert formats.read(path, reading=Reading(missing_codes=["9"])).num_rows == 2
     with pytest.warns(DoubtfulCodes, match="codes of a, '8', stand nowhere in"):
         formats.read(path, reading=Reading(missing_codes={"": ["9"], "a": ["8"]}))
+
+
+def test_missing_codes_are_compared_as_the_values_they_are(tmp_path):
+    path = tmp_path / "a.parquet"
+    last = date(9999, 12, 31)
+    table = pa.table(
+        {
+            "large": [2**53, 2**53 + 1, 9],
+            "wide": pa.array([2**64 - 1, 2**64 - 2, 9], pa.uint64()),
+            "exact": [Decimal(2**60), Decimal(2**60 + 1), Decimal(9)],
+            "single": pa.array([0.1, 0.5, 9], pa.float32()),
+            "half": pa.array(np.array([0.1, 0.5, 9], np.float16)),
+            "day": [last, date(2020, 1, 7), None],
+            "time": pa.array([last, None, None]).cast(pa.timestamp("us")),
+            "bytes": [b"0.1", b"0.5", b"9"],
+            "flag": [True, False, True],
+        }
+    )
+    pq.write_table(table, path)
+    codes = ["9.0", "0.1", str(2**53), str(2**60), str(2**64 - 1), str(last), "1"]
+    read = formats.read(path, reading=Reading(missing_codes=codes)).to_pydict()
+    assert read == {
+        **table.to_pydict(),
+        "large": [None, 2**53 + 1, None],
+        "wide": [None, 2**64 - 2, None],
+        "exact": [None, Decimal(2**60 + 1), None],
+        "single": [None, 0.5, None],
+        "half": [None, 0.5, None],
+        "day": [None, date(2020, 1, 7), None],
+        "time": [None, None, None],
+        "bytes": [None, b"0.5", b"9"],
+    }
+
+
+def test_views_are_text(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {"w": ["1.5", "2", "9"], "sex": ["f", "NA", None]}
+    table = pa.table({n: pa.array(v, pa.string_view()) for n, v in columns.items()})
+    pq.write_table(table, path)
+    reading = Reading(missing_codes={"": ["NA"], "w": ["9"]})
+    found = formats.read(path, ["w", "sex"], numeric=["w"], reading=reading)
+    assert found.to_pydict() == {"w": [1.5, 2.0, None], "sex": ["f", None, None]}
+    whole = formats.read(path, numeric=["w"])
+    assert whole["w"].to_pylist() == [1.5, 2.0, 9.0]
+    assert whole["sex"].type == pa.large_string()

@@ -2,10 +2,15 @@
 
 import pytest
 
-from riskcore.files.reading import Reading
+from riskcore.files.reading import Reading, numbers_among
 
 
 @pytest.mark.parametrize("delimiter", ["", ",,", '"', "\n", "§", "\0"])
 def test_delimiters_that_are_none(delimiter):
     with pytest.raises(ValueError, match="give one ASCII character"):
         Reading(delimiter=delimiter)
+
+
+def test_numbers_among_codes():
+    codes = ["9", " -8.50", "1e3", "NA", "nan", "inf", "1_000", "", "٣"]
+    assert numbers_among(codes) == [9, -8.5, 1000]

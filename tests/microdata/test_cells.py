@@ -1,6 +1,7 @@
 import math
 from collections import defaultdict
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -37,6 +38,38 @@ def test_small_file(holder):
     assert repr(cells) == (
         "<Cells: 5 records in 3 cells of sex x age, 2 sample unique, weighted>"
     )
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+def test_times_beside_missing_stay_times(kind, unit):
+    times = np.array([1, 2, "NaT", 1], f"{kind}[{unit}]")
+    cells = tabulate({"t": times}, ["t"], missing="category")
+    found = cells.to_dict()["t"]
+    assert not isinstance(found[0], int)
+    assert np.array_equal(found[:2].astype(times.dtype), times[:2])
+    assert found[2] is None
+    assert [cells.row(k)["t"] for k in range(3)] == [*found]
+    for backend in ("pandas", "polars", "pyarrow"):
+        frame = cells.to_frame(backend)
+        held = nw.from_native(frame, eager_only=True)["t"]
+        assert held.dtype.is_temporal()
+        assert held.is_null().to_list() == [False, False, True]
+        assert np.array_equal(held.to_numpy()[:2].astype(times.dtype), times[:2])
+
+
+@pytest.mark.parametrize("missing", [[], [None]])
+def test_the_hour_that_clocks_repeat_stays_two_hours(missing):
+    instants = [1603585800, 1603589400]
+    ticks = pa.array([*instants, *missing]).cast(pa.timestamp("s", "UTC"))
+    table = pa.table({"t": ticks.cast(pa.timestamp("us", "Europe/Berlin"))})
+    for data in (table, pl.from_arrow(table), table.to_pandas()):
+        cells = tabulate(data, ["t"], missing="category")
+        for backend in ("pandas", "polars", "pyarrow"):
+            held = nw.from_native(cells.to_frame(backend), eager_only=True)["t"]
+            assert held.drop_nulls().dt.timestamp("ms").to_list() == [
+                1000 * instant for instant in instants
+            ]
 
 
 def test_without_weights_the_file_is_the_population():
@@ -203,14 +236,15 @@ def test_arguments_refused(arguments, error, message):
 
 @pytest.mark.parametrize("name", [*RESULT_COLUMNS, "Sample_Frequency"])
 def test_keys_called_like_a_result_are_refused(name):
-    with pytest.raises(ValueError, match=f"key '{name}' is called like a column"):
+    with pytest.raises(ValueError, match=f"column '{name}' is called like a result"):
         tabulate({name: [1, 2]}, [name])
 
 
 def test_sums_that_overflow_are_refused():
-    data = {"a": [1, 2, 1], "w": [1e308, 1.0, 1e308]}
-    with pytest.raises(ValueError, match="weight 'w': the sum over a cell overflows"):
-        tabulate(data, ["a"], "w")
+    for key in ([1, 2, 1], [1, 2, 3]):
+        data = {"a": key, "w": [1e308, 1.0, 1e308]}
+        with pytest.raises(ValueError, match="weight 'w': the sum overflows"):
+            tabulate(data, ["a"], "w")
 
 
 def test_weights_that_are_refused_name_the_column():

@@ -147,6 +147,66 @@ def test_dates_and_times():
     assert coded(np.array([5, -2, "NaT"], "m8[s]")).labels.dtype == "m8[s]"
 
 
+CLOCKS_BACK = pa.array([1603585800, 1603589400, None, 1603585800]).cast(
+    pa.timestamp("s", "UTC")
+)  # 2:30 in Berlin, first in summer time and then not
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_the_hour_that_clocks_repeat_is_two_hours(unit):
+    table = pa.table({"x": CLOCKS_BACK.cast(pa.timestamp(unit, "Europe/Berlin"))})
+    of_arrow = pd.Series(pd.arrays.ArrowExtensionArray(table["x"]))
+    for held in (
+        table["x"],
+        pl.from_arrow(table)["x"],
+        table.to_pandas()["x"],
+        of_arrow,
+        table["x"].to_pylist(),
+        table["x"].dictionary_encode(),
+    ):
+        column = coded(held)
+        assert column.codes.tolist() == [0, 1, 2, 0]
+        instants = [label.astimezone(dt.UTC).hour for label in column.labels]
+        assert instants == [0, 1]
+
+
+def test_an_instant_in_two_zones_is_one():
+    at = dt.datetime(2020, 10, 25, 0, 30, tzinfo=dt.UTC)
+    east = at.astimezone(dt.timezone(dt.timedelta(hours=2)))
+    for values in ([at, east], [east, at]):
+        column = coded(values)
+        assert column.codes.tolist() == [0, 0]
+        assert repr(column.labels.tolist()) == repr([at])
+
+
+@pytest.mark.parametrize("kind", [pa.time64("ns"), pa.timestamp("ns", "UTC")])
+def test_nanoseconds_are_told_apart(kind):
+    values = pa.array([2, 1, None, 3, 2]).cast(kind)
+    of_arrow = pd.Series(pd.arrays.ArrowExtensionArray(values))
+    for held in (pa.chunked_array([values]), pl.from_arrow(values), of_arrow):
+        column = coded(held)
+        assert column.codes.tolist() == [1, 0, 3, 2, 1]
+        assert len({str(label) for label in column.labels.tolist()}) == 3
+
+
+def test_times_of_day():
+    times = [dt.time(12, 30), None, dt.time(1), dt.time(12, 30)]
+    for unit in (pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")):
+        array = pa.array(times, unit)
+        of_arrow = pd.Series(pd.arrays.ArrowExtensionArray(array))
+        for held in (pa.chunked_array([array]), pl.from_arrow(array), of_arrow):
+            assert_coded(held, times)
+
+
+@pytest.mark.parametrize("index", [pa.uint8(), pa.int16(), pa.uint32(), pa.uint64()])
+def test_dictionaries_of_every_index(index):
+    values = ["b", None, "a", "b"]
+    kind = pa.dictionary(index, pa.string())
+    assert_coded(pa.chunked_array([values[:2], values[2:]], kind), values)
+    table = pl.DataFrame({"x": pl.Series(values, dtype=pl.Categorical)}).to_arrow()
+    assert_coded(table["x"], values)
+
+
 def test_strided_and_foreign_arrays():
     assert_coded(np.arange(12, dtype=np.int16)[::-3], [11, 8, 5, 2])
     assert_coded(np.array(["2021-05-03", "NaT"], ">M8[D]"), [dt.date(2021, 5, 3), None])
@@ -301,7 +361,7 @@ def test_keys_refused(keys, error, message):
     "values", [[[1], [2]], np.array([1j, 2j]), pl.Series([[1], [2]]), [{1}, {2}]]
 )
 def test_values_without_order_are_refused(values):
-    with pytest.raises(TypeError, match="key 'x'"):
+    with pytest.raises(TypeError, match=r"key 'x': .*; a key has text, numbers"):
         coded(values)
 
 
@@ -349,7 +409,8 @@ def test_missing_integer_weights_are_named():
 
 
 def test_integer_weights():
-    for values in (np.array([3, 1], np.int8), pl.Series([3, 1]), [3, 1]):
+    wide = (pl.Series([3, 1], dtype=kind) for kind in (pl.Int128, pl.UInt128))
+    for values in (np.array([3, 1], np.int8), pl.Series([3, 1]), [3, 1], *wide):
         assert weights(Records.of({"w": values}), "w").tolist() == [3.0, 1.0]
 
 
@@ -358,6 +419,8 @@ def test_integer_weights():
     [
         ([1.0, None, float("nan")], "weight 'w': 2 missing in 3 records"),
         (pl.Series([1, None]), "weight 'w': 1 missing in 2 records"),
+        (pl.Series([1, None], dtype=pl.Int128), "weight 'w': 1 missing in 2 records"),
+        ([1, Decimal("sNaN")], "weight 'w': 1 missing in 2 records"),
         (pl.Series([1.0, None, float("nan")]), "2 missing in 3"),
         (pd.Series([1, None], dtype="Int64"), "1 missing in 2"),
         (pa.chunked_array([[1.5, None]]), "1 missing in 2"),
@@ -420,6 +483,17 @@ def test_household_codes():
         assert household.min() == 0
         first = {number: i for i, number in reversed(list(enumerate(household)))}
         assert [first[number] for number in household] == [0, 1, 0, 3, 1]
+
+
+def test_a_dictionary_may_list_an_id_twice():
+    places = pa.array([0, 1, 2, 0], pa.uint8())
+    ids = pa.DictionaryArray.from_arrays(places, ["a", "a", "b"])
+    for column in (
+        pa.chunked_array([ids]),
+        pd.Series(pd.arrays.ArrowExtensionArray(ids)),
+    ):
+        household = household_codes(Records.of({"hh": column}), "hh")
+        assert (household == household[0]).tolist() == [True, True, False, True]
 
 
 @pytest.mark.parametrize("holder", [list, pd.Series, pl.Series, pa.array])

@@ -29,7 +29,7 @@ def values(column):
     for method in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, method):
             column = getattr(column, method)()
-    return [None if value is None or value != value else value for value in column]
+    return [None if pd.isna(value) else value for value in column]
 
 
 def recoded(data, name, recoding):
@@ -299,7 +299,87 @@ def test_whole_numbers_too_large_for_their_type():
 
 def test_decimal_numbers_are_compared_as_such():
     data = {"v": [decimal.Decimal("0.1"), decimal.Decimal("0.2")]}
-    assert recoded(data, "v", Recoding.top_bottom(top=0.1)) == [0.1, 0.1]
+    tenth = decimal.Decimal("0.1")
+    assert recoded(data, "v", Recoding.top_bottom(top=0.1)) == [tenth, tenth]
+    large = {"v": [decimal.Decimal(2**53), decimal.Decimal(2**53 + 1)]}
+    found = recoded(large, "v", Recoding.mapping({2**53: 1}))
+    assert found == [1, decimal.Decimal(2**53 + 1)]
+
+
+EVERY_HOLDER = [
+    lambda values, kind: {"v": list(values)},
+    lambda values, kind: {"v": np.array(values, kind)},
+    lambda values, kind: pd.DataFrame({"v": np.array(values, kind)}),
+    lambda values, kind: pd.DataFrame({"v": pd.array(values, nullable(kind))}),
+    lambda values, kind: pd.DataFrame({"v": values}, dtype=f"{kind}[pyarrow]"),
+    lambda values, kind: pl.DataFrame({"v": np.array(values, kind)}),
+    lambda values, kind: pa.table({"v": np.array(values, kind)}),
+]
+
+
+PLAIN_PANDAS = EVERY_HOLDER[2]
+
+
+def nullable(kind):
+    return kind.replace("uint", "UInt").replace("int", "Int")
+
+
+@pytest.mark.parametrize("hold", EVERY_HOLDER)
+@pytest.mark.parametrize(
+    ("kind", "large"),
+    [("int64", 2**53 + 1), ("uint64", 2**64 - 1), ("int64", -(2**63))],
+)
+def test_codes_that_no_rule_fits_stay_to_the_last_digit(hold, kind, large):
+    data = hold([large, 1, 5], kind)
+    assert recoded(data, "v", Recoding.mapping({1: 2})) == [large, 2, 5]
+    gone = Recoding.mapping({1: None})
+    if hold is PLAIN_PANDAS and float(large) != large:  # no integers beside missing
+        with pytest.raises(ValueError, match=f"variable 'v': {large} .* no double"):
+            recode(data, {"v": gone})
+    else:
+        assert recoded(data, "v", gone) == [large, None, 5]
+
+
+@pytest.mark.parametrize("hold", EVERY_HOLDER)
+def test_codes_that_would_be_rounded_are_refused(hold):
+    halves = Recoding.mapping({1: 0.5})
+    assert recoded(hold([2**53, 1], "int64"), "v", halves) == [2**53, 0.5]
+    with pytest.raises(ValueError, match=f"variable 'v': {2**53 + 1} .* no double"):
+        recode(hold([2**53 + 1, 1], "int64"), {"v": halves})
+
+
+def test_integers_that_no_type_holds_together_are_refused():
+    recoding = Recoding.mapping({1: -1})
+    for hold in (lambda v: {"v": np.array(v)}, lambda v: pa.table({"v": np.array(v)})):
+        with pytest.raises(ValueError, match="variable 'v': no type of integers"):
+            recode(hold(np.array([2**64 - 1, 1], np.uint64)), {"v": recoding})
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        list,
+        pl.Series,
+        lambda values: pa.chunked_array([values]),
+        lambda values: np.array(values, object),
+        lambda values: pd.Series(values, dtype=object),
+        lambda values: pd.Series(values, dtype=pd.ArrowDtype(pa.decimal128(30, 2))),
+    ],
+)
+def test_decimal_numbers_stay_decimal(hold):
+    numbers = ["12345678901234567890.12", "12345678901234567890.13", "1"]
+    data = {"v": hold([decimal.Decimal(number) for number in numbers])}
+    found = recoded(data, "v", Recoding.mapping({1: 2.5}))
+    assert found == [decimal.Decimal(number) for number in (*numbers[:2], "2.5")]
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pa.table])
+def test_small_integers_stay_small(frame):
+    column = pa.array([1, 2, None], pa.int8())
+    data = frame({"v": pl.from_arrow(column) if frame is pl.DataFrame else column})
+    same = recode(data, {"v": Recoding.top_bottom(top=1)})
+    assert same.schema == data.schema
+    assert recoded(data, "v", Recoding.mapping({2: 1000})) == [1, 1000, None]
 
 
 def test_numbers_stored_as_floats_print_as_whole():

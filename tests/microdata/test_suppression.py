@@ -562,12 +562,6 @@ def test_a_risk_that_is_no_number_is_refused():
         margins.risk(0b10, cells.inverse)
 
 
-def test_weights_that_overflow_are_refused():
-    cells = tabulated([(1,), (2,)], [1.7e308, 1.7e308])
-    with pytest.raises(ValueError, match="the sum of all weights overflows"):
-        Margins(cells, population)
-
-
 @pytest.mark.parametrize(("method", "most"), [("exact", 16), ("argus", 10)])
 def test_too_many_keys(method, most):
     for m in (most, most + 1):

@@ -247,7 +247,7 @@ def test_alpha_is_for_wildcards(rule):
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_sums_that_overflow_are_refused(alpha):
     data = {"a": [1, 2, None], "b": [1, None, 1], "w": [1.7e308] * 3}
-    with pytest.raises(ValueError, match="weight 'w': the sum over a cell overflows"):
+    with pytest.raises(ValueError, match="weight 'w': the sum overflows"):
         tabulate(data, ["a", "b"], "w", missing="wildcard", alpha=alpha)
 
 
