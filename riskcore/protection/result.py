@@ -29,7 +29,7 @@ from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.digests import digest, versions
-from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.disclosure import Recoded, Shown, Suppressed, what_shows
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -53,7 +53,7 @@ _MUCH = 0.5
 
 
 class SuppressedValueShows(UserWarning):
-    """A suppressed value can be told from what is left in the file."""
+    """Suppressed or recoded values, or the order, can be told from what is left."""
 
 
 class OrderCanBeFound(UserWarning):
@@ -142,7 +142,7 @@ class Protected:
 
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
-        """What the columns and the order of the data tell of suppressed values.
+        """What the columns and the order of the data tell that they do not show.
 
         By key and column, the most values first: see `riskcore.protection.disclosure`.
         """
@@ -208,7 +208,7 @@ class Protected:
         Parameters
         ----------
         shown : iterable of Shown, optional
-            What the file tells of suppressed values; by default ``self.shown``.
+            What the file tells that it does not show; by default ``self.shown``.
 
         Raises
         ------
@@ -321,13 +321,14 @@ class Protected:
             input (see `riskcore.protection.secret`) and the versions of all that
             computed. From it `riskcore protect --replay` makes the same file again.
             Under "shown", which is not in the record, what the file tells of suppressed
-            values.
+            and recoded values and of its order.
 
         Warns
         -----
         SuppressedValueShows
-            If suppressed values can be told from a column of the file or from the
-            order of its records, as they are written: one warning for each.
+            If suppressed or recoded values can be told from a column of the file or
+            from the order of its records, as they are written, or if a column puts
+            shuffled records back in their order: one warning for each.
         OrderCanBeFound
             If the order is that of a seed.
 
@@ -378,7 +379,7 @@ class Protected:
             order=order,
         )
         shown = _what_shows(self, layout.columns, layout.order)
-        warn_of_what_shows(self, shown)
+        warn_of_what_shows(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
             parts = layout.write(create, self.settings.recodings, progress)
             again = self._read_back(layout, parts) if verify else self
@@ -412,7 +413,7 @@ class Protected:
                 create(target).write(content.encode())
             for target, content in private.items():
                 create(target, private=True).write(content.encode())
-        return {**plain, "shown": _shown_plain(self, shown)}
+        return {**plain, "shown": _shown_plain(self, shown, shuffled=shuffled)}
 
     def _public_record(
         self, again: Protected, output: Mapping[str, Any]
@@ -657,17 +658,23 @@ _RULES = {
 }
 
 
-def codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
-    """Return the codes of a column before suppression, -1 for missing."""
+def codes_before(
+    result: Protected, name: Hashable, *, recoded: bool = True
+) -> NDArray[np.int64]:
+    """Return the codes of a column before suppression, -1 for missing.
+
+    ``recoded=False``: those before recoding, too.
+    """
     for one in result.sets:
         if name in one.keys:
-            i, cells = one.keys.index(name), one.recoded.cells
+            i = one.keys.index(name)
+            cells = (one.recoded if recoded else one.original).cells
             codes = cells.codes[i].astype(np.int64)
             codes[~cells.present(i)] = -1
             return codes[cells.inverse]
     # A related column that is no key.
     data = {name: Records.of(result.source.data).column(name)}
-    if name in result.settings.recodings:
+    if recoded and name in result.settings.recodings:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already
             data = recode(data, {name: result.settings.recodings[name]})
@@ -677,9 +684,11 @@ def codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
     return codes
 
 
-def _shown_plain(result: Protected, shown: Iterable[Shown]) -> list[dict[str, Any]]:
+def _shown_plain(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> list[dict[str, Any]]:
     return [
-        {**one.to_dict(), "text": str(one), "advice": _advice(result, one)}
+        {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
         for one in shown
     ]
 
@@ -689,41 +698,64 @@ def _what_shows(
     columns: Mapping[Any, Any],
     order: NDArray[np.int64] | None = None,
 ) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, tell of what is blanked."""
+    """Return what columns, in the order they are written, tell of what is not."""
     suppressed = {
         name: Suppressed(codes_before(result, name), mask)
         for name, mask in result.masks.items()
         if mask.any() and name in columns
     }
-    return what_shows(columns, suppressed, order)
+    recoded = {}
+    for name in result.settings.recodings:
+        if name in columns:
+            coarse = codes_before(result, name)
+            coarse[result.masks.get(name, np.zeros(result.n, bool))] = -1
+            recoded[name] = Recoded(codes_before(result, name, recoded=False), coarse)
+    return what_shows(columns, suppressed, order, recoded)
 
 
-def warn_of_what_shows(result: Protected, shown: Iterable[Shown]) -> None:
-    """Warn of every key and column from which suppressed values can be told."""
+def warn_of_what_shows(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> None:
+    """Warn of every column from which something can be told that is not shown."""
     for one in shown:
-        message = f"{one}; {_advice(result, one)}"
+        message = f"{one}; {_advice(result, one, shuffled)}"
         warn(message, SuppressedValueShows)
 
 
-def _advice(result: Protected, shown: Shown) -> str:
-    """Return what can be done, so that suppressed values do not show."""
+def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:
+    """Return what can be done, so that it does not show."""
     settings, column, key = result.settings, shown.column, shown.key
+    of_household = None
+    if shown.rule in ("equal", "between") and settings.household is not None:
+        of_household = _for_all_members(settings, key)
     if column is None:
-        return "shuffle the records" + (
-            f", and name {key!r} in household_keys, for members stand together"
-            if settings.household is not None and key not in settings.household_keys
-            else ""
-        )
+        steps = [] if shuffled else ["shuffle the records"]
+        if of_household is not None:
+            steps.append(f"{of_household}, for members stand together")
+        return ", and ".join(steps) or f"recode or drop {key!r}"
     if column == settings.weight:
         return "make the weights coarser or equal where they tell it"
+    if shown.rule in ("finer", "order"):
+        fixed = {*settings.suppressible, *settings.recodings}
+        return "recode or drop it" if column in fixed else "give it new ids or drop it"
     others = f"name it as related to {key!r}, recode or drop it"
     if column == settings.household:
         others = "or drop the column"
-        if shown.rule == "equal" and key not in settings.household_keys:
-            return f"name {key!r} in household_keys, {others}"
+        if shown.rule == "equal" and of_household is not None:
+            return f"{of_household}, {others}"
     if shown.rule == "between":
         return f"give new numbers if it holds numbers of units, {others}"
     return others.removeprefix("or ")
+
+
+def _for_all_members(settings: Settings, name: Hashable) -> str | None:
+    """Return how a column is blanked for all members of a household; None if it is."""
+    with_it = [key for key, others in settings.related.items() if name in others]
+    keys = [name] if name in settings.variables else with_it
+    left = [repr(key) for key in keys if key not in settings.household_keys]
+    if not left:
+        return None
+    return f"name {' and '.join(left)} among the household keys"
 
 
 def _finite(threshold: float) -> float | None:

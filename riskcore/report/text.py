@@ -323,7 +323,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if len(record["rounds"]) > 1:
         lines += ["", *_aligned(_round_rows(record["rounds"]))]
     if record["shown"]:
-        lines += ["", "  Suppressed values that show", *_shown_lines(record["shown"])]
+        lines += ["", "  What shows all the same", *_shown_lines(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 

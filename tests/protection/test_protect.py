@@ -380,7 +380,7 @@ def test_suppressed_values_that_housemates_show(odd):
     said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
     assert said == [
         f"{known} of {count} suppressed values of 'a' show in 'hh': records with the "
-        "same value agree; name 'a' in household_keys, or drop the column"
+        "same value agree; name 'a' among the household keys, or drop the column"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error", SuppressedValueShows)
