@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -754,13 +755,86 @@ def test_a_reader_that_leaves(arguments):
     done.stderr.close()
 
 
-def test_a_full_disk():
+UNSAFE = [
+    "protect", "survey.csv", *ROLES[:5], "--threshold", "5e-9",
+    "--cost", "region=never", "age=never",
+]  # fmt: skip
+
+
+@pytest.fixture
+def no_reader():
+    """Return the writing end of a pipe of which nobody reads the other end."""
+    read, write = os.pipe()
+    os.close(read)
+    yield write
+    os.close(write)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["assess", "survey.csv", *ROLES], 0), (UNSAFE, 1), (["assess"], 2)],
+)
+def test_the_exit_status_without_a_reader(no_reader, arguments, status, unbuffered):
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    done = start(
+        *arguments, environment=environment, stdout=no_reader, stderr=subprocess.PIPE
+    )
+    said = done.communicate()[1]
+    assert done.returncode == status
+    assert (b"error" in said) == (status == 2)
+    assert b"Traceback" not in said
+    assert b"ignored" not in said
+    done = start(
+        *arguments, environment=environment, stdout=subprocess.DEVNULL, stderr=no_reader
+    )
+    assert done.wait() == status
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_work_ends_without_a_reader(folder, no_reader, unbuffered):
+    done = start(
+        "demo", "--file", "e.csv", "--records", 300, "--quiet", stdout=no_reader,
+        environment={"PYTHONUNBUFFERED": unbuffered},
+    )  # fmt: skip
+    assert done.wait() == 0
+    assert (folder / "e-safe.csv").exists()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["assess", "survey.csv", *ROLES], 0), (UNSAFE, 1), (["assess"], 2)],
+)
+def test_streams_that_are_closed(folder, arguments, status, closed):
+    source = str(Path(cli.__file__).parents[2])
+    command = shlex.join([sys.executable, "-m", "riskcore", *arguments])
+    more = " --output table.csv" if status == 0 else ""
+    done = subprocess.run(
+        ["sh", "-c", f"{command}{more} {closed}"],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+    if status == 0:
+        # No file that was opened got the number of a closed stream.
+        assert (folder / "table.csv").read_bytes().startswith(b"region,age,")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk(unbuffered):
     with open("/dev/full", "wb") as full:
         done = start(
-            "assess", "survey.csv", *ROLES, stdout=full, stderr=subprocess.PIPE
-        )
-        assert b"No space left" in done.communicate()[1]
-    assert done.returncode == 2
+            "assess", "survey.csv", *ROLES, stdout=full, stderr=subprocess.PIPE,
+            environment={"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+        said = done.communicate()[1]
+        assert said == b"riskcore: error: stdout: No space left on device\n"
+        assert done.returncode == 2
+        for arguments, status in ((UNSAFE, 1), (["assess", "absent.csv"], 2)):
+            done = start(*arguments, stdout=subprocess.DEVNULL, stderr=full)
+            assert done.wait() == status
 
 
 INTERRUPTED = """
