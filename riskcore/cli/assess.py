@@ -177,13 +177,17 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    _write(assessment, source, options, progress)
+    _write(assessment, source, weight, options, progress)
     progress.done()
     _print(figures, options)
 
 
 def _write(
-    assessment: Any, source: Any, options: argparse.Namespace, progress: Progress
+    assessment: Any,
+    source: Any,
+    weight: Any,
+    options: argparse.Namespace,
+    progress: Progress,
 ) -> None:
     """Write the table and the reports, all or none."""
     from riskcore.files import formats, replace
@@ -200,17 +204,24 @@ def _write(
                 create=create,
             )
         if options.report is not None:
-            text = _report(assessment, options)
+            text = _report(assessment, weight, options)
             create(options.report, private=True).write(text.encode())
         if options.report_public is not None:
             text = _public_report(assessment, options)
             create(options.report_public).write(text.encode())
 
 
-def _report(assessment: Any, options: argparse.Namespace) -> str:
+def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
     from riskcore.report.page import page
-    from riskcore.report.parts import method_facts
+    from riskcore.report.parts import method_facts, role_facts
 
+    asked = {
+        "risk threshold": options.threshold,
+        "re-identification rate asked for": []
+        if options.rate is None
+        else [options.rate],
+        "unsafe records asked for": [] if options.unsafe is None else [options.unsafe],
+    }
     threshold = options.threshold[0] if options.threshold else None
     if options.rate is not None:
         wanted = assessment.risk_threshold(rate=options.rate)
@@ -223,7 +234,15 @@ def _report(assessment: Any, options: argparse.Namespace) -> str:
         title=title,
         threshold=threshold,
         riskiest=assessment.riskiest(options.report_top) or None,
-        facts=method_facts(options.method, options.missing, options.alpha),
+        facts=[
+            *role_facts(weight, options.household),
+            *method_facts(options.method, options.missing, options.alpha),
+            *(
+                (name, ", ".join(f"{x:.8g}" for x in values))
+                for name, values in asked.items()
+                if values
+            ),
+        ],
     )
 
 

@@ -60,6 +60,10 @@ class OrderCanBeFound(UserWarning):
     """The order of the records comes from a seed, which can be tried out."""
 
 
+class InputCannotBeChecked(UserWarning):
+    """A private record has no digest of its input."""
+
+
 class UnsafeError(ValueError):
     """A file is not written, for records in it are not safe."""
 
@@ -232,8 +236,8 @@ class Protected:
             "sets": [
                 {
                     "keys": list(one.keys),
-                    "threshold": _finite(one.aim.threshold),
-                    "household_threshold": _finite(one.aim.household_threshold),
+                    "threshold": finite(one.aim.threshold),
+                    "household_threshold": finite(one.aim.household_threshold),
                     "records_without_keys": one.without_keys,
                     "risk": one.comparison(),
                 }
@@ -261,7 +265,7 @@ class Protected:
         verify: bool = True,
         record: str | Path | None = None,
         public_record: str | Path | None = None,
-        also: Mapping[Path, str] | None = None,
+        also: Mapping[Path, str | Callable[[Any], str]] | None = None,
         public: Mapping[Path, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
@@ -308,7 +312,8 @@ class Protected:
         public_record : str or pathlib.Path, optional
             A record of methods and counts that may be published; by default none.
         also : mapping of pathlib.Path to str, optional
-            Further texts to write, such as a report, that only their owner can read.
+            Further texts to write, such as a report, that only their owner can read;
+            a callable is given "shown" of what is returned, and returns its text.
         public : mapping of pathlib.Path to str, optional
             Further texts for everybody, such as a report to hand out.
         progress : callable, optional
@@ -331,6 +336,9 @@ class Protected:
             shuffled records back in their order: one warning for each.
         OrderCanBeFound
             If the order is that of a seed.
+        InputCannotBeChecked
+            If there is no place for the key with which the record tells its input from
+            other files.
 
         Raises
         ------
@@ -363,7 +371,11 @@ class Protected:
         beside = [record, *([] if told is None else [told]), *private, *common]
         written = formats.files_written(path, self.source.format)
         refuse_sources([*written, *beside], self.source.paths)
-        source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
+        keyed = _keyed_digest(self.source)
+        if self.source.path is not None and keyed["hmac_sha256"] is None:
+            message = f"a replay will not be able to check the input: {keyed['why']}"
+            warn(message, InputCannotBeChecked)
+        source = {**self.source.to_dict(), "digest": keyed}
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
         order = None
@@ -380,6 +392,7 @@ class Protected:
         )
         shown = _what_shows(self, layout.columns, layout.order)
         warn_of_what_shows(self, shown, shuffled=shuffled)
+        told_by = _shown_plain(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
             parts = layout.write(create, self.settings.recodings, progress)
             again = self._read_back(layout, parts) if verify else self
@@ -411,9 +424,10 @@ class Protected:
                 create(told).write(_json(self._public_record(again, output)))
             for target, content in common.items():
                 create(target).write(content.encode())
-            for target, content in private.items():
-                create(target, private=True).write(content.encode())
-        return {**plain, "shown": _shown_plain(self, shown, shuffled=shuffled)}
+            for target, made in private.items():
+                text = made if isinstance(made, str) else made(told_by)
+                create(target, private=True).write(text.encode())
+        return {**plain, "shown": told_by}
 
     def _public_record(
         self, again: Protected, output: Mapping[str, Any]
@@ -645,9 +659,8 @@ def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             amount = "more than half" if public else f"{100 * share:.3g} %"
             yield f"{key} is blanked in {amount} of the records"
     if lost := one.without_keys:
-        few = public and lost < records.FEW
-        count = f"fewer than {records.FEW}" if few else f"{lost:,}"
-        units = "record has" if lost == 1 and not few else "records have"
+        count = records.about(lost) if public else f"{lost:,}"
+        units = "record has" if count == "1" else "records have"
         yield f"{count} {units} lost all keys"
 
 
@@ -758,5 +771,6 @@ def _for_all_members(settings: Settings, name: Hashable) -> str | None:
     return f"name {' and '.join(left)} among the household keys"
 
 
-def _finite(threshold: float) -> float | None:
+def finite(threshold: float) -> float | None:
+    """Return a threshold, None if there is none."""
     return threshold if threshold < np.inf else None

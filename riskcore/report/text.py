@@ -132,7 +132,7 @@ def _households(
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `summary` as text of a few dozen lines."""
     population = (
-        f"{_amount(figures['population'])}, the sum of the weights"
+        f"{amount(figures['population'])}, the sum of the weights"
         if figures["weighted"]
         else "no weights: the file is taken to be the whole population"
     )
@@ -212,7 +212,8 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.8g} %"
 
 
-def _amount(value: float) -> str:
+def amount(value: float) -> str:
+    """Return a sum of weights: with one decimal, or with eight digits."""
     return f"{value:,.1f}" if 1 <= value < 1e15 else f"{value:.8g}"
 
 
@@ -290,10 +291,15 @@ def _number(value: Any) -> str:
 
 def _label(value: Any) -> str:
     """Return a key's name or value, cut if it is long."""
+    return shortened(value, 40)
+
+
+def shortened(value: Any, longest: int) -> str:
+    """Return a name or value on one line of so many characters at most."""
     if value is None:
         return "(missing)"
     label = printable(str(value))
-    return label if len(label) <= 40 else label[:39] + "…"
+    return label if len(label) <= longest else label[: longest - 1] + "…"
 
 
 def printable(text: str) -> str:
