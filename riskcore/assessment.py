@@ -113,9 +113,9 @@ def assess(
         If the method is unknown, there are no records or no keys, a column is given
         two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
         weights or household ids are missing, or weights are not positive and finite
-        or their sum is not; ``alpha`` goes with no such rule, or gives an f between 1
-        and 2, for which ``method="franconi"`` is not defined. The column and the
-        number of records are named.
+        or their sum is not; ``alpha`` is not 1 with another rule than "wildcard", or
+        gives an f between 1 and 2, for which ``method="franconi"`` is not defined. The
+        column and the number of records are named.
     OSError
         If the file cannot be read.
 
@@ -257,8 +257,9 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     if below:
         records = int(cells.records[cells.below_sample].sum())
         warn(
-            f"in {below} of {len(cells)} cells ({records} of {cells.n} records) the "
-            "weights add to less than the records (F < f); their risk is taken as 1/f",
+            f"in {below:,} of {len(cells):,} cells ({records:,} of {cells.n:,} "
+            "records) the weights add to less than the records (F < f); their risk is "
+            "taken as 1/f",
             PopulationBelowSample,
         )
     if method == "franconi":
@@ -497,7 +498,11 @@ class Assessment:
         uniques = np.count_nonzero(self.cells.sample_frequency == 1)
         rows = [
             ("records", f"{self.cells.n:,}"),
-            ("cells", f"{len(self.cells):,}, of them {uniques:,} sample uniques"),
+            (
+                "cells",
+                f"{len(self.cells):,}, of them {uniques:,} sample "
+                f"unique{'' if uniques == 1 else 's'}",
+            ),
             ("re-identification rate", f"{self.reidentification_rate:.6%}"),
             ("expected re-identifications", f"{self.expected_reidentifications:.6g}"),
             ("maximum risk", f"{self.max_risk:.6g}"),
@@ -510,7 +515,7 @@ class Assessment:
             ]
         return html.figures(
             "Assessment, for internal use",
-            " &times; ".join(map(html.label, self.cells.keys)),
+            " x ".join(map(html.label, self.cells.keys)),
             rows,
             class_counts(self.distribution, edges).tolist(),
             f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",

@@ -92,12 +92,12 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
     suffix = path.suffix.lower()
     if suffix in _TABLES:
         return formats.check_writable(path, overwrite=overwrite)
-    if suffix not in (_TEXT, *_PICTURES):
+    if suffix not in (_TEXT, *PICTURES):
         raise ValueError(
             f"{path}: can write .csv, .tsv, .csv.gz, .parquet, .md, .png, .svg and "
             ".pdf only"
         )
-    if suffix in _PICTURES:
+    if suffix in PICTURES:
         need_matplotlib()
     replace.refuse_existing(path, overwrite)
     return path
@@ -105,4 +105,4 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
 
 _TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq")
 _TEXT = ".md"
-_PICTURES = (".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import warnings
@@ -80,7 +81,20 @@ def _said(error: BaseException) -> str:
         return str(error.args[0])
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return _ARGUMENT.sub(_as_option, str(error))
+
+
+def _as_option(found: re.Match[str]) -> str:
+    value = found[2].strip("'")
+    shown = value if value.isalnum() else found[2]
+    return f"--{found[1].replace('_', '-')} {shown}"
+
+
+# Arguments of functions as messages name them, which are options here.
+_ARGUMENT = re.compile(
+    r"\b(alpha|cost|decimal|delimiter|encoding|method|missing|rounds|suppression|unsafe"
+    r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
+)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

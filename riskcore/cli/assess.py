@@ -263,11 +263,13 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
         print(json.dumps(figures, indent=2, allow_nan=False))
         return
     print(text.text(figures, f"riskcore {__version__}: {options.file}"))
+    if options.output or options.report or options.report_public:
+        print()
     if options.output is not None:
         output = text.printable(str(options.output))
-        print(f"\n  The risk of each record is in {output}")
+        print(f"  The risk of each record is in {output}.")
     if options.report is not None:
-        print(f"\n  The report is in {text.printable(str(options.report))}")
+        print(f"  The report is in {text.printable(str(options.report))}.")
     if options.report_public is not None:
         public = text.printable(str(options.report_public))
-        print(f"\n  The report for publication is in {public}")
+        print(f"  The report for publication is in {public}.")

@@ -144,7 +144,10 @@ def _add_thresholds(parser: argparse.ArgumentParser) -> None:
         help="risk no household may reach",
     )
     group.add_argument(
-        "--household-rate", type=fraction, metavar="RATE", help="rate that gives it"
+        "--household-rate",
+        type=fraction,
+        metavar="RATE",
+        help="re-identification rate of households that gives --household-threshold",
     )
     group.add_argument(
         "--households",
@@ -178,10 +181,11 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs: the same (fewest; ties go to the keys of the "
-        "least entropy, then by name), the same (equal; ties by the order of --keys, "
-        "as in mu-Argus), entropy, or KEY=NUMBER ... (50 for others; KEY=never; ties "
-        "by that order); by default mu-Argus metadata, else fewest",
+        help="what blanking a key costs. fewest: each key costs the same, and of equal "
+        "choices that with the least entropy is taken, then the first by name. equal: "
+        "each costs the same, and the first in --keys is taken, as in mu-Argus. "
+        "entropy: the entropy of the key. KEY=NUMBER ...: so much, others 50; "
+        "KEY=never is not blanked. By default those of mu-Argus metadata, else fewest",
     )
     group.add_argument(
         "--household-keys",
@@ -236,7 +240,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--shuffle",
         nargs="?",
-        type=whole,
+        type=_seed,
         const=True,
         metavar="SEED",
         help="write the records in a random order that only the private record holds, "
@@ -666,6 +670,17 @@ def _cost(words: list[str] | None) -> Any:
         except ValueError:
             raise ValueError(f"--cost {word}: {number!r} is no number") from None
     return _gathered("--cost", costs)
+
+
+def _seed(text: str) -> int:
+    """Read the seed of --shuffle, which may be taken for the file after it."""
+    try:
+        return whole(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{error}; without a seed, let another option or -- follow: "
+            f"--shuffle -- {text}"
+        ) from None
 
 
 def _pair(text: str) -> tuple[str, str]:

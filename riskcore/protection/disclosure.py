@@ -779,7 +779,9 @@ def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
     """Return how many codes follow if each value has one, and each few values."""
     if len(size) > 2 * len(classes.counts):
         return 0
-    trials, wrong = int(size[size > 1].sum()), int(size[~agree].sum())
+    # Members of a household agree, whatever its number is.
+    large = size > _NEAR
+    trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
     of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
     by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
     return int(size[agree].sum()) if _holds(trials, wrong, 1 - by_chance) else 0

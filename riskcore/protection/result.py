@@ -509,13 +509,18 @@ class Protected:
         return column if order is None else column[order]
 
     def _repr_html_(self) -> str:
-        rows = []
+        rows = [("records", f"{self.n:,}")]
+        names = {
+            "reidentification_rate": ("re-identification rate", ".6%"),
+            "max_risk": ("maximum risk", ".6g"),
+            "unsafe_records": ("unsafe records", ",d"),
+        }
         for one in self.sets:
             stages = one.comparison()
-            for name in ("reidentification_rate", "max_risk", "unsafe_records"):
-                values = [figures[name] for figures in stages.values()]
-                shown = " \u2192 ".join(f"{value:.6g}" for value in values)
-                rows.append((name.replace("_", " "), shown))
+            of = f", {' x '.join(map(str, one.keys))}" if len(self.sets) > 1 else ""
+            for field, (name, form) in names.items():
+                values = [format(figures[field], form) for figures in stages.values()]
+                rows.append((f"{name}{of}: {', '.join(stages)}", ", ".join(values)))
         rows += [
             (f"suppressed values of {name}", f"{count:,}")
             for name, count in self.suppressed.items()
@@ -620,16 +625,17 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
     stuck = int(np.count_nonzero(unsafe & ~open_keys))
     why = []
     if stuck:
-        why.append(f"{stuck} with no key left that may be blanked")
+        why.append(f"{stuck:,} with no key left that may be blanked")
     if count > stuck and len(result.rounds) == result.settings.rounds:
-        why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
+        why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
-        why.append(f"{count - stuck} that would with all keys blanked")
+        why.append(f"{count - stuck:,} that would with all keys blanked")
     households = one.aim.unsafe_households(one.protected)
-    of_households = f" and {households} households" if households else ""
+    units = "household" if households == 1 else "households"
+    of_households = f" and {households:,} {units}" if households else ""
     return (
-        f"NOT SAFE: by {keys}, {count} of {cells.n} records{of_households} still reach "
-        f"their threshold ({rule}): {', '.join(why)}."
+        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} records{of_households} still "
+        f"reach their threshold ({rule}): {', '.join(why)}."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +11,6 @@ from numpy.typing import ArrayLike
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts, decimals, log_edges
 from riskcore.risk.threshold import RiskDistribution
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
 from riskcore.report.parts import Pairs
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.svg import risk_plot
-from riskcore.report.text import amount, cost_text, printable, summary
+from riskcore.report.text import amount, cost_text, counted, printable, summary
 from riskcore.risk.file_risk import Counts, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 
@@ -51,6 +51,7 @@ _USE = (
     "report: <code>--report-public</code>, in Python <code>public_page</code>."
 )
 
+_MISSING = "Missing values of"
 _RECORDS, _HOUSEHOLDS = 0, 1
 _LEVELS = {_RECORDS: "individual risk", _HOUSEHOLDS: "household risk"}
 
@@ -442,9 +443,9 @@ def _lead(assessment: Assessment) -> str:
     cells = assessment.cells
     keys = parts.crossed(cells.keys)
     groups = assessment.households
-    households = f" in {parts.counted(len(groups), 'household')}" if groups else ""
+    households = f" in {counted(len(groups), 'household')}" if groups else ""
     return (
-        f"Re-identification risk of {parts.counted(cells.n, 'record')}{households}; "
+        f"Re-identification risk of {counted(cells.n, 'record')}{households}; "
         f"key variable{'s' if len(cells.keys) > 1 else ''} {keys}."
     )
 
@@ -614,6 +615,11 @@ def _comparison(
         _column(one, threshold, household_threshold, (unsafe or {}).get(name))
         for name, one in stages.items()
     ]
+    # A key of which nothing is missing anywhere has no row.
+    for key in list(columns[0]):
+        if key.startswith(_MISSING) and all(one[key] == "0" for one in columns):
+            for one in columns:
+                del one[key]
     rows = [
         [name, *(column.get(name, "0") for column in columns)]
         for name in dict.fromkeys(name for column in columns for name in column)
@@ -641,9 +647,8 @@ def _column(
         "Cells": f"{figures['cells']:,}",
         "Sample uniques": f"{figures['sample_uniques']:,}",
         **{
-            f"Missing values of {parts.label(key)}": f"{count:,}"
+            f"{_MISSING} {parts.label(key)}": f"{count:,}"
             for key, count in figures["missing_values"].items()
-            if count
         },
         "Population, the sum of the weights": (
             amount(figures["population"])

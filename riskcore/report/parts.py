@@ -16,7 +16,12 @@ from riskcore import __version__
 from riskcore.common import html
 from riskcore.common.html import escape, short
 from riskcore.protection.settings import Settings
-from riskcore.report.text import METHOD_NAMES, MISSING_NAMES, printable, shortened
+from riskcore.report.text import (
+    METHOD_NAMES,
+    MISSING_NAMES,
+    printable,
+    shortened,
+)
 
 Pairs = Iterable[tuple[str, Any]]
 
@@ -24,7 +29,7 @@ Pairs = Iterable[tuple[str, Any]]
 _LONGEST_LABEL = 80
 _MOST_LINES = 12
 # What the bars in a table of suppressed values are scaled to.
-BAR_TITLE = "Of the most suppressed"
+BAR_TITLE = "Relative to the largest"
 
 
 def framed(
@@ -136,14 +141,9 @@ def is_number(item: Any) -> bool:
     return number and not isinstance(item, bool)
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things, in the singular if there is one."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def crossed(keys: Iterable[Any]) -> str:
-    """Return the names of key variables, with crosses between them."""
-    return " &times; ".join(map(label, keys))
+    """Return the names of key variables, as the terminal and a verdict write them."""
+    return " x ".join(map(label, keys))
 
 
 def section(name: str, title: str, body: str) -> str:

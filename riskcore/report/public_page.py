@@ -37,7 +37,7 @@ from riskcore.report.public import (
     views_of,
 )
 from riskcore.report.svg import class_plot
-from riskcore.report.text import cost_text, printable
+from riskcore.report.text import cost_text, counted, printable
 
 _NOT_SHOWN = "not shown"
 
@@ -250,7 +250,7 @@ class _Report:
         else:
             several = len(self.sets[0].assessment.cells.keys) > 1
             known = f"key variable{'s' if several else ''} {keys[0]}"
-        return f"Re-identification risk of {parts.counted(self._n, 'record')}; {known}."
+        return f"Re-identification risk of {counted(self._n, 'record')}; {known}."
 
     def _name(self, view: View) -> str:
         """Return what a view is of, as text."""
@@ -478,7 +478,7 @@ def _facts(settings: Settings) -> list[tuple[str, str]]:
 
 def _recoding_kind(recoding: Recoding) -> str:
     if recoding.drop:
-        return f"without the last {parts.counted(recoding.drop, 'character')}"
+        return f"without the last {counted(recoding.drop, 'character')}"
     if all(rule.single for rule in recoding.rules):
         return "single codes replaced" if recoding.rules else "missing values replaced"
     return "ranges of codes taken together"

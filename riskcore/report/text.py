@@ -50,7 +50,7 @@ def summary(
         "cells": len(cells),
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
         "intake": None if cells.intake is None else cells.intake.to_dict(),
-        "keys": [_plain(key) for key in cells.keys],
+        "keys": [_code(key) for key in cells.keys],
         "missing_values": {
             str(key): count
             for key, count in zip(cells.keys, cells.missing_values, strict=True)
@@ -81,14 +81,14 @@ def summary(
             assessment, thresholds or DEFAULT_THRESHOLDS, rate
         )
     figures["riskiest"] = [
-        {str(name): _plain(value) for name, value in row.items()}
+        {str(name): _code(value) for name, value in row.items()}
         for row in assessment.riskiest(top)
     ]
     return figures
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold."""
+def _code(value: Any) -> Any:
+    """Return the name or a value of a key as JSON can hold it: else as text."""
     plain = value is None or isinstance(value, str | int)
     finite = isinstance(value, float) and math.isfinite(value)
     return value if plain or finite else str(value)
@@ -144,8 +144,8 @@ def text(figures: dict[str, Any], title: str) -> str:
             ("keys", " x ".join(map(_label, figures["keys"]))),
             (
                 "cells",
-                f"{figures['cells']:,}, of them {figures['sample_uniques']:,} "
-                "sample uniques",
+                f"{figures['cells']:,}, of them "
+                f"{counted(figures['sample_uniques'], 'sample unique')}",
             ),
             *_missing(figures),
             ("population", population),
@@ -161,8 +161,9 @@ def text(figures: dict[str, Any], title: str) -> str:
     if figures["cells_below_sample"]:
         lines.append(
             "  The weights add to less than the records (F < f) in "
-            f"{figures['cells_below_sample']:,} cells with "
-            f"{figures['records_below_sample']:,} records: their risk is taken as 1/f."
+            f"{counted(figures['cells_below_sample'], 'cell')} with "
+            f"{counted(figures['records_below_sample'], 'record')}: "
+            "their risk is taken as 1/f."
         )
     lines += ["", "  Records at or above a risk", *_counts(figures["unsafe_records"])]
     for name, label in (("for_rate", "rate"), ("for_unsafe", "unsafe")):
@@ -302,6 +303,11 @@ def shortened(value: Any, longest: int) -> str:
     return label if len(label) <= longest else label[: longest - 1] + "…"
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things, in the singular if there is one."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """Return text on one line; what could steer a terminal is escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -439,6 +445,10 @@ def _aligned(rows: list[list[str]]) -> list[str]:
     ]
 
 
+# Below half a person a ratio of estimates means nothing.
+_HALF = 0.5
+
+
 def uniques_text(figures: dict[str, Any], title: str) -> str:
     """Return what `UniquesEstimates.to_dict` says as text."""
     lines = [
@@ -466,6 +476,9 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     if figures["disagreement"] == "infinite":
         largest = figures["range"][1]
         lines.append(f"  Some estimates are 0, others up to {largest:.3g}")
+    elif figures["disagreement"] is not None and figures["range"][0] < _HALF:
+        low, high = figures["range"]
+        lines.append(f"  The estimates are between {low:.3g} and {high:.3g}")
     elif figures["disagreement"] is not None:
         ratio = figures["disagreement"]
         lines.append(f"  The largest estimate is {ratio:.3g} times the smallest")

@@ -111,7 +111,10 @@ class RiskDistribution:
         return self.n - int(self._below[self._safe_risks(threshold)])
 
     def capped_rate(self, threshold: float) -> float:
-        """Return g(threshold), at most which the rate is once no risk is above it."""
+        """Return g(threshold), the rate with all larger risks lowered to the threshold.
+
+        A file protected so that no risk is above the threshold has at most this rate.
+        """
         safe = self._safe_risks(threshold)
         if safe == len(self.risk):
             return self.reidentification_rate

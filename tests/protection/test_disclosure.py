@@ -588,6 +588,17 @@ def test_ordinary_columns_give_no_code_and_no_order_back(seed):
     assert of_rule(found, "order") == set()
 
 
+def test_new_household_numbers_are_no_names_of_small_towns():
+    # One household or two in each town: hardly more numbers than towns.
+    rng = np.random.default_rng(9)
+    town = np.sort(rng.integers(0, 140, 216))
+    household = np.repeat(np.arange(216), rng.integers(1, 6, 216))
+    fine = town[household]
+    new = rng.permutation(216)[household]
+    recoded = {"region": Recoded(fine, fine // 14)}
+    assert what_shows({"hh": new}, {}, rng.permutation(len(new)), recoded) == ()
+
+
 def test_ids_that_undo_a_shuffle():
     rng = np.random.default_rng(5)
     mixed = rng.permutation(N)

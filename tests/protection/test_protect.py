@@ -3,6 +3,7 @@
 import json
 import math
 import operator
+import re
 import warnings
 
 import numpy as np
@@ -457,6 +458,23 @@ def test_few_records_without_keys_are_not_counted_in_public(
     told = json.loads((tmp_path / "p.json").read_text())
     for verdict in (record["verdict"], told["verdict"]):
         assert verdict.endswith(f"; but {public} lost all keys.")
+
+
+def test_in_a_notebook():
+    data = {**survey(), "other": survey()["c"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = protect(data, KEYS, "w", threshold=0.03)
+        two = protect(data, [KEYS, ["other"]], "w", threshold=0.03)
+    shown = re.sub("<[^>]*>", "|", one._repr_html_())
+    rate = ", ".join(
+        f"{x['reidentification_rate']:.6%}" for x in one.sets[0].comparison().values()
+    )
+    assert f"re-identification rate: original, protected||{rate}" in shown
+    assert "\u2192" not in shown
+    unsafe = one.sets[0].comparison()["original"]["unsafe_records"]
+    assert f"unsafe records: original, protected||{unsafe:,}, 0" in shown
+    assert "maximum risk, other: original, protected" in two._repr_html_()
 
 
 def test_seeds_that_are_none(tmp_path):
