@@ -306,6 +306,24 @@ class Assessment:
         How it was computed.
     households : Households or None
         Size and risk of each household, if ids were given.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> result = riskcore.assess({**data, "hh": [1, 2, 1]}, ["sex", "age"], "w", "hh")
+    >>> result
+    <Assessment: 3 records in 2 cells, re-identification rate 9.779563%, ...>
+    >>> result.unsafe(0.1), result.unsafe_count(0.1)
+    (array([False,  True, False]), 1)
+    >>> result.risk_threshold(unsafe=1) == result.max_risk
+    True
+    >>> result.unsafe_households(0.1), result.unsafe_household_count(0.1)
+    (array([ True,  True,  True]), 2)
+    >>> round(result.household_threshold(rate=0.1), 6)
+    0.1
+    >>> [(row["age"], round(row["individual_risk"], 4)) for row in result.riskiest(2)]
+    [(47, 0.1577), (31, 0.0679)]
     """
 
     data: Any
@@ -381,6 +399,15 @@ class Assessment:
     def unsafe(self, threshold: float) -> Mask:
         """Return the mask of the records with individual risk >= threshold.
 
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
         Raises
         ------
         ValueError
@@ -389,7 +416,17 @@ class Assessment:
         return self.individual_risk >= as_threshold(threshold)
 
     def unsafe_count(self, threshold: float) -> int:
-        """Return the number of records with individual risk >= threshold."""
+        """Return the number of records with individual risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
         return self.distribution.unsafe_count(threshold)
 
     @property
@@ -406,6 +443,16 @@ class Assessment:
     def household_threshold(self, *, rate: float) -> float:
         """Return the household risk threshold for a household re-identification rate.
 
+        Parameters
+        ----------
+        rate : float
+            Household re-identification rate to keep to, a fraction.
+
+        Returns
+        -------
+        float
+            Infinity if no household need be unsafe.
+
         Raises
         ------
         ValueError
@@ -414,12 +461,32 @@ class Assessment:
         return self._households().threshold_for_rate(rate)
 
     def unsafe_households(self, threshold: float) -> Mask:
-        """Return the mask of the records in households with risk >= threshold."""
+        """Return the mask of the records in households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
         groups = self._households()
         return groups.unsafe(threshold)[groups.inverse]
 
     def unsafe_household_count(self, threshold: float) -> int:
-        """Return the number of households with risk >= threshold."""
+        """Return the number of households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        int
+        """
         return int(np.count_nonzero(self._households().unsafe(threshold)))
 
     def _households(self) -> Households:
@@ -469,6 +536,17 @@ class Assessment:
         """Return the cells of largest risk: their key values, f, F, p and risk.
 
         Cells of equal risk come in the order of the cells.
+
+        Parameters
+        ----------
+        count : int
+            How many cells, fewer if there are no more.
+
+        Returns
+        -------
+        list of dict
+            The key values by name, "sample_frequency", "population_frequency",
+            "sampling_fraction" and "individual_risk".
 
         Raises
         ------

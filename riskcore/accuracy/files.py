@@ -83,10 +83,26 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
 def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
     """Return the path if `write` could write it, to be asked before long work.
 
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Of the file to write.
+    overwrite : bool, optional
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+
     Raises
     ------
     ImportError, FileExistsError, OSError, ValueError
         As `write` does.
+
+    Examples
+    --------
+    >>> check_writable("errors.md").name
+    'errors.md'
     """
     path = Path(path)
     suffix = path.suffix.lower()

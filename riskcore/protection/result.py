@@ -114,6 +114,23 @@ class Protected:
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed.
     rounds : tuple of Round
+
+    Examples
+    --------
+    >>> import tempfile, riskcore
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> result
+    <Protected: 5 records, safe; suppressed: sex 1>
+    >>> result.suppressed, result.safe
+    ({'sex': 1, 'age': 0}, True)
+    >>> result.to_dict()["rounds"]
+    [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = result.write(f"{folder}/safe.csv")
+    ...
+    >>> record["output"]["file"]
+    'safe.csv'
     """
 
     source: Source
@@ -213,6 +230,11 @@ class Protected:
         ----------
         shown : iterable of Shown, optional
             What the file tells that it does not show; by default ``self.shown``.
+
+        Returns
+        -------
+        dict
+            Of text, finite numbers, None, dicts and lists.
 
         Raises
         ------

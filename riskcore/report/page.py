@@ -77,15 +77,30 @@ def write_page(
     ----------
     path : path
         Of the HTML file to write.
+    stages, title, threshold, household_threshold, suppression, riskiest, facts
+        As in `page`.
+    verdict, unsafe, shown
+        As in `page`.
     overwrite : bool
         Replace an existing file.
-
-    The others, and errors, are those of `page`.
 
     Raises
     ------
     OSError
         If the file exists and is not to be overwritten, or cannot be written.
+    ValueError
+        As `page`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import riskcore
+    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(f"{folder}/r.html", {"original": result}, title="Survey")
+    ...     Path(f"{folder}/r.html").read_text()[:15]
+    ...
+    '<!DOCTYPE html>'
     """
     replace.refuse_existing(Path(path), overwrite)
     text = page(
@@ -301,7 +316,7 @@ def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
     --------
     >>> from riskcore import Recoding
     >>> recoding_facts({"age": Recoding.top_bottom(top=85)})
-    [('recoding of age', "[85, inf) \u2192 '85'")]
+    [('recoding of age', '[85, inf) \u2192 85')]
     """
     return [
         (f"recoding of {printable(str(name))}", _rules(recoding))

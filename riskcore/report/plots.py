@@ -233,6 +233,17 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ------
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore import chart
+    >>> found = riskcore.estimate_uniques(
+    ...     {"age": list(range(40)) * 2 + [50, 51]}, ["age"], population=900
+    ... )
+    ...
+    >>> chart.uniques_figure(found).axes[0].get_xlabel()
+    'sample uniques that are unique in the population'
     """
     need_matplotlib()
     from matplotlib.figure import Figure
