@@ -735,7 +735,7 @@ def test_the_page_of_a_protection():
         text = protection_page(result, title="<Survey>", keys=position)
         assert f"<h1>&lt;Survey&gt;, set of keys {position + 1} of 2</h1>" in text
         assert f'<p class="verdict">{html.escape(result.verdict)}</p>' in text
-        assert " &times; ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
+        assert " x ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
         assert f"{result.suppressed['REGION']:,}</td>" in text
         assert "Riskiest combinations" not in text
         assert "(30, 60] \u2192" in text
