@@ -77,6 +77,7 @@ _MODULES = {
     "intruder",
     "models",
     "page",
+    "reproduce",
     "simulate",
 }
 

@@ -119,9 +119,9 @@ def assess(
         If the method is unknown, there are no records or no keys, a column is given
         two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
         weights or household ids are missing, or weights are not positive and finite
-        or their sum is not; ``alpha`` goes with no such rule, or gives an f between 1
-        and 2, for which ``method="franconi"`` is not defined. The column and the
-        number of records are named.
+        or their sum is not; ``alpha`` is not 1 with another rule than "wildcard", or
+        gives an f between 1 and 2, for which ``method="franconi"`` is not defined. The
+        column and the number of records are named.
     OSError
         If the file cannot be read.
 
@@ -233,8 +233,9 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     if below:
         records = int(cells.records[cells.below_sample].sum())
         warn(
-            f"in {below} of {len(cells)} cells ({records} of {cells.n} records) the "
-            "weights add to less than the records (F < f); their risk is taken as 1/f",
+            f"in {below:,} of {len(cells):,} cells ({records:,} of {cells.n:,} "
+            "records) the weights add to less than the records (F < f); their risk is "
+            "taken as 1/f",
             PopulationBelowSample,
         )
     if method == "franconi":
@@ -281,6 +282,24 @@ class Assessment:
         How it was computed.
     households : Households or None
         Size and risk of each household, if ids were given.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> result = riskcore.assess({**data, "hh": [1, 2, 1]}, ["sex", "age"], "w", "hh")
+    >>> result
+    <Assessment: 3 records in 2 cells, re-identification rate 9.779563%, ...>
+    >>> result.unsafe(0.1), result.unsafe_count(0.1)
+    (array([False,  True, False]), 1)
+    >>> result.risk_threshold(unsafe=1) == result.max_risk
+    True
+    >>> result.unsafe_households(0.1), result.unsafe_household_count(0.1)
+    (array([ True,  True,  True]), 2)
+    >>> round(result.household_threshold(rate=0.1), 6)
+    0.1
+    >>> [(row["age"], round(row["individual_risk"], 4)) for row in result.riskiest(2)]
+    [(47, 0.1577), (31, 0.0679)]
     """
 
     data: Any
@@ -356,6 +375,15 @@ class Assessment:
     def unsafe(self, threshold: float) -> Mask:
         """Return the mask of the records with individual risk >= threshold.
 
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
         Raises
         ------
         ValueError
@@ -364,7 +392,17 @@ class Assessment:
         return self.individual_risk >= as_threshold(threshold)
 
     def unsafe_count(self, threshold: float) -> int:
-        """Return the number of records with individual risk >= threshold."""
+        """Return the number of records with individual risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
         return self.distribution.unsafe_count(threshold)
 
     @property
@@ -381,6 +419,16 @@ class Assessment:
     def household_threshold(self, *, rate: float) -> float:
         """Return the household risk threshold for a household re-identification rate.
 
+        Parameters
+        ----------
+        rate : float
+            Household re-identification rate to keep to, a fraction.
+
+        Returns
+        -------
+        float
+            Infinity if no household need be unsafe.
+
         Raises
         ------
         ValueError
@@ -389,12 +437,32 @@ class Assessment:
         return self._households().threshold_for_rate(rate)
 
     def unsafe_households(self, threshold: float) -> Mask:
-        """Return the mask of the records in households with risk >= threshold."""
+        """Return the mask of the records in households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
         groups = self._households()
         return groups.unsafe(threshold)[groups.inverse]
 
     def unsafe_household_count(self, threshold: float) -> int:
-        """Return the number of households with risk >= threshold."""
+        """Return the number of households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        int
+        """
         return int(np.count_nonzero(self._households().unsafe(threshold)))
 
     def _households(self) -> Households:
@@ -445,6 +513,17 @@ class Assessment:
 
         Cells of equal risk come in the order of the cells.
 
+        Parameters
+        ----------
+        count : int
+            How many cells, fewer if there are no more.
+
+        Returns
+        -------
+        list of dict
+            The key values by name, "sample_frequency", "population_frequency",
+            "sampling_fraction" and "individual_risk".
+
         Raises
         ------
         ValueError
@@ -473,7 +552,11 @@ class Assessment:
         uniques = np.count_nonzero(self.cells.sample_frequency == 1)
         rows = [
             ("records", f"{self.cells.n:,}"),
-            ("cells", f"{len(self.cells):,}, of them {uniques:,} sample uniques"),
+            (
+                "cells",
+                f"{len(self.cells):,}, of them {uniques:,} sample "
+                f"unique{'' if uniques == 1 else 's'}",
+            ),
             ("re-identification rate", f"{self.reidentification_rate:.6%}"),
             ("expected re-identifications", f"{self.expected_reidentifications:.6g}"),
             ("maximum risk", f"{self.max_risk:.6g}"),
@@ -486,7 +569,7 @@ class Assessment:
             ]
         return html.figures(
             "Assessment, for internal use",
-            " &times; ".join(map(html.label, self.cells.keys)),
+            " x ".join(map(html.label, self.cells.keys)),
             rows,
             class_counts(self.distribution, edges).tolist(),
             f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",

@@ -48,6 +48,14 @@ class CFunction(Protocol):
         Address of the machine code.
     declaration : str
         Its type in C.
+
+    Examples
+    --------
+    >>> function = c_function("individual_risk")
+    >>> function.declaration
+    'double individual_risk(double f, double p);'
+    >>> function(1.0, 0.5)
+    0.6931471805599453
     """
 
     address: int

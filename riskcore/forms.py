@@ -75,6 +75,18 @@ def _closed_form(f: float, p: float) -> float:
 
     Source: Polettini (2003) section 2; CASC (2004) section 3.4.
 
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive: 1, 2 or 3.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
+
     Examples
     --------
     >>> from riskcore import forms
@@ -105,6 +117,18 @@ def _binomial_sum(f: float, p: float) -> float:
     (f = 40, p = 0.5: no digit), and overflows for small p.
 
     Source: CASC (2004) (7).
+
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive: a whole number.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
 
     Examples
     --------
@@ -145,6 +169,18 @@ def _log_form(f: float, p: float) -> float:
     Source: Polettini (2003) section 2 (f = 1) with the contiguity relation of section
     3.
 
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive: a whole number.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
+
     Examples
     --------
     >>> from riskcore import forms
@@ -172,6 +208,18 @@ def _gauss_series(f: float, p: float) -> float:
     terms grows like 40/p for f = 1.
 
     Source: Polettini (2003) (8); CASC (2004) (12).
+
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
 
     Examples
     --------
@@ -202,6 +250,18 @@ def _continued_fraction(f: float, p: float) -> float:
     a_{2m} = m (f+m-1)/((f+2m-1)(f+2m)).
 
     Source: DLMF 15.7.5; the guidelines name the function, not the fraction.
+
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
 
     Examples
     --------
@@ -241,6 +301,20 @@ def _truncated(f: float, p: float, order: float) -> float:
     Source: Polettini (2003) (10) has J = 1; Polettini (2003) (9) and CASC (2004) (13) J
     = 2; CASC (2004) (14) J = 7.
 
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+    x3 : array_like
+        The order, a whole number >= 0.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
+
     Examples
     --------
     >>> from riskcore import forms
@@ -270,6 +344,18 @@ def _series7(f: float, p: float) -> float:
 
     Source: CASC (2004) (14); the program behind the guidelines' section 7.
 
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
+
     Examples
     --------
     >>> from riskcore import forms
@@ -291,6 +377,18 @@ def _franconi(f: float, p: float) -> float:
     gets the risk 0, and p = 1 gives 1/f.
 
     Source: Benedetti and Franconi (1998) as programmed in sdcMicro.
+
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        nan outside the domain.
 
     Examples
     --------
@@ -319,6 +417,20 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
     terms would be needed; nan outside the domain 0 < epsilon < 1.
 
     Source: notes/individual_risk.md, section 5.
+
+    Parameters
+    ----------
+    x1 : array_like
+        f, the number of records, positive.
+    x2 : array_like
+        p, the sampling fraction, above 0 and at most 1.
+    x3 : array_like
+        epsilon, the largest relative error, between 0 and 1.
+
+    Returns
+    -------
+    float64 or ndarray of float64
+        A whole number, or infinity; nan outside the domain.
 
     Examples
     --------

@@ -89,6 +89,13 @@ class UniquesEstimates:
     level : float
         Of the intervals.
     estimates : tuple of Estimate
+
+    Examples
+    --------
+    >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+    >>> found = estimate_uniques(data, ["age"], population=900)
+    >>> found.sizes, found.cells, len(found.estimates)
+    (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 9)
     """
 
     sizes: SizeIndices

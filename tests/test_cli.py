@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -64,7 +65,10 @@ def assert_refused(outcome, *parts):
     status, out, err = outcome
     assert (status, out) == (2, "")
     last = err.splitlines()[-1]
-    starts = ("riskcore", "riskcore assess", "riskcore error-table")
+    starts = (
+        "riskcore", "riskcore assess", "riskcore error-table", "riskcore demo",
+        "riskcore uniques", "riskcore protect",
+    )  # fmt: skip
     assert last.startswith(tuple(f"{start}: error: " for start in starts))
     for part in parts:
         assert part in last
@@ -159,9 +163,7 @@ def test_population_below_sample_is_never_silent(run, folder):
             assert json.loads(out)["records_below_sample"] == 2
             assert json.loads(out)["max_risk"] == 0.5
         else:
-            assert (
-                "(F < f) in 1 cells with 2 records: their risk is taken as 1/f" in out
-            )
+            assert "(F < f) in 1 cell with 2 records: their risk is taken as 1/f" in out
 
 
 def test_labels_and_names_cannot_steer_the_terminal(run, folder):
@@ -255,7 +257,7 @@ def test_missing_keys_as_wildcards(run, figures, folder):
     )
     assert "mu-Argus" in run("assess", *roles, "argus")[1]
     wrong = run("assess", *roles, "argus", "--alpha", "0.5")
-    assert_refused(wrong, "alpha=0.5 needs missing='wildcard'")
+    assert_refused(wrong, "--alpha 0.5 needs --missing wildcard")
 
 
 # What it writes
@@ -466,9 +468,9 @@ def test_a_column_called_like_a_result(run, folder, name):
         ("s.csv", b"k,w", "s.csv: no records"),
         ("s.csv", b"k,W\n1,2\n", "s.csv: no column 'w'"),
         ("s.csv", b"k,k,w\n1,1,2\n", "given twice: k"),
-        ("s.csv", b"k,w\n1,many\n1,2\n", "w is not a number in 1 records"),
-        ("s.csv", b"k,w\n1,nan\n1,2\n", "w is not a number in 1 records"),
-        ("s.csv", b"k,w\n1,inf\n1,2\n", "w is not a number in 1 records"),
+        ("s.csv", b"k,w\n1,many\n1,2\n", "w is not a number in 1 record,"),
+        ("s.csv", b"k,w\n1,nan\n1,2\n", "w is not a number in 1 record,"),
+        ("s.csv", b"k,w\n1,inf\n1,2\n", "w is not a number in 1 record,"),
         ("s.csv", b"k,w\n1,-1\n1,2\n", "weight 'w': 1 zero or negative in 2 records"),
         ("s.csv", b"k,w\n1,0\n1,0\n", "weight 'w': 2 zero or negative in 2 records"),
         ("s.csv", b"k,w\n1,\n1,2\n", "weight 'w': 1 missing in 2 records"),
@@ -478,7 +480,7 @@ def test_a_column_called_like_a_result(run, folder, name):
             "weight 'w': the sum overflows",
         ),
         ("s.csv", b"k,w\n,1\n,2\n", "'k' in 2 of 2 records"),
-        ("s.csv", b"k,w\n1,1\n2\n", "s.csv: 1 rows do not have 2 fields"),
+        ("s.csv", b"k,w\n1,1\n2\n", "s.csv: 1 row does not have 2 fields"),
         ("s.csv", b'k,w\n"1,1\n', "s.csv: the quote opened in line 2 is not closed"),
         ("s.csv", b"k,w\n\xe9,1\n", "not utf-8 at byte offset 4"),
         ("s.csv", bytes(range(256)), "s.csv: "),
@@ -532,7 +534,7 @@ def test_damaged_parquet(run, folder):
         (["--keys", "age", "--household", "id"], ["no column 'id'"]),
         (["--keys", "age", "--weight", "note"], ["note is not a number in 3 records"]),
         (["--keys", "age", "--household", "note"], ["'note': missing in 1 of 4"]),
-        (["--keys", "age", "--unsafe", "5"], ["unsafe=5: need 0 to 4 records"]),
+        (["--keys", "age", "--unsafe", "5"], ["--unsafe 5: need 0 to 4 records"]),
         (["--keys", "age", "--unsafe", "-1"], ["--unsafe: '-1' is no whole number"]),
         (["--keys", "age", "--unsafe", "1.5"], ["--unsafe: '1.5' is no whole number"]),
         (["--keys", "age", "--top", "-1"], ["--top: '-1' is no whole number"]),
@@ -594,7 +596,7 @@ def test_error_table_to_a_file(run, folder, name):
     p = accuracy.grid(0.1, 0.9, 7)
     table = accuracy.error_table(["series7", "franconi"], [3, 4, 5, 6], p)
     largest = accuracy.plain(accuracy.summary(table))
-    assert out == f"{largest}\n\n  The table is in {name}\n"
+    assert out == f"{largest}\n\n  The table is in {name}.\n"
     written = formats.read(name, numeric=set(table) - {"form"})
     for column in table:
         assert written[column].to_pylist() == table[column].tolist()
@@ -605,7 +607,10 @@ def test_error_table_to_a_file(run, folder, name):
 
 def test_error_table_as_text_and_picture(run, folder):
     for name, start in (("e.md", b"| form |"), ("e.png", b"\x89PNG")):
-        assert run(*TABLE, "0.1:0.9:7", "--output", name)[0] == 0
+        status, out, _ = run(*TABLE, "0.1:0.9:7", "--output", name)
+        assert status == 0
+        what = "map of errors" if name == "e.png" else "table"
+        assert out.endswith(f"The {what} is in {name}.\n")
         assert (folder / name).read_bytes().startswith(start)
 
 
@@ -745,6 +750,53 @@ def test_letters_the_terminal_lacks(folder):
     assert done.returncode == 0
 
 
+def test_a_tab_can_be_given(run, folder):
+    (folder / "t.csv").write_text("k\tw,\n1\t2\n1\t3\n")
+    for tab in ("tab", "\\t", "\t"):
+        status, out, _ = run("assess", "t.csv", "--keys", "k", "--delimiter", tab)
+        assert (status, "records                      2\n" in out) == (0, True)
+    wrong = run("assess", "t.csv", "--keys", "k", "--delimiter", "ab")
+    assert_refused(wrong, "--delimiter ab: give one ASCII character")
+
+
+def test_weights_that_are_wrong_have_a_place(run, folder):
+    (folder / "w.csv").write_text("k,w\n1,2\n1,3\n1,-4\n2,0\n")
+    wrong = run("assess", "w.csv", "--keys", "k", "--weight", "w")
+    assert_refused(wrong, "2 zero or negative in 4 records, first in record 3")
+
+
+def test_options_are_called_as_they_are_typed(run, folder):
+    (folder / "c.csv").write_text("k;w\n1;2,5\n")
+    wrong = run("assess", "c.csv", "--keys", "k", "--weight", "w")
+    assert_refused(wrong, "the decimal mark may be a comma (--decimal ',')")
+    options = ["--keys", "age", "--threshold", "0"]
+    assert_refused(run("protect", "survey.csv", *options), "--threshold 0.0: ")
+
+
+def test_a_seed_that_is_a_file(run):
+    wrong = run("protect", "--shuffle", "survey.csv", "--keys", "age")
+    assert_refused(wrong, "'survey.csv' is no whole number", "--shuffle -- survey.csv")
+
+
+def test_a_plot_is_refused_before_the_work(run, monkeypatch):
+    def work(*_, **__):
+        pytest.fail("it was estimated")
+
+    monkeypatch.setattr("riskcore.uniques.estimate_uniques", work)
+    monkeypatch.setattr("riskcore.report.plots.find_spec", lambda _: None)
+    options = ["--keys", "age", "--weight", "weight", "--plot", "p.png"]
+    assert_refused(run("uniques", "survey.csv", *options), "need matplotlib")
+
+
+def test_files_written_are_named_in_one_way(run):
+    files = ["--output", "o.csv", "--report", "r.html", "--report-public", "p.html"]
+    _, out, _ = run("assess", "survey.csv", *ROLES, *files)
+    assert out.endswith(
+        "\n\n  The risk of each record is in o.csv.\n  The report is in r.html.\n"
+        "  The report for publication is in p.html.\n"
+    )
+
+
 @pytest.mark.parametrize("arguments", [("assess", "survey.csv", *ROLES), ("--help",)])
 def test_a_reader_that_leaves(arguments):
     done = start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -754,13 +806,86 @@ def test_a_reader_that_leaves(arguments):
     done.stderr.close()
 
 
-def test_a_full_disk():
+UNSAFE = [
+    "protect", "survey.csv", *ROLES[:5], "--threshold", "5e-9",
+    "--cost", "region=never", "age=never",
+]  # fmt: skip
+
+
+@pytest.fixture
+def no_reader():
+    """Return the writing end of a pipe of which nobody reads the other end."""
+    read, write = os.pipe()
+    os.close(read)
+    yield write
+    os.close(write)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["assess", "survey.csv", *ROLES], 0), (UNSAFE, 1), (["assess"], 2)],
+)
+def test_the_exit_status_without_a_reader(no_reader, arguments, status, unbuffered):
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    done = start(
+        *arguments, environment=environment, stdout=no_reader, stderr=subprocess.PIPE
+    )
+    said = done.communicate()[1]
+    assert done.returncode == status
+    assert (b"error" in said) == (status == 2)
+    assert b"Traceback" not in said
+    assert b"ignored" not in said
+    done = start(
+        *arguments, environment=environment, stdout=subprocess.DEVNULL, stderr=no_reader
+    )
+    assert done.wait() == status
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_work_ends_without_a_reader(folder, no_reader, unbuffered):
+    done = start(
+        "demo", "--file", "e.csv", "--records", 300, "--quiet", stdout=no_reader,
+        environment={"PYTHONUNBUFFERED": unbuffered},
+    )  # fmt: skip
+    assert done.wait() == 0
+    assert (folder / "e-safe.csv").exists()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["assess", "survey.csv", *ROLES], 0), (UNSAFE, 1), (["assess"], 2)],
+)
+def test_streams_that_are_closed(folder, arguments, status, closed):
+    source = str(Path(cli.__file__).parents[2])
+    command = shlex.join([sys.executable, "-m", "riskcore", *arguments])
+    more = " --output table.csv" if status == 0 else ""
+    done = subprocess.run(
+        ["sh", "-c", f"{command}{more} {closed}"],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+    if status == 0:
+        # No file that was opened got the number of a closed stream.
+        assert (folder / "table.csv").read_bytes().startswith(b"region,age,")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk(unbuffered):
     with open("/dev/full", "wb") as full:
         done = start(
-            "assess", "survey.csv", *ROLES, stdout=full, stderr=subprocess.PIPE
-        )
-        assert b"No space left" in done.communicate()[1]
-    assert done.returncode == 2
+            "assess", "survey.csv", *ROLES, stdout=full, stderr=subprocess.PIPE,
+            environment={"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+        said = done.communicate()[1]
+        assert said == b"riskcore: error: stdout: No space left on device\n"
+        assert done.returncode == 2
+        for arguments, status in ((UNSAFE, 1), (["assess", "absent.csv"], 2)):
+            done = start(*arguments, stdout=subprocess.DEVNULL, stderr=full)
+            assert done.wait() == status
 
 
 INTERRUPTED = """
@@ -841,7 +966,7 @@ def test_progress_on_a_terminal():
 def test_progress_makes_way_for_an_error():
     status, sent = on_a_terminal("assess", "survey.csv", *ROLES, "--unsafe", "5")
     assert status == 2
-    assert sent.endswith("\r\x1b[Kriskcore: error: unsafe=5: need 0 to 4 records\r\n")
+    assert sent.endswith("\r\x1b[Kriskcore: error: --unsafe 5: need 0 to 4 records\r\n")
 
 
 def test_no_progress_if_quiet():

@@ -79,11 +79,12 @@ def test_the_same_file_again(run):
     assert "INCOME" not in formats.columns_of("again.csv").names
     with Path("survey.csv").open("a") as file:
         file.write("99999,1,101,1,1,50,1,1,1,0,100\n")
-    status, out, _ = run(
+    status, out, err = run(
         "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
     )
-    assert status == 1
-    assert "It is made of another file than that of the record." in out
+    assert (status, out) == (2, "")
+    assert "survey.csv is another file than that of safe.csv.private.json" in err
+    assert not list(Path().glob("other*"))
     record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"]["rate"] = 0.004
     Path("changed.json").write_text(json.dumps(record))

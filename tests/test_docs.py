@@ -120,6 +120,9 @@ class Folder:
             else:
                 self.finish()
                 got = self.output_of(command)
+                if "--output" in command:
+                    # A file of an example tells nothing that its page does not say.
+                    assert " show in " not in got or " show in " in expected, got
             if expected.strip():
                 assert_printed(got, expected, command)
 

@@ -83,21 +83,37 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
 def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
     """Return the path if `write` could write it, to be asked before long work.
 
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Of the file to write.
+    overwrite : bool, optional
+        Whether an existing file may be replaced.
+
+    Returns
+    -------
+    pathlib.Path
+
     Raises
     ------
     ImportError, FileExistsError, OSError, ValueError
         As `write` does.
+
+    Examples
+    --------
+    >>> check_writable("errors.md").name
+    'errors.md'
     """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in _TABLES:
         return formats.check_writable(path, overwrite=overwrite)
-    if suffix not in (_TEXT, *_PICTURES):
+    if suffix not in (_TEXT, *PICTURES):
         raise ValueError(
             f"{path}: can write .csv, .tsv, .csv.gz, .parquet, .md, .png, .svg and "
             ".pdf only"
         )
-    if suffix in _PICTURES:
+    if suffix in PICTURES:
         need_matplotlib()
     replace.refuse_existing(path, overwrite)
     return path
@@ -105,4 +121,4 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
 
 _TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq")
 _TEXT = ".md"
-_PICTURES = (".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import io
-import os
+import re
 import signal
 import sys
 import warnings
@@ -22,7 +21,13 @@ from riskcore.cli import (
     simulate,
     uniques,
 )
-from riskcore.cli.terminal import one_line, report_compilation, show_warning, tell
+from riskcore.cli.terminal import (
+    one_line,
+    report_compilation,
+    safe_streams,
+    show_warning,
+    tell,
+)
 
 # What bad input, a full disk or too large a file raises; all else is a defect.
 _REFUSALS = (
@@ -33,16 +38,17 @@ _REFUSALS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    with safe_streams():
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
     try:
         try:
             with _stopped_like_interrupted():
                 return _run(arguments)
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone, as with `| head`; keep Python from saying so at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt as stop:
         tell("interrupted")
         return stop.args[0] if stop.args else 130
@@ -75,13 +81,23 @@ def _said(error: BaseException) -> str:
         return str(error.args[0])
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return _ARGUMENT.sub(_as_option, str(error))
+
+
+def _as_option(found: re.Match[str]) -> str:
+    value = found[2].strip("'")
+    shown = value if value.isalnum() else found[2]
+    return f"--{found[1].replace('_', '-')} {shown}"
+
+
+# Arguments of functions as messages name them, which are options here.
+_ARGUMENT = re.compile(
+    r"\b(alpha|cost|decimal|delimiter|encoding|method|missing|rounds|suppression|unsafe"
+    r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
+)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A label must not stop the summary where the terminal lacks its letters.
-        sys.stdout.reconfigure(errors="backslashreplace")
     parsed = _parser().parse_args(arguments)
     if parsed.run is None:
         _parser().print_help(sys.stderr)

@@ -176,13 +176,17 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    _write(assessment, source, options, progress)
+    _write(assessment, source, weight, options, progress)
     progress.done()
     _print(figures, options)
 
 
 def _write(
-    assessment: Any, source: Any, options: argparse.Namespace, progress: Progress
+    assessment: Any,
+    source: Any,
+    weight: Any,
+    options: argparse.Namespace,
+    progress: Progress,
 ) -> None:
     """Write the table and the reports, all or none."""
     from riskcore.files import formats, replace
@@ -199,17 +203,24 @@ def _write(
                 create=create,
             )
         if options.report is not None:
-            text = _report(assessment, options)
+            text = _report(assessment, weight, options)
             create(options.report, private=True).write(text.encode())
         if options.report_public is not None:
             text = _public_report(assessment, options)
             create(options.report_public).write(text.encode())
 
 
-def _report(assessment: Any, options: argparse.Namespace) -> str:
+def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
     from riskcore.report.page import page
-    from riskcore.report.parts import method_facts
+    from riskcore.report.parts import method_facts, role_facts
 
+    asked = {
+        "risk threshold": options.threshold,
+        "re-identification rate asked for": []
+        if options.rate is None
+        else [options.rate],
+        "unsafe records asked for": [] if options.unsafe is None else [options.unsafe],
+    }
     threshold = options.threshold[0] if options.threshold else None
     if options.rate is not None:
         wanted = assessment.risk_threshold(rate=options.rate)
@@ -222,7 +233,15 @@ def _report(assessment: Any, options: argparse.Namespace) -> str:
         title=title,
         threshold=threshold,
         riskiest=assessment.riskiest(options.report_top) or None,
-        facts=method_facts(options.method, options.missing, options.alpha),
+        facts=[
+            *role_facts(weight, options.household),
+            *method_facts(options.method, options.missing, options.alpha),
+            *(
+                (name, ", ".join(f"{x:.8g}" for x in values))
+                for name, values in asked.items()
+                if values
+            ),
+        ],
     )
 
 
@@ -243,11 +262,13 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
         print(json.dumps(figures, indent=2, allow_nan=False))
         return
     print(text.text(figures, f"riskcore {__version__}: {options.file}"))
+    if options.output or options.report or options.report_public:
+        print()
     if options.output is not None:
         output = text.printable(str(options.output))
-        print(f"\n  The risk of each record is in {output}")
+        print(f"  The risk of each record is in {output}.")
     if options.report is not None:
-        print(f"\n  The report is in {text.printable(str(options.report))}")
+        print(f"  The report is in {text.printable(str(options.report))}.")
     if options.report_public is not None:
         public = text.printable(str(options.report_public))
-        print(f"\n  The report for publication is in {public}")
+        print(f"  The report for publication is in {public}.")

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from riskcore.cli import assess, protect
-from riskcore.cli.options import add_quiet, whole
+from riskcore.cli.options import add_quiet, records, whole
 from riskcore.cli.terminal import Progress
 from riskcore.simulate import survey
 
@@ -16,6 +16,9 @@ _DEMO = """\
 Make a census-like sample survey with households and weights, write it to a file,
 assess it and protect it: what riskcore does, on data that are nobody's. Beside it come
 the safe file, the private record of its protection and a report for the browser.
+
+The exit status is 0, 2 if a file exists already or cannot be written, or 130 if
+interrupted.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
@@ -30,14 +33,20 @@ _PROTECTION = (
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     demo = commands.add_parser(
-        "demo", help="make a survey file, assess and protect it", description=_DEMO
+        "demo",
+        help="make a survey file, assess and protect it",
+        description=_DEMO,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     demo.set_defaults(run=run)
     demo.add_argument(
-        "--records", type=whole, default=20_000, help="about how many (default 20000)"
+        "--records", type=records, default=20_000, help="about how many (default 20000)"
     )
     demo.add_argument(
-        "--seed", type=whole, default=2004, help="of the random generator"
+        "--seed",
+        type=whole,
+        default=2004,
+        help="of the random generator that makes the survey (default 2004)",
     )
     demo.add_argument(
         "--file",

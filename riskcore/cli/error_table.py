@@ -123,4 +123,6 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         from riskcore.report.text import printable
 
-        print(f"\n  The table is in {printable(str(options.output))}")
+        drawn = options.output.suffix.lower() in files.PICTURES
+        what = "map of errors" if drawn else "table"
+        print(f"\n  The {what} is in {printable(str(options.output))}.")

@@ -58,9 +58,17 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         help="mu-Argus metadata of FILE, if not the .rda beside it",
     )
     command.add_argument(
-        "--delimiter", metavar="C", help="of a CSV; by default found out"
+        "--delimiter",
+        type=_delimiter,
+        metavar="C",
+        help="character between the fields of a CSV, tab or \\t for a tab; by default "
+        "comma, semicolon, tab or bar, whichever the first line has most of",
     )
-    command.add_argument("--encoding", default="utf-8", help="of a CSV (default utf-8)")
+    command.add_argument(
+        "--encoding",
+        default="utf-8",
+        help="how letters are written in a CSV (default utf-8)",
+    )
     command.add_argument(
         "--decimal",
         choices=(".", ","),
@@ -161,6 +169,19 @@ def refuse_same_file(options: argparse.Namespace) -> None:
     both = options.output.exists() and options.file.exists()
     if both and options.output.samefile(options.file):
         raise ValueError(f"--output {options.output} is the input file itself")
+
+
+def _delimiter(text: str) -> str:
+    """Read a character; a tab can hardly be typed."""
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def records(text: str) -> int:
+    """Read a number of records to make."""
+    number = whole(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: need at least 1 record")
+    return number
 
 
 def fraction(text: str) -> float:

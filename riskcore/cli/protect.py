@@ -25,7 +25,7 @@ from riskcore.cli.options import (
     source_of,
     whole,
 )
-from riskcore.cli.terminal import Progress
+from riskcore.cli.terminal import Progress, tell
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -69,7 +69,8 @@ Beside the safe file comes FILE.private.json, the record from which --replay mak
 same file again. It is yours: with it the order of the original file can be found. The
 digest of FILE in it needs your key, RISKCORE_CONFIG_DIR/record.key, by default in the
 folder of your settings (~/.config/riskcore); elsewhere a replay cannot check that FILE
-is the same. --record-public writes a record that tells methods and counts only.
+is the same, and says so. A FILE that is not the same is refused, unless --other-input
+asks for it. --record-public writes a record that tells methods and counts only.
 
 --keys given twice protects from two intruders who know different variables; there is a
 report for each, NAME.html and NAME-2.html. These hold exact risks, from which weights
@@ -78,8 +79,8 @@ FILE tell suppressed values to whoever tries them. --report-public is for everyb
 classes and rounded figures, of the protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
-The exit status is 0; 1 if records remain unsafe, or a replay gave another file than
-that of the record; 2 if the input is refused; 130 if interrupted.
+The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
+another file than that of the record; 2 if the input is refused; 130 if interrupted.
 """
 
 
@@ -143,7 +144,10 @@ def _add_thresholds(parser: argparse.ArgumentParser) -> None:
         help="risk no household may reach",
     )
     group.add_argument(
-        "--household-rate", type=fraction, metavar="RATE", help="rate that gives it"
+        "--household-rate",
+        type=fraction,
+        metavar="RATE",
+        help="re-identification rate of households that gives --household-threshold",
     )
     group.add_argument(
         "--households",
@@ -177,10 +181,11 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs: the same (fewest; ties go to the keys of the "
-        "least entropy, then by name), the same (equal; ties by the order of --keys, "
-        "as in mu-Argus), entropy, or KEY=NUMBER ... (50 for others; KEY=never; ties "
-        "by that order); by default mu-Argus metadata, else fewest",
+        help="what blanking a key costs. fewest: each key costs the same, and of equal "
+        "choices that with the least entropy is taken, then the first by name. equal: "
+        "each costs the same, and the first in --keys is taken, as in mu-Argus. "
+        "entropy: the entropy of the key. KEY=NUMBER ...: so much, others 50; "
+        "KEY=never is not blanked. By default those of mu-Argus metadata, else fewest",
     )
     group.add_argument(
         "--household-keys",
@@ -235,7 +240,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--shuffle",
         nargs="?",
-        type=whole,
+        type=_seed,
         const=True,
         metavar="SEED",
         help="write the records in a random order that only the private record holds, "
@@ -272,6 +277,11 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="do again what a record says, in place of --keys and all settings",
     )
+    group.add_argument(
+        "--other-input",
+        action="store_true",
+        help="let --replay do the same with another file than that of the record",
+    )
     group.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -290,6 +300,7 @@ def run(options: argparse.Namespace) -> int:
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))
     _check_outputs(source, settings, options, means, reports)
+    checked = None if before is None else _checked_input(source, before, options)
     result = protect_source(source, settings, progress)
     writes = options.output is not None and (result.safe or options.allow_unsafe)
     # What shows in a file that is written, its writer says.
@@ -322,7 +333,7 @@ def run(options: argparse.Namespace) -> int:
             figures |= {name: record[name] for name in ("safe", "verdict")}
         figures["shown"] = record["shown"]
         figures["output"] = _names_written(options, record)
-    lines, same = _outcome(source, options, before, record)
+    lines, same = _outcome(options, before, record, checked)
     lines += [f"The report is in {path}." for path in reports]
     if reports_written and options.report_public is not None:
         lines.append(f"The report for publication is in {options.report_public}.")
@@ -383,6 +394,8 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     of_households = {"household_threshold", "household_rate"}
     if "households" in given and not given & of_households:
         raise ValueError("--households needs --household-threshold or -rate")
+    if options.other_input and options.replay is None:
+        raise ValueError("--other-input needs --replay")
     if options.replay is not None and given & _SETTINGS:
         idle = ", ".join(map(_option, sorted(given & _SETTINGS)))
         raise ValueError(f"--replay takes all settings from the record: no {idle}")
@@ -464,7 +477,7 @@ def _check_outputs(
 
 
 def _write_pages(
-    pages: dict[Path, str],
+    pages: dict[Path, Callable[[Any], str]],
     public: dict[Path, str],
     source: Any,
     options: argparse.Namespace,
@@ -472,8 +485,8 @@ def _write_pages(
     from riskcore.files import replace
 
     with replace.replacing_all(options.overwrite, source.paths) as create:
-        for path, text in pages.items():
-            create(path, private=True).write(text.encode())
+        for path, text_of in pages.items():
+            create(path, private=True).write(text_of(None).encode())
         for path, text in public.items():
             create(path).write(text.encode())
 
@@ -491,8 +504,8 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
 
 def _pages(
     result: Any, reports: list[Path], options: argparse.Namespace
-) -> dict[Path, str]:
-    """Return the text of each report."""
+) -> dict[Path, Callable[[Any], str]]:
+    """Return what makes the text of each report, given what shows in the file."""
     if not reports:
         return {}
     from riskcore.report.page import protection_page
@@ -500,15 +513,17 @@ def _pages(
     title = options.report_title
     if title is None:
         title = f"{options.file.name}: re-identification risk and protection"
-    return {
-        path: protection_page(
+
+    def maker(position: int) -> Callable[[Any], str]:
+        return lambda shown: protection_page(
             result,
             title=title,
             keys=position,
             riskiest=options.report_top,
+            shown=shown,
         )
-        for position, path in enumerate(reports)
-    }
+
+    return {path: maker(position) for position, path in enumerate(reports)}
 
 
 def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
@@ -522,10 +537,10 @@ def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
 
 
 def _outcome(
-    source: Any,
     options: argparse.Namespace,
     before: Any,
     record: dict[str, Any] | None,
+    checked: bool | None,
 ) -> tuple[list[str], bool]:
     """Say what was written, and whether it is what was written before."""
     lines = []
@@ -535,14 +550,8 @@ def _outcome(
         lines += [*_said_of_output(options, record)]
     if before is None or record is None:
         return lines, True
-    checked = _is_the_input(source, before)
     if checked is False:
-        return [*lines, "It is made of another file than that of the record."], False
-    if checked is None:
-        why = "The record has no digest of the input"
-        if before.digest is not None:
-            why = "The key of this record is not here"
-        lines.append(f"{why}: that the input is the same cannot be checked.")
+        return [*lines, "It is made of another file than that of the record."], True
     if record["output"]["sha256"] == before.sha256:
         return [*lines, "It is, byte for byte, that of the record."], True
     doubt = "the format, the versions or the settings in the record have changed"
@@ -566,6 +575,27 @@ def _said_of_output(
     yield f"The private record is in {_private(options)}; do not publish it."
     if options.record_public is not None:
         yield f"The record for publication is in {options.record_public}."
+
+
+def _checked_input(
+    source: Any, before: Any, options: argparse.Namespace
+) -> bool | None:
+    """Return whether the file is that of a record, and refuse another, unasked for.
+
+    Nothing is written yet. What cannot be checked is said.
+    """
+    checked = _is_the_input(source, before)
+    if checked is None:
+        why = "the record has no digest of the input"
+        if before.digest is not None:
+            why = "the key of this record is not here"
+        tell(f"warning: {why}: that the input is the same cannot be checked")
+    if checked is False and not options.other_input:
+        raise ValueError(
+            f"{options.file} is another file than that of {before.path}; "
+            "--other-input protects it by the same settings"
+        )
+    return checked
 
 
 def _is_the_input(source: Any, before: Any) -> bool | None:
@@ -641,6 +671,17 @@ def _cost(words: list[str] | None) -> Any:
         except ValueError:
             raise ValueError(f"--cost {word}: {number!r} is no number") from None
     return _gathered("--cost", costs)
+
+
+def _seed(text: str) -> int:
+    """Read the seed of --shuffle, which may be taken for the file after it."""
+    try:
+        return whole(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(
+            f"{error}; without a seed, let another option or -- follow: "
+            f"--shuffle -- {text}"
+        ) from None
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_quiet, number, whole
+from riskcore.cli.options import add_quiet, number, records, whole
 from riskcore.cli.terminal import Progress
 from riskcore.simulate import samples, survey
 
@@ -59,7 +59,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=run)
     parser.add_argument("law", metavar="LAW", choices=_NEEDS, help="see above")
-    parser.add_argument("--records", type=whole, metavar="N", help="of microdata")
+    parser.add_argument("--records", type=records, metavar="N", help="of microdata")
     parser.add_argument("--population", type=whole, metavar="N", help="people")
     parser.add_argument("--cells", type=whole, metavar="K", help="possible cells")
     for name in ("exponent", "alpha", "theta", "sigma"):

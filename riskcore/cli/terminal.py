@@ -1,16 +1,94 @@
-"""What the command says on stderr: progress, warnings, errors."""
+"""What the command says: on stderr progress, warnings, errors; and where nobody reads.
+
+The work of a command ends, and its exit status is its own, although the reader of its
+output has gone, as with ``| head``, or there is none (``>&-``). Only a disk that is
+full is an error.
+"""
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _CLEAR_LINE = "\r\x1b[K"
 # Characters of a message; of what is longer the begin and the end are shown.
 _LONGEST = 2000
+
+
+@contextmanager
+def safe_streams() -> Iterator[None]:
+    """Let stdout and stderr stop no work, whatever they are connected to."""
+    before = sys.stdout, sys.stderr
+    _open_descriptors()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        # A missing stream is None. Whoever full a disk makes stderr has nowhere to read
+        # it; a full stdout lacks results.
+        sys.stdout = _Stream(sys.stdout or nowhere, "stdout", BrokenPipeError)
+        sys.stderr = _Stream(sys.stderr or nowhere, "stderr", OSError)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                sys.stdout.flush()
+            sys.stderr.flush()
+            sys.stdout, sys.stderr = before
+
+
+def _open_descriptors() -> None:
+    """Open descriptors 0 to 2 if they are closed: no file of ours may get them."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free: this one
+
+
+class _Stream(io.TextIOBase):
+    """A text stream that goes on nowhere after a failure."""
+
+    def __init__(self, stream: Any, name: str, forgiven: type[OSError]) -> None:
+        self._stream, self._name, self._forgiven = stream, name, forgiven
+        if isinstance(stream, io.TextIOWrapper):
+            # A label must not stop the summary where the terminal lacks its letters.
+            stream.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what was kept back."""
+        self._try(self._stream.flush)
+
+    def isatty(self) -> bool:
+        """Whether a person is watching."""
+        return bool(self._stream.isatty())
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return int(self._stream.fileno())
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """How letters are written."""
+        return str(self._stream.encoding)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except OSError as error:
+            # What was kept back goes nowhere, or Python would fail on it at exit.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if not isinstance(error, self._forgiven):
+                raise OSError(error.errno, error.strerror, self._name) from None
 
 
 class Progress:

@@ -85,7 +85,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="missing key values: refuse the file (default), or one more category",
     )
     parser.add_argument(
-        "--level", type=fraction, default=0.95, help="of the intervals (default 95%%)"
+        "--level",
+        type=fraction,
+        default=0.95,
+        help="probability of the intervals (default 95%%)",
     )
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the estimates: .png, .svg, .pdf"
@@ -102,13 +105,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.files import replace
-    from riskcore.report import text
+    from riskcore.report import plots, text
 
     if options.plot is not None:
         if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ValueError(
                 f"--plot {options.plot}: can draw .png, .svg and .pdf only"
             )
+        plots.need_matplotlib()
         replace.refuse_existing(options.plot, options.overwrite)
         replace.refuse_sources([options.plot], _sources(options))
     progress = Progress(quiet=options.quiet)
@@ -122,7 +126,7 @@ def run(options: argparse.Namespace) -> None:
     name = "size indices" if options.file is None else str(options.file)
     print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
     if options.plot is not None:
-        print(f"\n  The plot is in {text.printable(str(options.plot))}")
+        print(f"\n  The plot is in {text.printable(str(options.plot))}.")
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:

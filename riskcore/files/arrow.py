@@ -203,8 +203,9 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
         comma = decimal == "." and "," in found
         hint = "; the decimal mark may be a comma (decimal=',')" if comma else ""
         raise ValueError(
-            f"{path}: {name} is not a number in {count} records, "
-            f"first in record {first + 1}: {found!r}{hint}"
+            f"{path}: {name} is not a number in {count:,} "
+            f"record{'' if count == 1 else 's'}, "
+            f"first in record {first + 1:,}: {found!r}{hint}"
         )
     return numbers
 

@@ -95,7 +95,9 @@ class CsvFile(ArrowFormat):
         if not line:
             raise ValueError(f"{path}: the file is empty")
         if not line.strip():
-            raise ValueError(f"{path}: the first line must name the columns, is empty")
+            raise ValueError(
+                f"{path}: the first line must name the columns, but is empty"
+            )
         if len(line) == _LONGEST_HEADER:
             raise ValueError(
                 f"{path}: the first line, which must name the columns, has more than "

@@ -151,8 +151,9 @@ class Scan:
                 f"{path}: the quote opened in line {state[_OPENED]} is not closed"
             )
         if state[_WRONG]:
+            rows = "row does" if state[_WRONG] == 1 else "rows do"
             raise ValueError(
-                f"{path}: {state[_WRONG]} rows do not have {state[_WIDTH]} fields as "
+                f"{path}: {state[_WRONG]:,} {rows} not have {state[_WIDTH]} fields as "
                 f"the header; first row {state[_WRONG_ROW]}, line "
                 f"{state[_WRONG_LINE]}, has {state[_WRONG_FIELDS]}"
             )

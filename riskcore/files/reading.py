@@ -107,7 +107,23 @@ class Reading:
         }
 
     def codes(self, column: str = "") -> tuple[str, ...]:
-        """Return the missing codes of one column, or those of all columns."""
+        """Return the missing codes of one column, or those of all columns.
+
+        Parameters
+        ----------
+        column : str, optional
+            Its name; "" stands for all columns.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> how = Reading(missing_codes={"": ["NA"], "MAR": ["9"]})
+        >>> how.codes(), how.codes("MAR")
+        (('NA',), ('9',))
+        """
         return self._by_column().get(column, ())
 
     @property
@@ -116,7 +132,17 @@ class Reading:
         return tuple(name for name in self._by_column() if name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options as plain data: what JSON holds comes back the same."""
+        """Return the options as plain data: what JSON holds comes back the same.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Reading(delimiter=";").to_dict()["delimiter"]
+        ';'
+        """
         metadata = self.metadata
         if isinstance(metadata, Metadata):
             metadata = metadata.path

@@ -145,6 +145,12 @@ class AcquaintancesDistribution:
     one more circle of a in a steps: from z left out by the circles before, step i = 0,
     ..., a-1 goes to z - 1 with probability z/(N-i). Each step multiplies E C(z, r) by 1
     - r/(N-i), and all by C(N-r, a)/C(N, a), as a circle does. All terms are positive.
+
+    Examples
+    --------
+    >>> found = acquaintances_distribution(20, 8, 2)
+    >>> found.N, found.circles
+    (20, array([8, 8]))
     """
 
     N: int
@@ -196,6 +202,19 @@ class AcquaintancesDistribution:
 
         R is concave in their number: it is less than the risk at the expected number,
         equation 19, which is what the function `disclosure_risk` returns.
+
+        Parameters
+        ----------
+        n : float
+            Records in the sample.
+        unique_fraction : float
+            Share of unique people in the population.
+        form : {"hypergeometric", "binomial", "exponential"}
+            As in the function `disclosure_risk`.
+
+        Returns
+        -------
+        float
 
         Examples
         --------

@@ -26,7 +26,16 @@ def expected_disclosures(
 ) -> Any:
     """Return the expected number of unique acquaintances in the sample, n f_a f_u.
 
-    Parameters are those of `disclosure_risk`. Mokken et al. (1992), equation 4.
+    Mokken et al. (1992), equation 4.
+
+    Parameters
+    ----------
+    n, N, acquaintances, unique_fraction : array_like
+        As in `disclosure_risk`.
+
+    Returns
+    -------
+    float64 or ndarray of float64
 
     Examples
     --------

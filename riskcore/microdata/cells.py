@@ -69,6 +69,21 @@ class Cells:
         For each key the number of records whose value is missing.
     intake : Intake or None
         Of a file, what became of its lines.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, None, 31]}
+    >>> cells = tabulate(data, ["sex", "age"], missing="category")
+    >>> cells.sample_frequency, cells.inverse
+    (array([2, 1]), array([0, 1, 0], dtype=int32))
+    >>> cells.row(1)["sex"], cells.row(1)["age"], cells.row(1)["sample_frequency"]
+    ('m', None, 1)
+    >>> cells.present(1)
+    array([ True, False])
+    >>> list(cells.to_dict())
+    ['sex', 'age', 'sample_frequency', 'population_frequency', 'sampling_fraction']
+    >>> cells.to_frame("pyarrow").num_rows
+    2
     """
 
     keys: tuple[Hashable, ...]
@@ -106,13 +121,28 @@ class Cells:
         return self.population_frequency < self.sample_frequency
 
     def present(self, key: int) -> NDArray[np.bool_]:
-        """Return the mask of the cells in which a key, by position, is not missing."""
+        """Return the mask of the cells in which a key, by position, is not missing.
+
+        Parameters
+        ----------
+        key : int
+            Position of the key in ``keys``.
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+        """
         levels = len(self.categories[key])
         absent = levels - 1 if self.categories[key][-1] is None else levels
         return np.not_equal(self.codes[key], absent)
 
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
-        """Return one array per column: the keys' values, then the result columns."""
+        """Return one array per column: the keys' values, then the result columns.
+
+        Returns
+        -------
+        dict of column name to ndarray, each shape (K,)
+        """
         values = zip(self.keys, self.categories, self.codes, strict=True)
         table = {key: labels[codes] for key, labels, codes in values}
         results = (
@@ -123,7 +153,17 @@ class Cells:
         return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
 
     def row(self, k: int) -> dict[Hashable, Any]:
-        """Return cell k: a dict of the columns of ``to_dict``, plain Python values."""
+        """Return cell k: a dict of the columns of ``to_dict``, plain Python values.
+
+        Parameters
+        ----------
+        k : int
+            Position of the cell.
+
+        Returns
+        -------
+        dict
+        """
         table: dict[Hashable, Any] = {}
         for key, labels, codes in zip(
             self.keys, self.categories, self.codes, strict=True

@@ -251,9 +251,10 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
             "zero or negative": int(((weight <= 0) & np.isfinite(weight)).sum()),
         }
         counted = ", ".join(f"{k} {fault}" for fault, k in faults.items() if k)
+        first = int(np.argmin((weight > 0) & (weight < np.inf)))
         raise ValueError(
-            f"weight {name!r}: {counted} in {records.n} records; "
-            "a weight is positive and finite"
+            f"weight {name!r}: {counted} in {records.n:,} records, first in record "
+            f"{first + 1:,}; a weight is positive and finite"
         )
     return weight
 

@@ -398,7 +398,17 @@ class Recoding:
         return cls(drop=drop)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recoding as plain data: what JSON holds comes back the same."""
+        """Return the recoding as plain data: what JSON holds comes back the same.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Recoding.truncation(2).to_dict()["drop"]
+        2
+        """
         plain = asdict(self)
         plain["rules"] = list(plain["rules"])
         plain["missing_codes"] = list(self.missing_codes)
@@ -408,10 +418,25 @@ class Recoding:
     def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
         """Return the recoding that `to_dict` wrote.
 
+        Parameters
+        ----------
+        plain : mapping
+            What `to_dict` returned, perhaps by way of JSON.
+
+        Returns
+        -------
+        Recoding
+
         Raises
         ------
         TypeError, ValueError
             If the data are none that `to_dict` writes.
+
+        Examples
+        --------
+        >>> rule = Recoding.truncation(2)
+        >>> Recoding.from_dict(rule.to_dict()) == rule
+        True
         """
         unknown = set(plain) - {attribute.name for attribute in fields(cls)}
         if unknown:
@@ -440,6 +465,11 @@ class Recoding:
             If a text code that a rule reads as a number is none, a code has no
             more characters than are cut off, or no rule fits it and others are
             refused or it is one of ``missing_codes``. The codes are named.
+
+        Examples
+        --------
+        >>> Recoding.top_bottom(top=85).apply([84, 85, 99]).codes
+        (84, 85, 85)
         """
         codes = [plain_value(code) for code in codes]
         for code in codes:

@@ -140,7 +140,23 @@ class DirichletMultinomial(PolyaUrn):
         return replace(model, log_likelihood=model.log_probability(sizes))
 
     def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n."""
+        """Return the log-probability of size indices, given their n.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> sizes = SizeIndices({1: 3, 2: 1})
+        >>> round(DirichletMultinomial(100, 1.0).log_probability(sizes), 6)
+        -1.768683
+        """
         return log_probability(sizes, self.K, self.alpha)
 
     def _weights(self, n: int) -> tuple[float, float]:

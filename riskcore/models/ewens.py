@@ -110,7 +110,22 @@ class Ewens(PolyaUrn):
         return replace(model, log_likelihood=model.log_probability(sizes))
 
     def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n."""
+        """Return the log-probability of size indices, given their n.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> round(Ewens(50.0).log_probability(SizeIndices({1: 3, 2: 1})), 6)
+        -1.803691
+        """
         return math.fsum(
             [
                 sizes.log_arrangements(),

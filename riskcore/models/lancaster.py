@@ -204,6 +204,12 @@ class Lancaster:
             If codes are not integers.
         ValueError
             If ``shrinkage`` or codes are out of range.
+
+        Examples
+        --------
+        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+        >>> model.probability([[0, 1], [0, 1]], 1.0)
+        array([0.25, 0.5 ])
         """
         columns = _as_codes(codes, self.levels)
         degree = _as_shrinkage(shrinkage)
@@ -245,6 +251,12 @@ class Lancaster:
         ------
         TypeError, ValueError
             As in `probability`, and as in `normalizer` if renormalised.
+
+        Examples
+        --------
+        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+        >>> model.corrected_probability([[0, 1], [0, 1]], 0.0)
+        array([0.125, 0.375])
         """
         p = self.probability(codes, shrinkage)
         if renormalize:
@@ -298,13 +310,24 @@ class Lancaster:
     ) -> Floats:
         """Return the sum of all negative p(lambda): 0 where the model fits.
 
-        Parameters, errors raised and accuracy are those of `normalizer`; structural
-        zeros do not count.
+        Errors raised and accuracy are those of `normalizer`; structural zeros do not
+        count.
+
+        Parameters
+        ----------
+        shrinkage, progress
+            As in `normalizer`.
 
         Returns
         -------
         float64 or ndarray of float64, shape (L,)
             At most 0, and 0 just if no cell is found negative.
+
+        Examples
+        --------
+        >>> model = Lancaster.fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+        >>> float(model.negative_sum(0.5))
+        0.0
         """
         degree = _as_shrinkage(shrinkage)
         flat = degree.reshape(-1)
@@ -371,8 +394,13 @@ class Lancaster:
     ) -> Floats:
         """Return the expected number of sample uniques unique in the population too.
 
-        It is the sum of `uniqueness` over the sample uniques, correctly rounded;
-        parameters and errors are those of `uniqueness`.
+        It is the sum of `uniqueness` over the sample uniques, correctly rounded; errors
+        are raised as there.
+
+        Parameters
+        ----------
+        codes, N, shrinkage, renormalize, progress
+            As in `uniqueness`.
 
         Returns
         -------

@@ -154,7 +154,22 @@ class Pitman(PolyaUrn):
         )
 
     def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n."""
+        """Return the log-probability of size indices, given their n.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> round(Pitman(500.0, 0.5).log_probability(SizeIndices({1: 3, 2: 1})), 6)
+        -4.619117
+        """
         phi = self.theta + self.sigma
         x = _over_sigma(phi, self.sigma)
         later = sizes.u - 1
@@ -171,7 +186,23 @@ class Pitman(PolyaUrn):
         )
 
     def score(self, sizes: SizeIndices) -> tuple[float, float]:
-        """Return the derivatives of the log-probability by theta and sigma."""
+        """Return the derivatives of the log-probability by theta and sigma.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        float, float
+
+        Examples
+        --------
+        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
+        >>> tuple(round(slope, 6) for slope in Pitman(500.0, 0.5).score(sizes))
+        (-0.073526, -93.160614)
+        """
         phi = self.theta + self.sigma
         return _theta_score(phi, self.sigma, sizes), _sigma_score(
             phi, self.sigma, sizes
@@ -180,7 +211,25 @@ class Pitman(PolyaUrn):
     def information(
         self, sizes: SizeIndices
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the observed information: minus the second derivatives, 2 by 2."""
+        """Return the observed information: minus the second derivatives, 2 by 2.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        tuple of tuple of float
+
+        Examples
+        --------
+        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
+        >>> model = Pitman.fit(sizes)
+        >>> (first, mixed), (_, second) = model.information(sizes)
+        >>> first * second > mixed**2  # a maximum
+        True
+        """
         theta_theta, theta_sigma, sigma_sigma = _opened_squares(
             self.theta + self.sigma, self.sigma, sizes.u - 1
         )

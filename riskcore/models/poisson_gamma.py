@@ -207,10 +207,20 @@ class PoissonGamma(Superpopulation):
         N : int
             Size of the population, positive.
 
+        Returns
+        -------
+        float
+
         Raises
         ------
         ValueError
             If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> model = PoissonGamma(1108, 0.0074057310216)
+        >>> round(model.population_uniques(63_624), 4)
+        63.624
         """
         check_sizes(1, N)
         return N * self._unhit(0, N)
@@ -225,6 +235,10 @@ class PoissonGamma(Superpopulation):
         N : int
             Size of the population, at least n.
 
+        Returns
+        -------
+        float
+
         Raises
         ------
         ValueError
@@ -236,6 +250,12 @@ class PoissonGamma(Superpopulation):
         relative error is up to some 2^-51 |log p|: 1e-13 at K = 1108, beta = 1e-6, n =
         1e5, N = 1e6, where p is 2.6e-235. `population_uniques` and `tau` share it. The
         uniqueness of the Dirichlet-multinomial model does not lose these digits.
+
+        Examples
+        --------
+        >>> model = PoissonGamma(1108, 0.0074057310216)
+        >>> round(model.uniqueness(1000, 63_624), 6)
+        0.010896
         """
         return self._unhit(*check_sizes(n, N))
 
@@ -258,12 +278,34 @@ class PoissonGamma(Superpopulation):
         -------
         low, high : int
             nan if there is no estimate.
+
+        Examples
+        --------
+        >>> model = PoissonGamma(1108, 0.0074057310216)
+        >>> sizes = SizeIndices({1: 100, 2: 30, 5: 10})
+        >>> model.tau_interval(sizes, 1000)
+        (18, 35)
         """
         self._check_sample(sizes)
         return interval(sizes[1], self.uniqueness(sizes.n, N), level)
 
     def log_probability(self, sizes: SizeIndices) -> float:
-        """Return the log-probability of size indices, given their n."""
+        """Return the log-probability of size indices, given their n.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> round(PoissonGamma(100, 0.01).log_probability(SizeIndices({1: 3, 2: 1})), 6)
+        -1.768683
+        """
         return dirichlet_multinomial.log_probability(sizes, self.K, self.alpha)
 
     def _unhit(self, n: int, N: int) -> float:

@@ -46,10 +46,23 @@ class PolyaUrn(Superpopulation):
         N : int
             Size of the population, positive.
 
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
         Raises
         ------
         ValueError
             If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.population_uniques(1000), 3)
+        58.488
         """
         return N * self.uniqueness(1, N)
 
@@ -65,10 +78,23 @@ class PolyaUrn(Superpopulation):
         N : int
             Size of the population, at least n.
 
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
         Raises
         ------
         ValueError
             If n is below 1, or N below n or above 2^53.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.uniqueness(52, 1000), 6)
+        0.106554
         """
         n, N = check_sizes(n, N)
         others, own = self._weights(n)
@@ -78,7 +104,19 @@ class PolyaUrn(Superpopulation):
         """Return s_1 (n/N)^(1-sigma), to which `tau` tends for n far above theta.
 
         The thesis's tau_1, s_1 (n/N)^(1+alpha) for the Dirichlet-multinomial model,
-        whose theta = K alpha is seldom far below n. Parameters and errors as in `tau`.
+        whose theta = K alpha is seldom far below n. Errors are raised as by `tau`.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, at least n.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
 
         Notes
         -----
@@ -86,6 +124,16 @@ class PolyaUrn(Superpopulation):
         2^-52 (1-sigma) (1 + log(N/n)). For Ewens and Pitman that is a few 1e-15; for
         the Dirichlet-multinomial model, where 1-sigma is 1+alpha, it is 5e-14 at alpha
         = 50 and N = 50 n. `tau` does not lose these digits.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.tau(sizes, 1000), 3)
+        3.197
+        >>> round(model.asymptotic_tau(sizes, 1000), 3)
+        1.56
         """
         n, N = check_sizes(sizes.n, N)
         others, own = self._weights(n)
@@ -116,6 +164,14 @@ class PolyaUrn(Superpopulation):
         --------
         riskcore.models.posterior_uniques.tau_interval : the distribution, and how it is
         found.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> model.tau_interval(sizes, 1000)
+        (0, 7)
         """
         urn = self._urn(sizes, N)
         if urn is None:
@@ -124,17 +180,44 @@ class PolyaUrn(Superpopulation):
         return low, high
 
     def tau_variance(self, sizes: SizeIndices, N: int) -> float:
-        """Return the variance of tau given the sample; parameters as in `tau`.
+        """Return the variance of tau given the sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, at least n.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
 
         See Also
         --------
         riskcore.models.posterior_uniques.tau_variance : the closed form.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.tau_variance(sizes, 1000), 3)
+        2.778
         """
         urn = self._urn(sizes, N)
         return math.nan if urn is None else posterior_uniques.tau_variance(*urn)
 
     def tau_distribution(self, sizes: SizeIndices, N: int) -> NDArray[np.float64]:
-        """Return the distribution of tau given the sample; parameters as in `tau`.
+        """Return the distribution of tau given the sample.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample.
+        N : int
+            Size of the population, at least n.
 
         Returns
         -------
@@ -144,6 +227,14 @@ class PolyaUrn(Superpopulation):
         See Also
         --------
         riskcore.models.posterior_uniques.tau_distribution : how it is found.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> model.tau_distribution(sizes, 1000)[:3].round(4)
+        array([0.0324, 0.1195, 0.2111])
         """
         urn = self._urn(sizes, N)
         if urn is None:

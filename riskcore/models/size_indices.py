@@ -93,6 +93,10 @@ class SizeIndices:
             Records of each cell; cells without records do not count. For a table of
             cells, see `riskcore.tabulate`, these are its ``records``.
 
+        Returns
+        -------
+        SizeIndices
+
         Raises
         ------
         TypeError, ValueError
@@ -123,13 +127,37 @@ class SizeIndices:
         return sum(j * (j - 1) * s for j, s in self._pairs())
 
     def total(self, values: Any) -> float:
-        """Return sum s_j x_j of one value x_j for each size that occurs."""
+        """Return sum s_j x_j of one value x_j for each size that occurs.
+
+        Parameters
+        ----------
+        values : array_like
+            In the order of ``sizes``.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> SizeIndices({1: 4, 7: 2}).total([1.0, 0.5])
+        5.0
+        """
         return math.fsum((self.counts * values).tolist())
 
     def log_arrangements(self) -> float:
         """Return the logarithm of the ways to divide n records into such cells.
 
         That is log[ n!/prod_j (j!^s_j s_j!) ], which all models have in common.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> round(SizeIndices({1: 2, 2: 1}).log_arrangements(), 6)
+        1.791759
         """
         cells = log_rising_factorial(1.0, self.counts.astype(np.float64))
         records = log_rising_factorial(1.0, self.sizes.astype(np.float64))

@@ -52,7 +52,28 @@ class Superpopulation(ABC):
 
     @classmethod
     def none(cls, method: str, reason: str, **known: Any) -> Self:
-        """Return the result of a fit that found no estimate."""
+        """Return the result of a fit that found no estimate.
+
+        Parameters
+        ----------
+        method : str
+            The method that was tried.
+        reason : str
+            Why there is no estimate.
+        **known
+            Parameters that are not estimated, such as K.
+
+        Returns
+        -------
+        Superpopulation
+            With nan for the parameters; ``converged`` is False.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> Ewens.none("ml", "all records are unique")
+        <Ewens: no estimate by ml, all records are unique>
+        """
         unknown: dict[str, Any] = dict.fromkeys(cls.names, math.nan)
         return cls(**known, **unknown, method=method, converged=False, reason=reason)
 
@@ -63,18 +84,60 @@ class Superpopulation(ABC):
 
     @abstractmethod
     def population_uniques(self, N: int) -> float:
-        """Return the expected number of population uniques among N people."""
+        """Return the expected number of population uniques among N people.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+        """
 
     def unique_fraction(self, N: int) -> float:
         """Return the expected share of population uniques among N people.
 
         f_u of Mokken et al., which the functions of `riskcore.intruder` take.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.unique_fraction(1000), 6)
+        0.058488
         """
         return self.population_uniques(N) / N
 
     @abstractmethod
     def uniqueness(self, n: int, N: int) -> float:
-        """Return P(F = 1 | f = 1): a unique of n records is one of the N people."""
+        """Return P(F = 1 | f = 1): a unique of n records is one of the N people.
+
+        Parameters
+        ----------
+        n : int
+            Size of the sample, positive.
+        N : int
+            Size of the population, at least n.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+        """
 
     def tau(self, sizes: SizeIndices, N: int) -> float:
         """Return the expected number of sample uniques that are population uniques.
@@ -88,10 +151,23 @@ class Superpopulation(ABC):
         N : int
             Size of the population, at least n.
 
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
         Raises
         ------
         ValueError
             If N is below n or above 2^53.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 30, 2: 6, 5: 2})
+        >>> model = Ewens.fit(sizes)
+        >>> round(model.tau(sizes, 1000), 3)
+        3.197
         """
         self._check_sample(sizes)
         return sizes[1] * self.uniqueness(sizes.n, N)
@@ -129,8 +205,13 @@ class Superpopulation(ABC):
         """Return an interval for their number that allows for the error of the fit too.
 
         The distances of `tau_interval` from tau and the error of tau by the errors of
-        the parameters (delta method) are added as squares. Parameters and errors as in
+        the parameters (delta method) are added as squares. Errors are raised as by
         `tau_interval`.
+
+        Parameters
+        ----------
+        sizes, N, level
+            As in `tau_interval`.
 
         Returns
         -------

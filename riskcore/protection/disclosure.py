@@ -1,4 +1,4 @@
-"""What a protected file still tells of the values that were suppressed.
+"""What a protected file still tells of what was suppressed, recoded or shuffled.
 
 An attacker sees the file as it is written. He sorts it by every column, looks at the
 records around each blank, and tries his rules on the records that show the key: a rule
@@ -40,6 +40,22 @@ The count is that of suppressed values that are right by a rule that holds. It i
 only if it suits such a rule better than chance: one that holds for the members of
 households may speak of suppressed values by strangers alone. Rules see one column at a
 time: not what two columns tell together, nor what can be known from outside the file.
+
+Two more rules look at what recoding and shuffling took away, of which the file shows
+nothing to try them on. The office has the original, and so they are tried on that:
+
+finer
+    among the records of one recoded value, those next to each other in the order of a
+    column have the same code of before, or the next one: household numbers given out
+    municipality by municipality. Who knows how many were sampled in each, or where a
+    few of them live, reads off the others. Or each value of the column goes with one
+    code, and there are hardly more values than codes: the code by another name.
+order
+    values next to each other in the order of a column stood within `_NEAR` records of
+    each other before the records were shuffled: sorting undoes the shuffle.
+
+They, too, must hold for nine in ten, and not by chance. A column with few values, each
+of many records, gives no order back, though the file was sorted by it.
 """
 
 from __future__ import annotations
@@ -57,7 +73,7 @@ from riskcore.microdata.columns import Records, code_column
 
 Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
-Rule = Literal["equal", "between"]
+Rule = Literal["equal", "between", "finer", "order"]
 
 # The share of records for which a rule must be right, and what part of the errors of a
 # guess it may make.
@@ -67,10 +83,14 @@ _ERRORS = 0.5
 _CHANCE = 1e-5
 # Rules need so many records that agree: 1, 2, 4, ..., 64.
 _STEPS = 7
+# Records that stood so near to each other are back where they were.
+_NEAR = 10
 
 _HOW = {
     "equal": "records with the same value agree",
     "between": "records next to each other in its order agree",
+    "finer": "its values, or their order, follow the codes",
+    "order": f"in its order records follow that stood within {_NEAR} of each other",
 }
 
 
@@ -90,34 +110,65 @@ class Suppressed:
     blanked: Mask
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Suppressed values of a key that can be told from one column.
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoded:
+    """A column that was recoded.
 
     Attributes
     ----------
-    key : column name
-    column : column name or None
-        None stands for the order of the records.
-    rule : {"equal", "between"}
-        How, see `riskcore.protection.disclosure`; of both, the one that tells more.
-    count : int
-        The number of values told by either rule.
-    of : int
-        The number of values suppressed.
+    fine : integer ndarray, shape (n,)
+        The values as they were, as codes from 0 in their order; -1 if missing.
+    coarse : integer ndarray, shape (n,)
+        The values as they are written, as codes from 0; -1 if missing or suppressed.
     """
 
-    key: Hashable
+    fine: Integers
+    coarse: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one column tells of suppressed or recoded values, or of the order.
+
+    Attributes
+    ----------
+    key : column name or None
+        What it tells of; None stands for the order that the records had.
+    column : column name or None
+        None stands for the order of the records as they are written.
+    rule : {"equal", "between", "finer", "order"}
+        How, see `riskcore.protection.disclosure`; of the first two, which go together,
+        the one that tells more.
+    count : int
+        The number of values told, or of records that are back where they were.
+    of : int
+        The number of values suppressed or recoded, or of all records.
+    """
+
+    key: Hashable | None
     column: Hashable | None
     rule: Rule
     count: int
     of: int
 
     def __str__(self) -> str:
-        told = f"{self.count} of {self.of} suppressed values of {self.key!r} show in"
+        count = f"{self.count:,} of {self.of:,}"
+        show = "shows" if self.count == 1 else "show"
+        if self.rule == "order":
+            return (
+                f"the places that {count} records had before {show} in "
+                f"{self.column!r}: {_HOW[self.rule]}"
+            )
+        what = (
+            f"values of {self.key!r} before recoding"
+            if self.rule == "finer"
+            else f"suppressed values of {self.key!r}"
+        )
         if self.column is None:
-            return f"{told} the order of the records: neighbours agree"
-        return f"{told} {self.column!r}: {_HOW[self.rule]}"
+            return (
+                f"{count} {what} {show} in the order of the records: neighbours agree"
+            )
+        return f"{count} {what} {show} in {self.column!r}: {_HOW[self.rule]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
@@ -134,8 +185,9 @@ def what_shows(
     columns: Mapping[Hashable, Any],
     suppressed: Mapping[Hashable, Suppressed],
     order: Integers | None = None,
+    recoded: Mapping[Hashable, Recoded] | None = None,
 ) -> tuple[Shown, ...]:
-    """Return what columns and the order of the records tell of suppressed values.
+    """Return what columns and the order of the records tell of what is not shown.
 
     Parameters
     ----------
@@ -143,13 +195,15 @@ def what_shows(
         All columns, as they are written.
     suppressed : mapping of column names to Suppressed
     order : integer ndarray, shape (n,), optional
-        Positions of the records in the order in which they are written; by default the
-        order of the columns.
+        Positions of the records in the order in which they are written, if that is not
+        the order of the columns: that order is hidden then.
+    recoded : mapping of column names to Recoded, optional
 
     Returns
     -------
     tuple of Shown
-        One for each key and column that tells of it, the most values first.
+        One for each key and column that tells of it, the most values first: suppressed
+        ones, then recoded ones, then the order.
 
     Examples
     --------
@@ -164,9 +218,11 @@ its order agree
     """
     keys = {name: _Key.of(one) for name, one in suppressed.items() if one.blanked.any()}
     keys = {name: key for name, key in keys.items() if key.shown.any()}
-    if not keys:
+    finer = [(name, _Classes.of(one)) for name, one in (recoded or {}).items()]
+    if not keys and not finer and order is None:
         return ()
     found = []
+    drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
     for column, by in _groupings(columns, order):
         for name, key in keys.items():
             if name == column and column is not None:
@@ -176,9 +232,17 @@ its order agree
             either = np.logical_or.reduce(list(told.values()))
             if count := int(np.count_nonzero(either)):
                 found.append(Shown(name, column, rule, count, len(key.blanked)))
-    return tuple(
-        sorted(found, key=lambda one: (-one.count, str(one.key), str(one.column)))
-    )
+        for name, classes in finer:
+            if name != column and (count := _finer(by, classes)):
+                found.append(Shown(name, column, "finer", count, len(classes.at)))
+        if order is not None and column is not None and (count := _back(by, drawn)):
+            found.append(Shown(None, column, "order", count, len(by.group)))
+    return tuple(sorted(found, key=_by_kind_and_count))
+
+
+def _by_kind_and_count(one: Shown) -> tuple[Any, ...]:
+    kind = ("finer", "order").index(one.rule) if one.rule in ("finer", "order") else -1
+    return kind, -one.count, str(one.key), str(one.column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -629,3 +693,143 @@ def _runs(value: Integers) -> tuple[Integers, Integers]:
     length = np.diff(start, append=n)
     before = np.arange(1, n + 1) - np.repeat(start, length)
     return before, np.repeat(length, length) - before + 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """A recoded column: the classes that took several codes together.
+
+    Attributes
+    ----------
+    at : integer ndarray, shape (R,)
+        The records in such classes.
+    rank : integer ndarray, shape (R,)
+        Their codes of before, numbered through from class to class.
+    of_rank : unsigned ndarray
+        The class of each.
+    counts : integer ndarray
+        How often each occurs.
+    """
+
+    at: Integers
+    rank: Integers
+    of_rank: Integers
+    counts: Integers
+
+    @classmethod
+    def of(cls, given: Recoded) -> _Classes:
+        at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
+        span = int(given.fine.max(initial=0)) + 1
+        pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]
+        kinds = np.bincount(np.unique(pairs) // span)
+        several = kinds[pairs // span] > 1 if len(at) else np.zeros(0, bool)
+        pairs = pairs[several]
+        codes, rank, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+        classes = codes // span
+        # Of few bits: numbers of 16 are sorted fastest.
+        narrow = classes.astype(np.min_scalar_type(int(classes.max(initial=0))))
+        return cls(at[several], rank, narrow, counts)
+
+    def rows(self, by: _Grouping) -> tuple[Integers, Integers, Integers]:
+        """Return values of a column, ranks and numbers of records, sorted."""
+        codes = len(self.counts)
+        pairs = by.group[self.at].astype(np.int64) * codes + self.rank
+        if by.groups * codes <= 4 * len(pairs):
+            table = np.bincount(pairs)
+            rows = np.flatnonzero(table)
+            return rows // codes, rows % codes, table[rows]
+        rows, counts = np.unique(pairs, return_counts=True)
+        return rows // codes, rows % codes, counts
+
+
+def _finer(by: _Grouping, classes: _Classes) -> int:
+    """Return how many records' codes before recoding a column tells."""
+    if not len(classes.at):
+        return 0
+    group, rank, counts = classes.rows(by)
+    told = [0]
+    for order in by.orders:
+        place = order.place[group]
+        at = np.flatnonzero(place >= 0)
+        if not np.all(place[at][1:] >= place[at][:-1]):
+            at = at[np.argsort(place[at], kind="stable")]
+        at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
+        if len(at):
+            told.append(_told_in_order(place[at], rank[at], counts[at], classes))
+    return max(told)
+
+
+def _told_in_order(
+    place: Integers, rank: Integers, counts: Integers, classes: _Classes
+) -> int:
+    """Return how many codes follow, of rows by class and then by place in an order."""
+    # Units are the records of one class and one value; of interest are those that
+    # agree: that have one row.
+    coarse = classes.of_rank[rank]
+    new = (coarse[1:] != coarse[:-1]) | (place[1:] != place[:-1])
+    first = np.flatnonzero(np.concatenate([[True], new]))
+    kinds = np.diff(first, append=len(rank))
+    size = np.add.reduceat(counts, first)
+    agree = kinds == 1
+    by_order = _by_order(coarse[first[agree]], rank[first[agree]], size[agree])
+    return max(by_order, _by_name(size, agree, classes))
+
+
+def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
+    """Return how many codes follow if each value has one, and each few values."""
+    if len(size) > 2 * len(classes.counts):
+        return 0
+    # Members of a household agree, whatever its number is.
+    large = size > _NEAR
+    trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
+    of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
+    by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
+    return int(size[agree].sum()) if _holds(trials, wrong, 1 - by_chance) else 0
+
+
+def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
+    """Return how many codes follow from the order of the units that agree."""
+    pair = coarse[1:] == coarse[:-1]
+    near = pair & (np.abs(np.diff(rank)) <= 1)
+    trials, right = int(np.count_nonzero(pair)), int(np.count_nonzero(near))
+    if not trials:
+        return 0
+    by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
+    if not _holds(trials, trials - right, 1 - by_chance):
+        return 0
+    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    return int(size[told].sum())
+
+
+def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
+    """Return for each class how often two units have equal or neighbouring codes."""
+    counts = np.bincount(rank).astype(np.float64)
+    of_class = np.zeros(len(counts), np.int64)
+    of_class[rank] = coarse
+    same = counts * (counts - 1)
+    next_one = np.append(2 * counts[:-1] * counts[1:], 0.0)
+    next_one[:-1][of_class[1:] != of_class[:-1]] = 0.0
+    units = np.bincount(coarse).astype(np.float64)
+    return np.bincount(of_class, same + next_one, len(units)) / np.maximum(
+        units * (units - 1), 1.0
+    )
+
+
+def _back(by: _Grouping, drawn: Integers) -> int:
+    """Return how many records a column puts back where they were before a shuffle."""
+    return max((_back_in(by, order, drawn) for order in by.orders), default=0)
+
+
+def _back_in(by: _Grouping, order: _Order, drawn: Integers) -> int:
+    n, values = len(by.group), len(order.values)
+    if values < 2:
+        return 0
+    # One record for each value, drawn: in a random file it stands anywhere.
+    stands = np.zeros(by.groups, np.int64)
+    stands[by.group[drawn]] = drawn
+    near = np.abs(np.diff(stands[order.values])) <= _NEAR
+    by_chance = min(2 * _NEAR / n, 1.0)
+    if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance):
+        return 0
+    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    return int(np.bincount(by.group, minlength=by.groups)[order.values][told].sum())

@@ -141,9 +141,9 @@ def protect(
     PopulationBelowSample
         As `assess`, for the file as it is.
     SuppressedValueShows
-        If suppressed values can be told from a column or the order of data in memory,
-        see `Protected.shown`; one warning for each key and column. Of a file it is
-        said when it is written, for it may be shuffled then and lose columns.
+        If suppressed or recoded values can be told from a column or the order of data
+        in memory, see `Protected.shown`; one warning for each key and column. Of a file
+        it is said when it is written, for it may be shuffled then and lose columns.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.

@@ -2,7 +2,8 @@
 
 Neither lets a guess at a suppressed value be checked. The private one holds settings, a
 keyed digest of the input and the secret of the order; of figures only those that follow
-from the safe file. The public one holds methods and counts.
+from the safe file. The public one holds methods and
+rounded counts.
 """
 
 from __future__ import annotations
@@ -31,11 +32,36 @@ _PRIVATE = (
     "values. The digest of the input can be checked only with the key of its owner, "
     "which is not in here."
 )
-_PUBLIC = "How the file was protected: methods and counts, for publication."
+_PUBLIC = "How the file was protected: methods and rounded counts, for publication."
 _LARGEST = 1 << 26
 _HEX = re.compile("[0-9a-f]+")
-# Counts below are not told exactly.
-FEW = 3
+# Counts that are published are rounded to multiples of it, or coarser.
+COARSE = 10
+
+
+def coarse(count: int) -> int:
+    """Return a count to two digits, and no finer than tens; 0 for those below 10.
+
+    Examples
+    --------
+    >>> [coarse(count) for count in (0, 9, 14, 127, 1049, 23456)]
+    [0, 0, 10, 130, 1000, 23000]
+    """
+    unit = max(10 ** (len(str(count)) - 2), COARSE)
+    return 0 if count < COARSE else (count + unit // 2) // unit * unit
+
+
+def about(count: int) -> str:
+    """Return in words a count that is rounded by `coarse`.
+
+    Examples
+    --------
+    >>> [about(count) for count in (0, 2, 23456)]
+    ['0', 'fewer than 10', 'about 23,000']
+    """
+    if 0 < count < COARSE:
+        return f"fewer than {COARSE}"
+    return f"about {coarse(count):,}" if count else "0"
 
 
 def thresholds(settings: Settings) -> dict[str, Any]:
@@ -117,7 +143,7 @@ def public(
     shuffled: bool,
     renumbered: Iterable[str],
 ) -> dict[str, Any]:
-    """Return what may be published of a protection: methods and counts.
+    """Return what may be published of a protection: methods and rounded counts.
 
     Parameters
     ----------
@@ -154,7 +180,7 @@ def public(
             name: method_of(recoding) for name, recoding in settings.recodings.items()
         },
         "suppressed": {
-            name: count if count == 0 or count >= FEW else f"fewer than {FEW}"
+            name: about(count) if 0 < count < COARSE else coarse(count)
             for name, count in figures["suppressed"].items()
         },
         "shuffled": shuffled,

@@ -29,7 +29,7 @@ from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.digests import digest, versions
-from riskcore.protection.disclosure import Shown, Suppressed, what_shows
+from riskcore.protection.disclosure import Recoded, Shown, Suppressed, what_shows
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -53,11 +53,15 @@ _MUCH = 0.5
 
 
 class SuppressedValueShows(UserWarning):
-    """A suppressed value can be told from what is left in the file."""
+    """Suppressed or recoded values, or the order, can be told from what is left."""
 
 
 class OrderCanBeFound(UserWarning):
     """The order of the records comes from a seed, which can be tried out."""
+
+
+class InputCannotBeChecked(UserWarning):
+    """A private record has no digest of its input."""
 
 
 class UnsafeError(ValueError):
@@ -112,6 +116,23 @@ class Protected:
     rounds : tuple of Round
     rule_files : tuple of pathlib.Path
         The recode files that were read, which `write` leaves alone as the source.
+
+    Examples
+    --------
+    >>> import tempfile, riskcore
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> result
+    <Protected: 5 records, safe; suppressed: sex 1>
+    >>> result.suppressed, result.safe
+    ({'sex': 1, 'age': 0}, True)
+    >>> result.to_dict()["rounds"]
+    [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     record = result.write(f"{folder}/safe.csv")
+    ...
+    >>> record["output"]["file"]
+    'safe.csv'
     """
 
     source: Source
@@ -145,7 +166,7 @@ class Protected:
 
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
-        """What the columns and the order of the data tell of suppressed values.
+        """What the columns and the order of the data tell that they do not show.
 
         By key and column, the most values first: see `riskcore.protection.disclosure`.
         """
@@ -211,7 +232,12 @@ class Protected:
         Parameters
         ----------
         shown : iterable of Shown, optional
-            What the file tells of suppressed values; by default ``self.shown``.
+            What the file tells that it does not show; by default ``self.shown``.
+
+        Returns
+        -------
+        dict
+            Of text, finite numbers, None, dicts and lists.
 
         Raises
         ------
@@ -235,8 +261,8 @@ class Protected:
             "sets": [
                 {
                     "keys": list(one.keys),
-                    "threshold": _finite(one.aim.threshold),
-                    "household_threshold": _finite(one.aim.household_threshold),
+                    "threshold": finite(one.aim.threshold),
+                    "household_threshold": finite(one.aim.household_threshold),
                     "records_without_keys": one.without_keys,
                     "risk": one.comparison(),
                 }
@@ -264,7 +290,7 @@ class Protected:
         verify: bool = True,
         record: str | Path | None = None,
         public_record: str | Path | None = None,
-        also: Mapping[Any, str] | None = None,
+        also: Mapping[Any, str | Callable[[Any], str]] | None = None,
         public: Mapping[Any, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
@@ -312,7 +338,8 @@ class Protected:
         public_record : str or pathlib.Path, optional
             A record of methods and counts that may be published; by default none.
         also : mapping of paths to str, optional
-            Further texts to write, such as a report, that only their owner can read.
+            Further texts to write, such as a report, that only their owner can read;
+            a callable is given "shown" of what is returned, and returns its text.
         public : mapping of paths to str, optional
             Further texts for everybody, such as a report to hand out.
         progress : callable, optional
@@ -325,15 +352,19 @@ class Protected:
             input (see `riskcore.protection.secret`) and the versions of all that
             computed. From it `riskcore protect --replay` makes the same file again.
             Under "shown", which is not in the record, what the file tells of suppressed
-            values.
+            and recoded values and of its order.
 
         Warns
         -----
         SuppressedValueShows
-            If suppressed values can be told from a column of the file or from the
-            order of its records, as they are written: one warning for each.
+            If suppressed or recoded values can be told from a column of the file or
+            from the order of its records, as they are written, or if a column puts
+            shuffled records back in their order: one warning for each.
         OrderCanBeFound
             If the order is that of a seed.
+        InputCannotBeChecked
+            If there is no place for the key with which the record tells its input from
+            other files.
 
         Raises
         ------
@@ -366,15 +397,17 @@ class Protected:
         renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
         record = Path(f"{path}.private.json") if record is None else Path(record)
         told = None if public_record is None else Path(public_record)
-        private, common = (
-            {Path(target): text for target, text in (texts or {}).items()}
-            for texts in (also, public)
-        )
+        private = {Path(target): text for target, text in (also or {}).items()}
+        common = {Path(target): text for target, text in (public or {}).items()}
         beside = [record, *([] if told is None else [told]), *private, *common]
         written = formats.files_written(path, self.source.format)
         refuse_sources([*written, *beside], [*self.source.paths, *self.rule_files])
-        source = {**self.source.to_dict(), "digest": _keyed_digest(self.source)}
         shuffle = _plain_shuffle(shuffle)
+        keyed = _keyed_digest(self.source)
+        if self.source.path is not None and keyed["hmac_sha256"] is None:
+            message = f"a replay will not be able to check the input: {keyed['why']}"
+            warn(message, InputCannotBeChecked)
+        source = {**self.source.to_dict(), "digest": keyed}
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
         order = None
@@ -390,7 +423,8 @@ class Protected:
             order=order,
         )
         shown = _what_shows(self, layout.columns, layout.order)
-        warn_of_what_shows(self, shown)
+        warn_of_what_shows(self, shown, shuffled=shuffled)
+        told_by = _shown_plain(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
             parts = layout.write(create, self.settings.recodings, progress)
             again = self._read_back(layout, parts) if verify else self
@@ -423,9 +457,10 @@ class Protected:
                 create(told).write(_json(self._public_record(again, output)))
             for target, content in common.items():
                 create(target).write(content.encode())
-            for target, content in private.items():
-                create(target, private=True).write(content.encode())
-        return {**plain, "shown": _shown_plain(self, shown)}
+            for target, made in private.items():
+                text = made if isinstance(made, str) else made(told_by)
+                create(target, private=True).write(text.encode())
+        return {**plain, "shown": told_by}
 
     def _public_record(
         self, again: Protected, output: Mapping[str, Any]
@@ -507,13 +542,18 @@ class Protected:
         return column if order is None else in_order(column, order)
 
     def _repr_html_(self) -> str:
-        rows = []
+        rows = [("records", f"{self.n:,}")]
+        names = {
+            "reidentification_rate": ("re-identification rate", ".6%"),
+            "max_risk": ("maximum risk", ".6g"),
+            "unsafe_records": ("unsafe records", ",d"),
+        }
         for one in self.sets:
             stages = one.comparison()
-            for name in ("reidentification_rate", "max_risk", "unsafe_records"):
-                values = [figures[name] for figures in stages.values()]
-                shown = " \u2192 ".join(f"{value:.6g}" for value in values)
-                rows.append((name.replace("_", " "), shown))
+            of = f", {' x '.join(map(str, one.keys))}" if len(self.sets) > 1 else ""
+            for field, (name, form) in names.items():
+                values = [format(figures[field], form) for figures in stages.values()]
+                rows.append((f"{name}{of}: {', '.join(stages)}", ", ".join(values)))
         rows += [
             (f"suppressed values of {name}", f"{count:,}")
             for name, count in self.suppressed.items()
@@ -631,19 +671,20 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
     stuck = int(np.count_nonzero(unsafe & ~open_keys))
     why = []
     if stuck:
-        why.append(f"{stuck} with no key left that may be blanked")
+        why.append(f"{stuck:,} with no key left that may be blanked")
     if count > stuck and len(result.rounds) == result.settings.rounds:
-        why.append(f"{count - stuck} as rounds were limited to {len(result.rounds)}")
+        why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
         why.append(
-            f"{count - stuck} would even with all keys blanked, so raise the "
+            f"{count - stuck:,} would even with all keys blanked, so raise the "
             "threshold or recode"
         )
     households = one.aim.unsafe_households(one.protected)
-    of_households = f" and {households} households" if households else ""
+    units = "household" if households == 1 else "households"
+    of_households = f" and {households:,} {units}" if households else ""
     return (
-        f"NOT SAFE: by {keys}, {count} of {cells.n} records{of_households} still reach "
-        f"their threshold ({rule}): {', '.join(why)}."
+        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} records{of_households} still "
+        f"reach their threshold ({rule}): {', '.join(why)}."
     )
 
 
@@ -673,9 +714,8 @@ def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             amount = "more than half" if public else f"{100 * share:.3g} %"
             yield f"{key} is blanked in {amount} of the records"
     if lost := one.without_keys:
-        few = public and lost < records.FEW
-        count = f"fewer than {records.FEW}" if few else f"{lost:,}"
-        units = "record has" if lost == 1 and not few else "records have"
+        count = records.about(lost) if public else f"{lost:,}"
+        units = "record has" if count == "1" else "records have"
         yield f"{count} {units} lost all keys"
 
 
@@ -686,17 +726,23 @@ _RULES = {
 }
 
 
-def codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
-    """Return the codes of a column before suppression, -1 for missing."""
+def codes_before(
+    result: Protected, name: Hashable, *, recoded: bool = True
+) -> NDArray[np.int64]:
+    """Return the codes of a column before suppression, -1 for missing.
+
+    ``recoded=False``: those before recoding, too.
+    """
     for one in result.sets:
         if name in one.keys:
-            i, cells = one.keys.index(name), one.recoded.cells
+            i = one.keys.index(name)
+            cells = (one.recoded if recoded else one.original).cells
             codes = cells.codes[i].astype(np.int64)
             codes[~cells.present(i)] = -1
             return codes[cells.inverse]
     # A related column that is no key.
     data = {name: Records.of(result.source.data).column(name)}
-    if name in result.settings.recodings:
+    if recoded and name in result.settings.recodings:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already
             data = recode(data, {name: result.settings.recodings[name]})
@@ -706,9 +752,11 @@ def codes_before(result: Protected, name: Hashable) -> NDArray[np.int64]:
     return codes
 
 
-def _shown_plain(result: Protected, shown: Iterable[Shown]) -> list[dict[str, Any]]:
+def _shown_plain(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> list[dict[str, Any]]:
     return [
-        {**one.to_dict(), "text": str(one), "advice": _advice(result, one)}
+        {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
         for one in shown
     ]
 
@@ -718,42 +766,66 @@ def _what_shows(
     columns: Mapping[Any, Any],
     order: NDArray[np.int64] | None = None,
 ) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, tell of what is blanked."""
+    """Return what columns, in the order they are written, tell of what is not."""
     suppressed = {
         name: Suppressed(codes_before(result, name), mask)
         for name, mask in result.masks.items()
         if mask.any() and name in columns
     }
-    return what_shows(columns, suppressed, order)
+    recoded = {}
+    for name in result.settings.recodings:
+        if name in columns:
+            coarse = codes_before(result, name)
+            coarse[result.masks.get(name, np.zeros(result.n, bool))] = -1
+            recoded[name] = Recoded(codes_before(result, name, recoded=False), coarse)
+    return what_shows(columns, suppressed, order, recoded)
 
 
-def warn_of_what_shows(result: Protected, shown: Iterable[Shown]) -> None:
-    """Warn of every key and column from which suppressed values can be told."""
+def warn_of_what_shows(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> None:
+    """Warn of every column from which something can be told that is not shown."""
     for one in shown:
-        message = f"{one}; {_advice(result, one)}"
+        message = f"{one}; {_advice(result, one, shuffled)}"
         warn(message, SuppressedValueShows)
 
 
-def _advice(result: Protected, shown: Shown) -> str:
-    """Return what can be done, so that suppressed values do not show."""
+def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:
+    """Return what can be done, so that it does not show."""
     settings, column, key = result.settings, shown.column, shown.key
+    of_household = None
+    if shown.rule in ("equal", "between") and settings.household is not None:
+        of_household = _for_all_members(settings, key)
     if column is None:
-        return "shuffle the records" + (
-            f", and name {key!r} in household_keys, for members stand together"
-            if settings.household is not None and key not in settings.household_keys
-            else ""
-        )
+        steps = [] if shuffled else ["shuffle the records"]
+        if of_household is not None:
+            steps.append(f"{of_household}, for members stand together")
+        return ", and ".join(steps) or f"recode or drop {key!r}"
     if column == settings.weight:
         return "make the weights coarser or equal where they tell it"
+    if shown.rule in ("finer", "order"):
+        fixed = {*settings.suppressible, *settings.recodings}
+        return "recode or drop it" if column in fixed else "give it new ids or drop it"
     others = f"name it as related to {key!r}, recode or drop it"
     if column == settings.household:
         others = "or drop the column"
-        if shown.rule == "equal" and key not in settings.household_keys:
-            return f"name {key!r} in household_keys, {others}"
+        if shown.rule == "equal" and of_household is not None:
+            return f"{of_household}, {others}"
     if shown.rule == "between":
         return f"give new numbers if it holds numbers of units, {others}"
     return others.removeprefix("or ")
 
 
-def _finite(threshold: float) -> float | None:
+def _for_all_members(settings: Settings, name: Hashable) -> str | None:
+    """Return how a column is blanked for all members of a household; None if it is."""
+    with_it = [key for key, others in settings.related.items() if name in others]
+    keys = [name] if name in settings.variables else with_it
+    left = [repr(key) for key in keys if key not in settings.household_keys]
+    if not left:
+        return None
+    return f"name {' and '.join(left)} among the household keys"
+
+
+def finite(threshold: float) -> float | None:
+    """Return a threshold, None if there is none."""
     return threshold if threshold < np.inf else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +11,6 @@ from numpy.typing import ArrayLike
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts, decimals, log_edges
 from riskcore.risk.threshold import RiskDistribution
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +41,12 @@ class RiskCurve:
         Number of records.
     max_risk, rate : float
         Largest risk and re-identification rate.
+
+    Examples
+    --------
+    >>> curve = risk_curve(RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3]))
+    >>> curve.complete, curve.n, curve.safe_rate
+    (True, 8, array([0.     , 0.0625 , 0.15625]))
     """
 
     threshold: Risks
@@ -164,7 +166,25 @@ def _round_numbers(low: float, high: float, most: int) -> Risks:
 
 
 def shared_edges(distributions: Iterable[RiskDistribution]) -> Risks:
-    """Return the bounds of classes that take in the risks of several distributions."""
+    """Return the bounds of classes that take in the risks of several distributions.
+
+    Parameters
+    ----------
+    distributions : iterable of RiskDistribution
+        One or several, without risks of 0.
+
+    Returns
+    -------
+    ndarray of float64
+        Rising.
+
+    Examples
+    --------
+    >>> one, other = RiskDistribution([0.02, 0.03]), RiskDistribution([0.5])
+    >>> edges = shared_edges([one, other])
+    >>> float(edges[0]) <= 0.02, float(edges[-1]) >= 0.5
+    (True, True)
+    """
     files = list(distributions)
     return log_edges(
         min(float(file.risk[0]) for file in files), max(file.max_risk for file in files)

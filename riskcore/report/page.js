@@ -83,7 +83,7 @@
     if (figures.length <= point) return figures.padEnd(point, "0");
     return figures.slice(0, point) + "." + figures.slice(point);
   }
-  const short = (x, shift) => digits(Number(x.toPrecision(6)), shift);
+  const short = (x, shift) => x === Infinity ? "∞" : digits(Number(x.toPrecision(6)), shift);
   const amount = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
   function number(text, shift = 0) {
@@ -114,14 +114,22 @@
   const state = { stage: 0, level: 0, at: null, position: 0, chosen: [] };
   const view = () => views.find((v) => v.stage === state.stage && v.level === state.level);
 
+  // A box shows six digits, and all of them while something is written in it.
+  const rough = (text) => /^[\d.e+-]+$/.test(text) ? short(Number(text), 0) : text;
+  function fill(name, exact, typing) {
+    const box = boxes[name];
+    box.dataset.exact = box.title = typing === name ? box.value.trim() : exact;
+    const whole = name === "count" || document.activeElement === box;
+    if (typing !== name) box.value = whole ? exact : rough(exact);
+  }
   // Shows everything at a threshold; the box being typed in is left alone.
   function show(t, typing) {
     const v = view(), now = at(v, t);
     state.at = now;
     state.chosen[state.level] = t;
-    if (typing !== "threshold") boxes.threshold.value = digits(t);
-    if (typing !== "count") boxes.count.value = String(now.count);
-    if (typing !== "rate") boxes.rate.value = digits(now.capped, 2);
+    fill("threshold", digits(t), typing);
+    fill("count", String(now.count), typing);
+    fill("rate", digits(now.capped, 2), typing);
     // The last step is infinity; elsewhere a key finds room on either side.
     state.position = t === Infinity ? STEPS : 1 + Math.floor((STEPS - 2) * place(v, t));
     slider.value = state.position;
@@ -142,7 +150,7 @@
   }
   function tell(v, now) {
     const shown = {
-      threshold: digits(now.t), count: amount(now.count), of: amount(v.count[0]),
+      threshold: short(now.t), count: amount(now.count), of: amount(v.count[0]),
       records: amount(now.records), n: amount(v.n), share: short(now.records / v.n, 2),
       rate: short(v.rate, 2), capped: short(now.capped, 2), safe: short(now.safe, 2), name: v.name,
     };
@@ -158,6 +166,9 @@
 
   for (const [name, box] of Object.entries(boxes)) {
     box.readOnly = false;
+    const valid = () => !box.hasAttribute("aria-invalid");
+    box.addEventListener("focus", () => { if (valid()) box.value = box.dataset.exact; });
+    box.addEventListener("blur", () => { if (valid()) box.value = name === "count" ? box.dataset.exact : rough(box.dataset.exact); });
     box.addEventListener("input", () => {
       const answer = readers[name](view(), box.value.trim());
       if (typeof answer === "number") show(answer, name); else fault(answer, box);

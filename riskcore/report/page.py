@@ -24,14 +24,14 @@ from riskcore.assessment import Assessment
 from riskcore.common.html import digits, escape, short
 from riskcore.files import replace
 from riskcore.microdata.recode import Recoding
-from riskcore.protection.result import Protected
+from riskcore.protection.result import Protected, finite
 from riskcore.protection.settings import Settings
 from riskcore.report import parts
 from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
 from riskcore.report.parts import Pairs
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.svg import risk_plot
-from riskcore.report.text import cost_text, printable, summary
+from riskcore.report.text import amount, cost_text, counted, printable, summary
 from riskcore.risk.file_risk import Counts, as_threshold
 from riskcore.risk.threshold import RiskDistribution
 
@@ -44,9 +44,6 @@ __all__ = [
     "write_page",
 ]
 
-# So many rules of a recoding are listed.
-_RULES_SHOWN = 12
-
 _USE = (
     "<b>For internal use:</b> this page holds exact risks. From the risk of a record "
     "that is alone in its cell its weight follows, to the last digit, and by its "
@@ -54,6 +51,7 @@ _USE = (
     "report: <code>--report-public</code>, in Python <code>public_page</code>."
 )
 
+_MISSING = "Missing values of"
 _RECORDS, _HOUSEHOLDS = 0, 1
 _LEVELS = {_RECORDS: "individual risk", _HOUSEHOLDS: "household risk"}
 
@@ -69,6 +67,8 @@ def write_page(
     riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
     facts: Pairs = (),
     verdict: str = "",
+    unsafe: Mapping[str, int] | None = None,
+    shown: Sequence[Mapping[str, Any]] = (),
     overwrite: bool = False,
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
@@ -77,15 +77,30 @@ def write_page(
     ----------
     path : path
         Of the HTML file to write.
+    stages, title, threshold, household_threshold, suppression, riskiest, facts
+        As in `page`.
+    verdict, unsafe, shown
+        As in `page`.
     overwrite : bool
         Replace an existing file.
-
-    The others, and errors, are those of `page`.
 
     Raises
     ------
     OSError
         If the file exists and is not to be overwritten, or cannot be written.
+    ValueError
+        As `page`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import riskcore
+    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(f"{folder}/r.html", {"original": result}, title="Survey")
+    ...     Path(f"{folder}/r.html").read_text()[:15]
+    ...
+    '<!DOCTYPE html>'
     """
     replace.refuse_existing(Path(path), overwrite)
     text = page(
@@ -97,6 +112,8 @@ def write_page(
         riskiest=riskiest,
         facts=facts,
         verdict=verdict,
+        unsafe=unsafe,
+        shown=shown,
     )
     with replace.replacing_all(overwrite) as create:
         create(Path(path), private=True).write(text.encode())
@@ -112,6 +129,8 @@ def page(
     riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
     facts: Pairs = (),
     verdict: str = "",
+    unsafe: Mapping[str, int] | None = None,
+    shown: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -136,6 +155,12 @@ def page(
         Settings to list.
     verdict : str, optional
         What to say of the file at the top.
+    unsafe : mapping of str to int, optional
+        The number of records by stage that are unsafe by their own risk or by that of
+        their household, as `protect` counts them.
+    shown : sequence of mappings, optional
+        What the file tells although it was suppressed, recoded or shuffled, each with
+        "text" and "advice", as `riskcore.Protected.to_dict` gives them.
 
     Returns
     -------
@@ -167,8 +192,9 @@ def page(
     views = _views(stages, {_RECORDS: threshold, _HOUSEHOLDS: household_threshold})
     sections = [
         _chart(views, list(stages)),
-        _comparison(stages, threshold, household_threshold),
+        _comparison(stages, threshold, household_threshold, unsafe),
         _suppression(suppression) if suppression else "",
+        _shown(shown) if shown else "",
         _riskiest(riskiest) if riskiest else "",
         parts.settings_section(facts),
         _classes(views, len(stages)),
@@ -193,6 +219,7 @@ def protection_page(
     title: str,
     keys: int = 0,
     riskiest: int = 0,
+    shown: Sequence[Mapping[str, Any]] | None = None,
 ) -> str:
     """Return the report of a protection as HTML, see `page`.
 
@@ -205,6 +232,10 @@ def protection_page(
         Which of several sets of keys, by position.
     riskiest : int
         How many of the riskiest combinations of the protected file to list.
+    shown : sequence of mappings, optional
+        What the file tells that it does not show, in the order and with the columns
+        with which it is written: "shown" of what `riskcore.Protected.write` returns.
+        By default that of the data in memory.
 
     Returns
     -------
@@ -231,11 +262,12 @@ def protection_page(
     several = len(protected.sets)
     if several > 1:
         title = f"{title}, set of keys {keys + 1} of {several}"
+    comparison = one.comparison()
     return page(
         one.stages,
         title=title,
-        threshold=_finite(one.aim.threshold),
-        household_threshold=_finite(one.aim.household_threshold),
+        threshold=finite(one.aim.threshold),
+        household_threshold=finite(one.aim.household_threshold),
         suppression={
             "variables": {
                 name: {"suppressed": count, "share": count / protected.n}
@@ -252,22 +284,49 @@ def protection_page(
         },
         riskiest=one.protected.riskiest(riskiest) or None,
         facts=[
+            *parts.role_facts(settings.weight, settings.household),
             *parts.method_facts(settings.method, settings.missing, settings.alpha),
             *recoding_facts(settings.recodings),
             ("costs", cost_text(settings.cost)),
             ("suppression", parts.SUPPRESSION_NAMES[settings.suppression]),
             *_threshold_facts(settings),
+            *parts.related_facts(settings),
         ],
         verdict=protected.verdict,
+        unsafe={name: figures["unsafe_records"] for name, figures in comparison.items()}
+        if one.aim.of_households
+        else None,
+        shown=protected.to_dict()["shown"] if shown is None else shown,
     )
 
 
 def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
-    """Return the rules of the recodings, for the settings of a report."""
+    """Return the rules of the recodings, for the settings of a report.
+
+    Parameters
+    ----------
+    recodings : mapping of column names to Recoding
+
+    Returns
+    -------
+    list of (str, str)
+        What it is and the rules, one on each line.
+
+    Examples
+    --------
+    >>> from riskcore import Recoding
+    >>> recoding_facts({"age": Recoding.top_bottom(top=85)})
+    [('recoding of age', '[85, inf) \u2192 85')]
+    """
     return [
         (f"recoding of {printable(str(name))}", _rules(recoding))
         for name, recoding in recodings.items()
     ]
+
+
+def _rules(recoding: Recoding) -> str:
+    lines = str(recoding).split("\n")
+    return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in lines)
 
 
 def _threshold_facts(settings: Settings) -> list[tuple[str, str]]:
@@ -278,21 +337,7 @@ def _threshold_facts(settings: Settings) -> list[tuple[str, str]]:
         "household risk threshold": settings.household_threshold,
         "household rate asked for": settings.household_rate,
     }
-    facts = [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
-    if settings.household is not None and len(facts) and settings.household_keys:
-        keys = ", ".join(map(str, settings.household_keys))
-        facts.append(("equal within households", keys))
-    return facts
-
-
-def _rules(recoding: Recoding) -> str:
-    rules = str(recoding).split("\n")
-    more = len(rules) - _RULES_SHOWN
-    return "; ".join(rules[:_RULES_SHOWN]) + (f"; {more} more" if more > 0 else "")
-
-
-def _finite(threshold: float) -> float | None:
-    return threshold if math.isfinite(threshold) else None
+    return [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
 
 
 def _check(
@@ -413,9 +458,9 @@ def _lead(assessment: Assessment) -> str:
     cells = assessment.cells
     keys = parts.crossed(cells.keys)
     groups = assessment.households
-    households = f" in {parts.counted(len(groups), 'household')}" if groups else ""
+    households = f" in {counted(len(groups), 'household')}" if groups else ""
     return (
-        f"Re-identification risk of {parts.counted(cells.n, 'record')}{households}; "
+        f"Re-identification risk of {counted(cells.n, 'record')}{households}; "
         f"key variable{'s' if len(cells.keys) > 1 else ''} {keys}."
     )
 
@@ -482,7 +527,8 @@ def _thinned(view: _View) -> str:
     return (
         f" The file has {len(view.distribution.risk):,} distinct risks; this page "
         f"holds {len(view.curve.threshold):,} thresholds and goes to one of them, on "
-        "the safe side of what is written in a box. There every number is exact."
+        "the safe side of what is written in a box. At these thresholds every number "
+        "is exact."
     )
 
 
@@ -500,21 +546,26 @@ def _switch(name: str, legend: str, labels: Mapping[int, str], chosen: int) -> s
 
 
 def _boxes(view: _View, switched: bool) -> str:
-    """Return the three boxes, with the numbers the page starts at."""
+    """Return the three boxes, with the numbers the page starts at.
+
+    They show six digits; the script works with all of them.
+    """
     t = view.start
+    unsafe, capped = view.units.unsafe_count(t), view.distribution.capped_rate(t)
     boxes = [
-        ("threshold", "Risk threshold", "decimal", digits(t)),
-        ("count", "Unsafe records", "numeric", str(view.units.unsafe_count(t))),
+        ("threshold", "Risk threshold", "decimal", short(t), digits(t)),
+        ("count", "Unsafe records", "numeric", str(unsafe), str(unsafe)),
         (
             "rate",
             "Re-identification rate at most, %",
             "decimal",
-            digits(view.distribution.capped_rate(t), 2),
+            short(capped, 2),
+            digits(capped, 2),
         ),
     ]
     names = {"count": "Unsafe households", "threshold": "Household risk threshold"}
     fields = []
-    for name, title, mode, value in boxes:
+    for name, title, mode, value, exact in boxes:
         caption = title
         if switched and name in names:
             caption = (
@@ -524,7 +575,7 @@ def _boxes(view: _View, switched: bool) -> str:
         fields.append(
             f'<label>{caption}<input id="{name}" inputmode="{mode}" '
             f'autocomplete="off" spellcheck="false" readonly value="{value}" '
-            f'aria-describedby="error"></label>'
+            f'title="{exact}" data-exact="{exact}" aria-describedby="error"></label>'
         )
     return f'<div class="boxes">{"".join(fields)}</div>'
 
@@ -535,7 +586,7 @@ def _reading(view: _View) -> str:
     unsafe = own.unsafe_count(t)
     slots = {
         "name": printable(view.name),
-        "threshold": digits(t),
+        "threshold": short(t),
         "count": f"{view.units.unsafe_count(t):,}",
         "of": f"{view.units.n:,}",
         "records": f"{unsafe:,}",
@@ -572,17 +623,26 @@ def _comparison(
     stages: Mapping[str, Assessment],
     threshold: float | None,
     household_threshold: float | None,
+    unsafe: Mapping[str, int] | None,
 ) -> str:
     """Return the table of the file, or of its stages side by side."""
-    columns = [_column(one, threshold, household_threshold) for one in stages.values()]
+    columns = [
+        _column(one, threshold, household_threshold, (unsafe or {}).get(name))
+        for name, one in stages.items()
+    ]
+    # A key of which nothing is missing anywhere has no row.
+    for key in list(columns[0]):
+        if key.startswith(_MISSING) and all(one[key] == "0" for one in columns):
+            for one in columns:
+                del one[key]
     rows = [
-        [name, *(column[name] for column in columns)]
+        [name, *(column.get(name, "0") for column in columns)]
         for name in dict.fromkeys(name for column in columns for name in column)
     ]
     several = len(stages) > 1
     title = "Before and after" if several else "The file"
     caption = "Figures of the file at each stage" if several else "Figures of the file"
-    head = ["", *(parts.label(name) for name in stages)]
+    head = ["", *(map(parts.label, stages) if several else ["The file"])]
     return parts.section(
         "comparison",
         title,
@@ -591,19 +651,39 @@ def _comparison(
 
 
 def _column(
-    assessment: Assessment, threshold: float | None, household_threshold: float | None
+    assessment: Assessment,
+    threshold: float | None,
+    household_threshold: float | None,
+    unsafe: int | None,
 ) -> dict[str, str]:
     figures = summary(assessment, top=0)
     column = {
         "Records": f"{figures['records']:,}",
         "Cells": f"{figures['cells']:,}",
         "Sample uniques": f"{figures['sample_uniques']:,}",
+        **{
+            f"{_MISSING} {parts.label(key)}": f"{count:,}"
+            for key, count in figures["missing_values"].items()
+        },
+        "Population, the sum of the weights": (
+            amount(figures["population"])
+            if figures["weighted"]
+            else "no weights: the file itself"
+        ),
         "Re-identification rate": f"{short(figures['reidentification_rate'], 2)} %",
         "Expected re-identifications": short(figures["expected_reidentifications"]),
         "Maximum risk": short(figures["max_risk"]),
     }
+    if figures["cells_below_sample"]:
+        column |= {
+            "Cells whose weights add to less than their records (<i>F</i> &lt; "
+            "<i>f</i>), with the risk 1/<i>f</i>": f"{figures['cells_below_sample']:,}",
+            "Records in such cells": f"{figures['records_below_sample']:,}",
+        }
+    if unsafe is not None:
+        column["Unsafe records, by their own risk or their household's"] = f"{unsafe:,}"
     if threshold is not None:
-        limit = digits(threshold)
+        limit = short(threshold)
         column |= {
             f"Unsafe records, risk at or above {limit}": (
                 f"{assessment.unsafe_count(threshold):,}"
@@ -623,7 +703,7 @@ def _column(
         "Maximum household risk": short(groups.distribution.max_risk),
     }
     if household_threshold is not None:
-        limit = digits(household_threshold)
+        limit = short(household_threshold)
         households = assessment.unsafe_household_count(household_threshold)
         records = groups.distribution.unsafe_count(household_threshold)
         column |= {
@@ -647,13 +727,21 @@ def _suppression(suppression: Mapping[str, Any]) -> str:
     ]
     total = sum(row["suppressed"] for row in variables.values())
     rows.append(["all variables", f"{total:,}", "", ""])
-    head = ["Variable", "Values suppressed", "Share of records", ""]
+    head = ["Variable", "Values suppressed", "Share of records", parts.BAR_TITLE]
     body = parts.table(
         "Values suppressed, by variable", head, rows, [False, True, True, False]
     )
     if suppression.get("rounds"):
         body += _rounds(suppression["rounds"])
     return parts.section("suppression", "Suppression", body)
+
+
+def _shown(shown: Sequence[Mapping[str, Any]]) -> str:
+    """Return what can be told from the file, and what can be done."""
+    rows = [[parts.text(one["text"]), parts.text(one["advice"])] for one in shown]
+    head = ["What shows", "What can be done"]
+    body = parts.table("Told by a column or an order", head, rows, [False, False])
+    return parts.section("shown", "What shows all the same", body)
 
 
 def _rounds(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -728,10 +816,11 @@ def _definitions(views: list[_View]) -> str:
         parts.RISK_DEFINITION,
         "A record is unsafe if its risk is at or above the threshold.",
         "The rate in the third box, <i>g</i>(<i>t</i>), is that of the file with every "
-        "risk above the threshold <i>t</i> lowered to <i>t</i>: the rate at most, once "
-        "no risk is above it. A rate written there gives the threshold at which it is "
-        "reached; a number of unsafe records gives the smallest observed risk that no "
-        "more of them reach, for those of equal risk cannot be divided.",
+        "risk above the threshold <i>t</i> lowered to <i>t</i>. If the file is "
+        "protected so that no risk is above <i>t</i>, its rate is at most that. A rate "
+        "written there gives the threshold with just this rate. A number of unsafe "
+        "records gives the smallest risk in the file that at most so many records "
+        "reach; records of equal risk are either all unsafe or none.",
     ]
     if any(view.level == _HOUSEHOLDS for view in views):
         lines.append(parts.HOUSEHOLD_DEFINITION)

@@ -13,13 +13,23 @@ from typing import Any
 import numpy as np
 
 from riskcore import __version__
+from riskcore.common import html
 from riskcore.common.html import escape, short
-from riskcore.report.text import METHOD_NAMES, MISSING_NAMES, printable
+from riskcore.protection.settings import Settings
+from riskcore.report.text import (
+    METHOD_NAMES,
+    MISSING_NAMES,
+    printable,
+    shortened,
+)
 
 Pairs = Iterable[tuple[str, Any]]
 
-# Longer labels are cut.
+# Longer labels are cut, settings are not; of more lines than these, one says how many.
 _LONGEST_LABEL = 80
+_MOST_LINES = 12
+# What the bars in a table of suppressed values are scaled to.
+BAR_TITLE = "Relative to the largest"
 
 
 def framed(
@@ -111,11 +121,7 @@ def label(value: Any) -> str:
     """Return a name or category; what would steer the lines around it is contained."""
     if value is None:
         return "(missing)"
-    whole = str(value)
-    cut = whole
-    if len(whole) > _LONGEST_LABEL:
-        cut = whole[: _LONGEST_LABEL - 1] + "\u2026"
-    return f"<bdi>{text(cut)}</bdi>"
+    return html.label(shortened(value, _LONGEST_LABEL))
 
 
 def value(item: Any) -> str:
@@ -135,14 +141,9 @@ def is_number(item: Any) -> bool:
     return number and not isinstance(item, bool)
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things, in the singular if there is one."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def crossed(keys: Iterable[Any]) -> str:
-    """Return the names of key variables, with crosses between them."""
-    return " &times; ".join(map(label, keys))
+    """Return the names of key variables, as the terminal and a verdict write them."""
+    return " x ".join(map(label, keys))
 
 
 def section(name: str, title: str, body: str) -> str:
@@ -194,11 +195,39 @@ def bar(share: float) -> str:
 
 def settings_section(facts: Pairs) -> str:
     """Return the section that lists settings, empty if there are none."""
-    rows = [[text(name), label(value)] for name, value in facts]
+    rows = [[text(name), _setting(str(value))] for name, value in facts]
     if not rows:
         return ""
     body = table("How the figures were made", ["Setting", "Value"], rows, [False] * 2)
     return section("settings", "Settings", body)
+
+
+def _setting(value: str) -> str:
+    """Return a setting whole, each of its lines on one of the page."""
+    lines = value.split("\n")
+    shown = "<br>".join(html.label(printable(line)) for line in lines)
+    if len(lines) <= _MOST_LINES:
+        return shown
+    return f"<details><summary>{len(lines):,} lines</summary>{shown}</details>"
+
+
+def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
+    """Return the columns of weights and households, for the office's own report."""
+    roles = {"weight": weight, "household": household}
+    return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
+
+
+def related_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return what is blanked together."""
+    facts = []
+    if settings.household_keys:
+        keys = ", ".join(map(str, settings.household_keys))
+        facts.append(("equal within households", keys))
+    for key, others in settings.related.items():
+        facts.append(
+            (f"blanked with {printable(str(key))}", ", ".join(map(str, others)))
+        )
+    return facts
 
 
 def method_facts(method: str, missing: str, alpha: float) -> list[tuple[str, str]]:

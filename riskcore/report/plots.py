@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.assessment import Assessment
+from riskcore.report.curve import shared_edges
 from riskcore.report.public import (
     between,
     public_classes,
@@ -25,7 +26,6 @@ from riskcore.uniques import UniquesEstimates
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-from riskcore.report.curve import shared_edges
 
 
 def figure(
@@ -81,7 +81,7 @@ def figure(
     >>> chart.figure(result, threshold=0.1).axes[0].get_xlabel()
     'individual risk'
     """
-    _need_matplotlib()
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     own = _distribution(assessment, household)
@@ -153,7 +153,8 @@ def _root(ax: Axes) -> Figure:
     return found
 
 
-def _need_matplotlib() -> None:
+def need_matplotlib() -> None:
+    """Refuse to draw if there is nothing to draw with."""
     if find_spec("matplotlib") is None:
         raise ImportError("charts need matplotlib: pip install matplotlib")
 
@@ -175,13 +176,18 @@ def _draw_classes(
     counts: Counts,
     others: Mapping[str, Counts],
 ) -> None:
-    ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85)
+    bars = "the file itself" if others else None
+    ax.stairs(counts, edges, fill=True, color=_BARS, alpha=0.85, label=bars)
     most = int(counts.max())
     for name, other in others.items():
         ax.stairs(other, edges, lw=1.2, label=name)
         most = max(most, int(other.max()))
     if others:
-        ax.legend(loc="upper left", frameon=False, fontsize="small")
+        # Above the axes: within them the curve runs from one corner to the other.
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False,
+            fontsize="small",
+        )  # fmt: skip
     ax.set_ylim(0, 1.08 * most)
 
 
@@ -201,7 +207,9 @@ def _shade(ax: Axes, threshold: float) -> None:
 
 
 def _say(ax: Axes, title: str) -> None:
-    ax.set_title(title, fontsize="medium", loc="left")
+    legend = ax.get_legend()
+    above = 0 if legend is None else 20 * -(-len(legend.get_texts()) // 3)
+    ax.set_title(title, fontsize="medium", loc="left", pad=6 + above)
 
 
 def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:
@@ -225,8 +233,19 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ------
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore import chart
+    >>> found = riskcore.estimate_uniques(
+    ...     {"age": list(range(40)) * 2 + [50, 51]}, ["age"], population=900
+    ... )
+    ...
+    >>> chart.uniques_figure(found).axes[0].get_xlabel()
+    'sample uniques that are unique in the population'
     """
-    _need_matplotlib()
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     if ax is None:
@@ -242,15 +261,15 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
             continue
         ax.plot([one.wide_low, one.wide_high], [y, y], color=_BARS, lw=1.2)
         ax.plot([one.low, one.high], [y, y], color=_BARS, lw=5, solid_capstyle="butt")
-        ax.plot([one.tau], [y], "o", color=_LINE, ms=5)
+        ax.plot([one.tau], [y], "o", color=_LINE, ms=5, clip_on=False, zorder=3)
     ax.set_yticks(range(len(rows)), [one.model for one in rows])
     ax.set(ylim=(-0.7, len(rows) - 0.3))
     ax.set_xlim(left=0.0)
     ax.set_xlabel("sample uniques that are unique in the population")
     ax.set_title(
         f"{found.sizes[1]:,} sample uniques of {found.sizes.n:,} records, "
-        f"population {found.population:,}\nbars: {found.level:.4g} "
-        "intervals; lines: with the error of the fit",
+        f"population {found.population:,}\nbars: "
+        f"{100 * found.level:.4g} % intervals; lines: with the error of the fit",
         fontsize="medium",
         loc="left",
     )

@@ -2,9 +2,9 @@
 
 The risk of a record that is alone in its cell gives its weight exactly, and a figure
 computed from a file tells which of two versions of the file it was computed from. So
-what is published are classes that hold several records, each at least twice as high
-as low, and sums that move no single record within its class. `notes/reports.md` has the
-rules and the reasons.
+what is published are classes that hold several records, the upper bound of each at
+least twice the lower, and sums that move no single record within its class.
+`notes/reports.md` has the rules and the reasons.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from riskcore.risk.histogram import decimals
 
 # So many records, cells and households a class has at least, if it has any.
 FEWEST = 3
-# Counts other than those of classes are rounded to multiples of it, or coarser.
-COARSE = 10
 # A threshold of more digits than these may be a figure of the file.
 _DIGITS_ASKED = 3
 # The largest share of a sum that may be due to one of its parts.
@@ -193,9 +191,9 @@ def public_classes(
         The same bounds for all views, numbers 1, 2 or 5 times a power of ten. Counted
         from the largest risks down, a class ends where for each view it holds no record
         or at least `FEWEST`, of as many cells (and households, where there are any),
-        and where no two views differ by 1 or 2 in the number of records above it. No
-        class, cut by a threshold, is less than twice as high as low. None if there is
-        no such class.
+        and where no two views differ by 1 or 2 in the number of records above it. The
+        upper bound of a class, or a threshold that cuts it, is at least twice the lower
+        one. None if there is no such class.
 
     Examples
     --------
@@ -322,31 +320,6 @@ def public_population(assessment: Assessment) -> float | None:
 
 
 # Numbers as they are written
-
-
-def coarse(count: int) -> int:
-    """Return a count to two digits, and no finer than tens; 0 for those below 10.
-
-    Examples
-    --------
-    >>> [coarse(count) for count in (0, 9, 14, 127, 1049, 23456)]
-    [0, 0, 10, 130, 1000, 23000]
-    """
-    unit = max(10 ** (len(str(count)) - 2), COARSE)
-    return 0 if count < COARSE else (count + unit // 2) // unit * unit
-
-
-def about(count: int) -> str:
-    """Return in words a count that is rounded by `coarse`.
-
-    Examples
-    --------
-    >>> [about(count) for count in (0, 2, 23456)]
-    ['0', 'fewer than 10', 'about 23,000']
-    """
-    if 0 < count < COARSE:
-        return f"fewer than {COARSE}"
-    return f"about {coarse(count):,}" if count else "0"
 
 
 def between(least: int, most: int) -> str:

@@ -9,7 +9,7 @@ tell the suppressed values to whoever tries them and computes it again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,17 +20,15 @@ import numpy as np
 from riskcore.assessment import Assessment
 from riskcore.common.html import digits
 from riskcore.microdata.recode import Recoding
+from riskcore.protection.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.report import parts
 from riskcore.report.public import (
-    COARSE,
     FEWEST,
     PublicClasses,
     View,
-    about,
     between,
-    coarse,
     public_classes,
     public_population,
     rounded,
@@ -39,7 +37,7 @@ from riskcore.report.public import (
     views_of,
 )
 from riskcore.report.svg import class_plot
-from riskcore.report.text import cost_text, printable
+from riskcore.report.text import cost_text, counted, printable
 
 _NOT_SHOWN = "not shown"
 
@@ -114,8 +112,8 @@ def public_protection_page(
     -------
     str
         As `public_page`, of the protected file: from all sets of keys in one page, for
-        the difference of two pages would be nobody's business. With it how the file
-        was protected and about how many values were suppressed.
+        from two pages one could compute what neither of them tells. With it how the
+        file was protected and about how many values were suppressed.
 
     Examples
     --------
@@ -252,7 +250,7 @@ class _Report:
         else:
             several = len(self.sets[0].assessment.cells.keys) > 1
             known = f"key variable{'s' if several else ''} {keys[0]}"
-        return f"Re-identification risk of {parts.counted(self._n, 'record')}; {known}."
+        return f"Re-identification risk of {counted(self._n, 'record')}; {known}."
 
     def _name(self, view: View) -> str:
         """Return what a view is of, as text."""
@@ -379,7 +377,7 @@ class _Report:
             "belongs to a class. From the largest risks down, neighbouring ones are "
             "taken together until each holds no record, or at least "
             f"{FEWEST} of at least {FEWEST} cells{households}; "
-            f"none is less than twice as high as low.{columns}",
+            f"the upper bound of each is at least twice the lower one.{columns}",
             f"Other counts are rounded to two digits and no finer than {COARSE}; rates "
             "and the population to two digits. A rate is not shown if, with the "
             "classes, it would say more of one record than its class does, or if its "
@@ -414,12 +412,12 @@ def _suppression(suppressed: Mapping[Any, int], n: int) -> str:
         [
             parts.label(name),
             about(count),
-            f"{two_digits(counts[name] / n, 2)} %" if counts[name] else "",
+            _share(count, counts[name], n),
             parts.bar(counts[name] / longest),
         ]
         for name, count in suppressed.items()
     ]
-    head = ["Variable", "Values suppressed", "Share of records", ""]
+    head = ["Variable", "Values suppressed", "Share of records", parts.BAR_TITLE]
     return parts.section(
         "suppression",
         "Suppression",
@@ -427,6 +425,13 @@ def _suppression(suppressed: Mapping[Any, int], n: int) -> str:
             "Values suppressed, by variable", head, rows, [False, True, True, False]
         ),
     )
+
+
+def _share(count: int, rounded: int, n: int) -> str:
+    """Return the share of the records, of a count that is rounded."""
+    if 0 < count < COARSE:
+        return f"less than {two_digits(COARSE / n, 2)} %"
+    return f"{two_digits(rounded / n, 2)} %" if count else "0 %"
 
 
 def _verdict(protected: Protected) -> str:
@@ -468,20 +473,12 @@ def _facts(settings: Settings) -> list[tuple[str, str]]:
     facts.append(("suppression", parts.SUPPRESSION_NAMES[settings.suppression]))
     for unit, goal in _goals(settings):
         facts.append((f"the risk of no {unit} may reach", goal))
-    if settings.household_keys:
-        facts.append(("equal within households", _names(settings.household_keys)))
-    for key, others in settings.related.items():
-        facts.append((f"blanked with {printable(str(key))}", _names(others)))
-    return facts
-
-
-def _names(names: Sequence[Any]) -> str:
-    return ", ".join(map(str, names))
+    return facts + parts.related_facts(settings)
 
 
 def _recoding_kind(recoding: Recoding) -> str:
     if recoding.drop:
-        return f"without the last {parts.counted(recoding.drop, 'character')}"
+        return f"without the last {counted(recoding.drop, 'character')}"
     if all(rule.single for rule in recoding.rules):
         return "single codes replaced" if recoding.rules else "missing values replaced"
     return "ranges of codes taken together"

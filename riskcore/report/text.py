@@ -50,7 +50,7 @@ def summary(
         "cells": len(cells),
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
         "intake": None if cells.intake is None else cells.intake.to_dict(),
-        "keys": [_plain(key) for key in cells.keys],
+        "keys": [_code(key) for key in cells.keys],
         "missing_values": {
             str(key): count
             for key, count in zip(cells.keys, cells.missing_values, strict=True)
@@ -81,14 +81,14 @@ def summary(
             assessment, thresholds or DEFAULT_THRESHOLDS, rate
         )
     figures["riskiest"] = [
-        {str(name): _plain(value) for name, value in row.items()}
+        {str(name): _code(value) for name, value in row.items()}
         for row in assessment.riskiest(top)
     ]
     return figures
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold."""
+def _code(value: Any) -> Any:
+    """Return the name or a value of a key as JSON can hold it: else as text."""
     plain = value is None or isinstance(value, str | int)
     finite = isinstance(value, float) and math.isfinite(value)
     return value if plain or finite else str(value)
@@ -132,7 +132,7 @@ def _households(
 def text(figures: dict[str, Any], title: str) -> str:
     """Return the figures of `summary` as text of a few dozen lines."""
     population = (
-        f"{_amount(figures['population'])}, the sum of the weights"
+        f"{amount(figures['population'])}, the sum of the weights"
         if figures["weighted"]
         else "no weights: the file is taken to be the whole population"
     )
@@ -144,8 +144,8 @@ def text(figures: dict[str, Any], title: str) -> str:
             ("keys", " x ".join(map(_label, figures["keys"]))),
             (
                 "cells",
-                f"{figures['cells']:,}, of them {figures['sample_uniques']:,} "
-                "sample uniques",
+                f"{figures['cells']:,}, of them "
+                f"{counted(figures['sample_uniques'], 'sample unique')}",
             ),
             *_missing(figures),
             ("population", population),
@@ -161,8 +161,9 @@ def text(figures: dict[str, Any], title: str) -> str:
     if figures["cells_below_sample"]:
         lines.append(
             "  The weights add to less than the records (F < f) in "
-            f"{figures['cells_below_sample']:,} cells with "
-            f"{figures['records_below_sample']:,} records: their risk is taken as 1/f."
+            f"{counted(figures['cells_below_sample'], 'cell')} with "
+            f"{counted(figures['records_below_sample'], 'record')}: "
+            "their risk is taken as 1/f."
         )
     lines += ["", "  Records at or above a risk", *_counts(figures["unsafe_records"])]
     for name, label in (("for_rate", "rate"), ("for_unsafe", "unsafe")):
@@ -212,7 +213,8 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.8g} %"
 
 
-def _amount(value: float) -> str:
+def amount(value: float) -> str:
+    """Return a sum of weights: with one decimal, or with eight digits."""
     return f"{value:,.1f}" if 1 <= value < 1e15 else f"{value:.8g}"
 
 
@@ -290,10 +292,20 @@ def _number(value: Any) -> str:
 
 def _label(value: Any) -> str:
     """Return a key's name or value, cut if it is long."""
+    return shortened(value, 40)
+
+
+def shortened(value: Any, longest: int) -> str:
+    """Return a name or value on one line of so many characters at most."""
     if value is None:
         return "(missing)"
     label = printable(str(value))
-    return label if len(label) <= 40 else label[:39] + "…"
+    return label if len(label) <= longest else label[: longest - 1] + "…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things, in the singular if there is one."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:
@@ -323,7 +335,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if len(record["rounds"]) > 1:
         lines += ["", *_aligned(_round_rows(record["rounds"]))]
     if record["shown"]:
-        lines += ["", "  Suppressed values that show", *_shown_lines(record["shown"])]
+        lines += ["", "  What shows all the same", *_shown_lines(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 
@@ -433,6 +445,10 @@ def _aligned(rows: list[list[str]]) -> list[str]:
     ]
 
 
+# Below half a person a ratio of estimates means nothing.
+_HALF = 0.5
+
+
 def uniques_text(figures: dict[str, Any], title: str) -> str:
     """Return what `UniquesEstimates.to_dict` says as text."""
     lines = [
@@ -460,6 +476,9 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     if figures["disagreement"] == "infinite":
         largest = figures["range"][1]
         lines.append(f"  Some estimates are 0, others up to {largest:.3g}")
+    elif figures["disagreement"] is not None and figures["range"][0] < _HALF:
+        low, high = figures["range"]
+        lines.append(f"  The estimates are between {low:.3g} and {high:.3g}")
     elif figures["disagreement"] is not None:
         ratio = figures["disagreement"]
         lines.append(f"  The largest estimate is {ratio:.3g} times the smallest")

@@ -80,10 +80,19 @@ def compare(
 def check_sources(sources: Iterable[str]) -> None:
     """Refuse sources that are not known.
 
+    Parameters
+    ----------
+    sources : iterable of str
+        Short names.
+
     Raises
     ------
     ValueError
         Naming those that are.
+
+    Examples
+    --------
+    >>> check_sources(["mokken"])
     """
     for source in sources:
         if source not in SOURCES:

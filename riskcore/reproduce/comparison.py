@@ -42,6 +42,11 @@ class Row:
         The standard deviation of a replicate; nan for what is not simulated.
     why : str
         Why it differs, or how it was found.
+
+    Examples
+    --------
+    >>> Row("table 1", "rate", "0.25", 0.2503, math.nan, math.nan, math.nan, "").printed
+    '0.25'
     """
 
     exhibit: str
@@ -151,6 +156,12 @@ class Comparison:
     figures : mapping of str to callable
         Functions that draw its figures, by their names; they return a
         `matplotlib.figure.Figure`.
+
+    Examples
+    --------
+    >>> row = Row("table 1", "rate", "0.25", 0.2503, math.nan, math.nan, math.nan, "")
+    >>> Comparison("casc", "CASC (2004)", (row,), {}).rows[0].item
+    'rate'
     """
 
     source: str

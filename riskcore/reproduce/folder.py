@@ -104,10 +104,25 @@ def check_writable(
 ) -> None:
     """Refuse what `write` would refuse, to be asked before long work.
 
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        Where to write.
+    comparisons : iterable of Comparison, optional
+        What is to be written.
+    pictures : str or None
+        The format of the figures; None: none are drawn.
+    overwrite : bool
+        Whether existing files may be replaced.
+
     Raises
     ------
     ImportError, OSError, ValueError
         As `write` does.
+
+    Examples
+    --------
+    >>> check_writable("a-new-folder", pictures=None)
     """
     folder = Path(folder)
     if pictures is not None and pictures not in PICTURES:

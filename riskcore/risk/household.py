@@ -88,6 +88,18 @@ class Households:
         Household risk, nan if the risk of a member is.
     inverse : ndarray of int64, shape (n,)
         Position of each record's household in the three arrays above.
+
+    Examples
+    --------
+    >>> found = households([0.1, 0.2, 0.05], ["a", "a", "b"])
+    >>> len(found), found.risk.round(3)
+    (2, array([0.28, 0.05]))
+    >>> found.unsafe(0.1)
+    array([ True, False])
+    >>> round(found.threshold_for_rate(0.1), 6)
+    0.125
+    >>> found.member_threshold(0.1)
+    array([0.05, 0.1 ])
     """
 
     ids: Ids
@@ -121,6 +133,16 @@ class Households:
         """Return the household threshold r^h* at which the capped rate is ``rate``.
 
         See `RiskDistribution.threshold_for_rate`.
+
+        Parameters
+        ----------
+        rate : float
+            Household re-identification rate, a fraction.
+
+        Returns
+        -------
+        float
+            Infinity if no household need be unsafe.
         """
         return self.distribution.threshold_for_rate(rate)
 
@@ -128,6 +150,15 @@ class Households:
         """Return delta_g = threshold/|g| for each household (CASC 2004, 5.2).
 
         While all members' risks are below it, the household's is below ``threshold``.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        ndarray of float64, shape (G,)
 
         Notes
         -----
@@ -139,6 +170,15 @@ class Households:
 
     def unsafe(self, threshold: float) -> NDArray[np.bool_]:
         """Return for each household whether its risk is >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (G,)
 
         Raises
         ------

@@ -107,11 +107,39 @@ class RiskDistribution:
         )
 
     def unsafe_count(self, threshold: float) -> int:
-        """Return the number of unsafe records, those with risk >= threshold."""
+        """Return the number of unsafe records, those with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
         return self.n - int(self._below[self._safe_risks(threshold)])
 
     def capped_rate(self, threshold: float) -> float:
-        """Return g(threshold), at most which the rate is once no risk is above it."""
+        """Return g(threshold), the rate with all larger risks lowered to the threshold.
+
+        A file protected so that no risk is above the threshold has at most this rate.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.capped_rate(0.25)
+        0.1875
+        """
         safe = self._safe_risks(threshold)
         if safe == len(self.risk):
             return self.reidentification_rate
@@ -122,6 +150,21 @@ class RiskDistribution:
 
         After protection the rate of the file lies between this one, reached if the
         unsafe records cannot be re-identified at all, and `capped_rate`.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.safe_rate(0.25)
+        0.0625
         """
         safe = self._safe_risks(threshold)
         if safe == len(self.risk):
@@ -133,6 +176,21 @@ class RiskDistribution:
 
         Its error is near 1e-30 of its size; rounded to a double it is correct but for
         sums as close as that to the middle of two doubles.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        fractions.Fraction
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.sum_below(0.25)
+        Fraction(1, 2)
         """
         return self._sum_below(self._safe_risks(threshold))
 
@@ -141,6 +199,21 @@ class RiskDistribution:
 
         It is what mu-Argus shows as the actual threshold. Applied as a threshold it
         makes the records that have it unsafe as well.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.actual_threshold(0.3)
+        0.25
         """
         safe = self._safe_risks(threshold)
         return float(self.risk[safe - 1]) if safe else 0.0
@@ -201,6 +274,12 @@ class RiskDistribution:
         ------
         ValueError
             If the rate is nan or outside [0, 1].
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.observed_threshold_for_rate(0.15)
+        0.125
         """
         rate = _as_rate(rate)
         if rate > self.reidentification_rate:
@@ -231,6 +310,12 @@ class RiskDistribution:
             If the count is not an integer.
         ValueError
             If it is negative or above n.
+
+        Examples
+        --------
+        >>> file = RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3])
+        >>> file.threshold_for_unsafe(3)
+        0.5
         """
         count = arguments.whole("count", count)
         if not 0 <= count <= self.n:

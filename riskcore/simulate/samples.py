@@ -133,6 +133,11 @@ class Uniques(NamedTuple):
         Sample uniques, records with f = 1.
     both : int
         Records unique in both: tau, which models estimate from the sample.
+
+    Examples
+    --------
+    >>> Uniques(population=12, sample=40, both=3).both
+    3
     """
 
     population: int

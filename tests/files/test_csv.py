@@ -59,7 +59,7 @@ def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
         (d for start, d in delimiter.items() if text.startswith(start)), ","
     )
     if text == "a;b,c\n1;2\n":  # a tie: the comma comes first
-        with pytest.raises(ValueError, match="do not have 2 fields"):
+        with pytest.raises(ValueError, match="does not have 2 fields"):
             formats.read(path)
         expected = ";"
         table = formats.read(path, reading=Reading(delimiter=";"))
@@ -146,7 +146,7 @@ def test_gzip(tmp_path):
         ("a,b", "no records"),
         ("a,b,a,b\n1,2,3,4\n", "given twice: a, b"),
         ("a,b\n1,2\n1,2,3\n\n4\n", r"2 rows .* 2 fields .* row 2, line 3, has 3"),
-        ('a,b\n"1\n2",2\n1\n', "1 rows .* row 2, line 4, has 1"),
+        ('a,b\n"1\n2",2\n1\n', "1 row .* row 2, line 4, has 1"),
         ('a,b\n1,2\n1,"2\n3,4\n', "the quote opened in line 3 is not closed"),
     ],
 )
@@ -167,7 +167,7 @@ def test_text_that_is_no_number_is_refused(tmp_path, text):
 
 
 def test_decimal_commas_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"w is not a number in 1 records.*'1,5'"):
+    with pytest.raises(ValueError, match=r"w is not a number in 1 record.*'1,5'"):
         formats.read(written(tmp_path, "w;v\n1,5;1\n"), numeric=["w"])
 
 
@@ -178,7 +178,7 @@ def test_a_decimal_comma_is_suspected(tmp_path):
     result = riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
     assert result.cells.population_frequency.tolist() == [1.5, 2.0]
     path = written(tmp_path, "k;w\n1;1.234,5\n2;2\n")
-    with pytest.raises(ValueError, match=r"not a number in 1 records"):
+    with pytest.raises(ValueError, match=r"not a number in 1 record"):
         riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
 
 

@@ -152,7 +152,7 @@ def test_a_packed_file_that_is_cut_off(tmp_path):
     refused(path, "not a gzip file, or cut off")
     path.write_bytes(whole + whole)  # two members: one file after the other
     assert formats.read(path).num_rows == 10_001  # the second line of names is a record
-    with pytest.raises(ValueError, match=r"not a number in 1 records, .* record 5001:"):
+    with pytest.raises(ValueError, match=r"not a number in 1 record, .* record 5,001:"):
         riskcore.assess(path, ["sex", "age"], "w")
 
 

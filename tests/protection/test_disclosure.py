@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.files import formats
-from riskcore.protection.disclosure import Shown, Suppressed, _holds, what_shows
+from riskcore.protection.disclosure import (
+    Recoded,
+    Shown,
+    Suppressed,
+    _holds,
+    what_shows,
+)
 from riskcore.protection.result import SuppressedValueShows
 
 N = 1200
@@ -29,11 +35,16 @@ def drawn(seed=1, n=N, regions=12, share=0.02):
 def shown(columns, codes, blanked, order=None):
     """Return what shows of the key "k", which is one of the columns."""
     columns = {"k": np.ma.array(codes, mask=blanked | (codes < 0)), **columns}
-    return what_shows(columns, {"k": Suppressed(codes, blanked)}, order)
+    found = what_shows(columns, {"k": Suppressed(codes, blanked)}, order)
+    return tuple(one for one in found if one.key == "k")
 
 
 def by_column(found):
     return {one.column: (one.rule, one.count) for one in found}
+
+
+def of_rule(found, rule):
+    return {(one.key, one.column) for one in found if one.rule == rule}
 
 
 def guesses_by_sorting(codes, visible, blanked, order):
@@ -489,6 +500,210 @@ def test_a_survey_of_persons():
     assert result.shown == ()
 
 
+# What was recoded, and the order
+
+
+def towns(seed=1, regions=6, towns=8, households=12):
+    """Return a sorted file: households of one to four, numbered town by town."""
+    rng = np.random.default_rng(seed)
+    town = np.repeat(np.arange(regions * towns), households)
+    size = rng.integers(1, 5, len(town))
+    household = np.repeat(np.arange(len(town)), size)
+    fine = np.repeat(town, size)
+    return Recoded(fine, fine // towns), household, rng
+
+
+def read_off(recoded, column):
+    """Attack: sort by a column, and give out the towns as many as were sampled."""
+    order = np.lexsort((column, recoded.coarse))
+    guess = np.empty(len(order), np.int64)
+    guess[order] = np.sort(recoded.fine)
+    return np.count_nonzero(guess == recoded.fine)
+
+
+def test_ids_that_give_back_what_was_recoded():
+    recoded, household, rng = towns()
+    n = len(household)
+    assert read_off(recoded, household) == n
+    mixed = rng.permutation(n)
+    text = np.array([f"H{one:07d}" for one in household])
+    for ids in (household, household * 7 + 3, -household, text):
+        found = what_shows({"hh": ids}, {}, mixed, {"region": recoded})
+        assert by_column(one for one in found if one.rule == "finer") == {
+            "hh": ("finer", n)
+        }
+    assert str(found[0]) == (
+        f"{n:,} of {n:,} values of 'region' before recoding show in 'hh': its values, "
+        "or their order, follow the codes"
+    )
+    # New ones do not.
+    new = rng.permutation(household.max() + 1)[household]
+    assert read_off(recoded, new) < 0.3 * n
+    assert what_shows({"hh": new}, {}, mixed, {"region": recoded}) == ()
+    # Without a shuffle the order of the records does.
+    found = what_shows({"hh": new}, {}, None, {"region": recoded})
+    assert of_rule(found, "finer") == {("region", None)}
+
+
+def test_a_column_of_which_each_value_is_one_code():
+    # A year of birth beside the age.
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 90, 2000)
+    recoded = Recoded(age, age // 15)
+    mixed = rng.permutation(2000)
+    found = what_shows({"born": 2001 - age}, {}, mixed, {"age": recoded})
+    assert by_column(found) == {"born": ("finer", 2000)}
+    # Incomes of the old are higher, and tell no single year.
+    income = 100 * age + rng.normal(0, 3000, 2000)
+    assert what_shows({"income": income}, {}, mixed, {"age": recoded}) == ()
+
+
+def test_what_is_missing_or_blanked_is_not_counted():
+    recoded, household, rng = towns()
+    n = len(household)
+    recoded.coarse[:50] = -1
+    recoded.fine[50:60] = -1
+    ids = np.ma.array(household, mask=np.arange(n) >= n - 7)
+    found = what_shows({"hh": ids}, {}, rng.permutation(n), {"region": recoded})
+    (one,) = (one for one in found if one.rule == "finer")
+    assert (one.count, one.of) == (n - 67, n - 60)
+
+
+def test_codes_that_were_left_alone_are_not_counted():
+    # Towns of the first region were recoded; the others stay as they were.
+    recoded, household, rng = towns()
+    coarse = np.where(recoded.fine < 40, 0, recoded.fine)
+    found = what_shows(
+        {"hh": household}, {}, rng.permutation(len(household)),
+        {"region": Recoded(recoded.fine, coarse)},
+    )  # fmt: skip
+    (one,) = (one for one in found if one.rule == "finer")
+    assert one.count == one.of == np.count_nonzero(recoded.fine < 40)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ordinary_columns_give_no_code_and_no_order_back(seed):
+    rng = np.random.default_rng(seed)
+    n = 1500
+    region = np.sort(rng.integers(0, 40, n))
+    age = np.clip(rng.normal(40 + region / 4, 20, n), 0, 99).astype(int)
+    columns = {
+        "sex": rng.integers(0, 2, n),
+        "size": rng.poisson(1 + age / 50),
+        "income": np.round(rng.lognormal(9 + age / 100, 0.5, n), -1),
+        "education": (age + rng.normal(0, 20, n)) // 25,
+        "weight": np.round(rng.uniform(100, 110, 40)[region], 2),
+        "town": region,  # sorted as it is, of 37 records each
+    }
+    recoded = {
+        "region": Recoded(region, region // 4),
+        "age": Recoded(age, np.searchsorted([15, 30, 45, 65], age, "right")),
+        "marstat": Recoded(rng.integers(0, 3, n), np.zeros(n, int)),
+    }
+    found = what_shows(columns, {}, rng.permutation(n), recoded)
+    # A copy that was left in the file does, and weights of which each town has its
+    # own; but of the towns' records the order does not come back.
+    assert {one.column for one in found} == {"town", "weight"}
+    assert of_rule(found, "order") == set()
+
+
+def test_new_household_numbers_are_no_names_of_small_towns():
+    # One household or two in each town: hardly more numbers than towns.
+    rng = np.random.default_rng(9)
+    town = np.sort(rng.integers(0, 140, 216))
+    household = np.repeat(np.arange(216), rng.integers(1, 6, 216))
+    fine = town[household]
+    new = rng.permutation(216)[household]
+    recoded = {"region": Recoded(fine, fine // 14)}
+    assert what_shows({"hh": new}, {}, rng.permutation(len(new)), recoded) == ()
+
+
+def test_ids_that_undo_a_shuffle():
+    rng = np.random.default_rng(5)
+    mixed = rng.permutation(N)
+    back = {
+        "number": np.arange(N),
+        "backwards": 10.5 - np.arange(N),
+        "text": np.array([f"{i:05d}" for i in range(N)]),
+        "number as text": np.arange(N).astype(str),
+        "household": np.arange(N) // 3,
+        "nearly": np.arange(N) + rng.uniform(-4, 4, N),
+    }
+    found = what_shows(back, {}, mixed)
+    assert by_column(found) == dict.fromkeys(back, ("order", N))
+    # As the attack finds: sorted by the column, records stand where they stood.
+    for ids in (back["number"], back["nearly"]):
+        stood = np.argsort(ids[mixed], kind="stable")
+        assert np.abs(mixed[stood] - np.arange(N)).max() <= 10
+    assert str(found[0]) == (
+        f"the places that {N:,} of {N:,} records had before show in 'backwards': in "
+        "its order records follow that stood within 10 of each other"
+    )
+    tells_nothing = {
+        "new": rng.permutation(N),
+        "far": np.arange(N) + rng.uniform(-200, 200, N),
+        "class": np.arange(N) // 50,
+        "sex": np.arange(N) // (N // 2),
+    }
+    assert what_shows(tells_nothing, {}, mixed) == ()
+    # Nobody hid the order of a file that is not shuffled.
+    assert what_shows(back, {}) == ()
+
+
+def test_a_column_without_values_or_with_one_gives_no_order():
+    mixed = np.random.default_rng(1).permutation(60)
+    for column in (np.ma.masked_all(60, int), np.zeros(60)):
+        assert what_shows({"c": column}, {}, mixed) == ()
+        nothing = {"k": Recoded(np.full(60, -1), np.full(60, -1))}
+        assert what_shows({"c": column}, {}, None, nothing) == ()
+
+
+def test_a_shuffled_file_with_old_household_numbers_is_put_back(tmp_path):
+    """The attack: sort, and give out the municipalities as many as were sampled."""
+    data = simulate.microdata(2000, np.random.default_rng(4))
+    formats.write(tmp_path / "survey.csv", data)
+    recodings = {"REGION": Recoding.truncation(2)}
+    result = protect(
+        tmp_path / "survey.csv", KEYS, weight="WEIGHT", threshold=0.05,
+        recodings=recodings,
+    )  # fmt: skip
+
+    def attacked(**options):
+        path = tmp_path / "safe.csv"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            record = result.write(path, overwrite=True, shuffle=True, **options)
+        safe = pd.read_csv(path)
+        guess = safe.sort_values(["HOUSEHOLD", "PERSON"], kind="stable").index
+        town = np.empty(len(safe), int)
+        town[guess] = np.sort(data["REGION"])  # how many of each is no secret
+        order = np.array(pd.Series(data["INCOME"]))
+        put_back = safe["INCOME"].to_numpy()[guess]
+        true = recovered_towns(safe, data)
+        told = {(one["key"], one["column"], one["rule"]) for one in record["shown"]}
+        assert len(caught) == len(record["shown"])
+        return np.mean(town == true), np.mean(put_back == order), told
+
+    right, back, told = attacked()
+    assert (right, back) == (1.0, 1.0)
+    assert told >= {("REGION", "HOUSEHOLD", "finer"), (None, "HOUSEHOLD", "order")}
+    right, back, told = attacked(renumber=["HOUSEHOLD"])
+    assert right < 0.2
+    assert back < 0.1
+    assert not {one for one in told if one[2] in ("finer", "order")}
+
+
+def recovered_towns(safe, data):
+    """Return the municipality of each written record, found by what is unique."""
+    names = ["INCOME", "WEIGHT", "PERSON", "HHSIZE", "EDUCATION", "CITIZENSHIP"]
+    original = pd.DataFrame({name: data[name] for name in [*names, "REGION"]})
+    written = safe[names].copy()
+    # Records equal in all of these are matched in turn.
+    for frame in (original, written):
+        frame["turn"] = frame.groupby(names).cumcount()
+    return written.merge(original, how="left", on=[*names, "turn"])["REGION"].to_numpy()
+
+
 # In memory and in files
 
 
@@ -519,7 +734,7 @@ def test_in_memory():
     assert len(lines) == len(result.shown)
     for line, one in zip(lines, result.shown, strict=True):
         assert line.startswith(f"{one}; ")
-    found = by_column(result.shown)
+    found = by_column(one for one in result.shown if one.rule == "between")
     assert found["HOUSEHOLD"] == found[None]
     assert found["HOUSEHOLD"][1] > 0.9 * result.suppressed["REGION"]
     said = result.to_dict()["shown"]
@@ -532,6 +747,8 @@ def test_in_memory():
     blanked = result.masks["REGION"]
     _, (_, known) = recovered(codes, visible, blanked, np.arange(len(codes)))
     assert found[None] == ("between", known)
+    # And the file is sorted by what was recoded.
+    assert of_rule(result.shown, "finer") == {("REGION", "HOUSEHOLD"), ("REGION", None)}
 
 
 def test_in_files_as_they_are_written(tmp_path):
@@ -544,7 +761,7 @@ def test_in_files_as_they_are_written(tmp_path):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SuppressedValueShows)
             record = result.write(tmp_path / "safe.csv", overwrite=True, **options)
-        columns = {one["column"] for one in record["shown"] if one["key"] == "REGION"}
+        columns = {one["column"] for one in record["shown"] if one["rule"] == "between"}
         assert len(caught) == len(record["shown"])
         return columns
 
@@ -583,10 +800,71 @@ def test_advice():
     assert any(
         one.startswith("'HOUSEHOLD'") and "give new numbers" in one for one in said
     )
-    assert any("agree; shuffle the records, and name" in one for one in said)
+    assert any(
+        "agree; shuffle the records, and name 'REGION' among the household keys" in one
+        for one in said
+    )
     assert any(
         one.startswith("'WEIGHT'") and "make the weights coarser" in one for one in said
     )
+
+
+def test_advice_can_be_followed(tmp_path):
+    """It is not what was done already, and not what is refused."""
+    data = survey()
+    formats.write(tmp_path / "survey.csv", data)
+    options = {**PROTECTION, "household_keys": [], "related": {"SEX": ["HHSIZE"]}}
+    result = protect(tmp_path / "survey.csv", KEYS, **{**options, "cost": {"SEX": 1}})
+
+    def advice(result, **how):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SuppressedValueShows)
+            record = result.write(tmp_path / "safe.csv", overwrite=True, **how)
+        return {
+            (one["column"], one["rule"]): one["advice"]
+            for one in record["shown"]
+            if one["key"] == "HHSIZE"
+        }
+
+    household = "name 'SEX' among the household keys"
+    stand = "for members stand together"
+    said = advice(result)
+    assert said[None, "between"] == f"shuffle the records, and {household}, {stand}"
+    assert said["HOUSEHOLD", "equal"] == f"{household}, or drop the column"
+    said = advice(result, shuffle=True)
+    assert said[None, "between"] == f"{household}, {stand}"
+    # Followed, it helps.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the sexes in a household differ
+        followed = protect(
+            tmp_path / "survey.csv", KEYS,
+            **{**options, "cost": {"SEX": 1}, "household_keys": ["SEX"]},
+        )  # fmt: skip
+    assert (None, "between") not in advice(followed, shuffle=True)
+
+
+def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
+    data = survey()
+    data["NUMBER"] = np.arange(len(data["SEX"]))
+    formats.write(tmp_path / "survey.csv", data)
+    options = {**PROTECTION, "related": {"SEX": ["NUMBER"]}}
+    for extra, ids in (
+        ({}, "give it new ids or drop it"),
+        (options, "recode or drop it"),
+    ):
+        result = protect(tmp_path / "survey.csv", KEYS, **{**PROTECTION, **extra})
+        with pytest.warns(SuppressedValueShows) as caught:
+            record = result.write(tmp_path / "safe.csv", shuffle=True, overwrite=True)
+        assert {
+            one["rule"]: one["advice"] for one in record["shown"]
+            if one["column"] == "NUMBER" and one["rule"] in ("finer", "order")
+        } == {"finer": ids, "order": ids}  # fmt: skip
+        assert any(str(w.message).endswith(f"each other; {ids}") for w in caught)
+    result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
+    with pytest.warns(SuppressedValueShows):
+        record = result.write(tmp_path / "safe.csv", overwrite=True)
+    advice = {(one["column"], one["rule"]): one["advice"] for one in record["shown"]}
+    assert advice[None, "finer"] == "shuffle the records"
 
 
 def test_what_is_shown_is_plain():

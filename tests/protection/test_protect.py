@@ -3,6 +3,7 @@
 import json
 import math
 import operator
+import re
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -403,7 +404,7 @@ def test_suppressed_values_that_housemates_show(odd):
     said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
     assert said == [
         f"{known} of {count} suppressed values of 'a' show in 'hh': records with the "
-        "same value agree; name 'a' in household_keys, or drop the column"
+        "same value agree; name 'a' among the household keys, or drop the column"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error", SuppressedValueShows)
@@ -463,10 +464,10 @@ def test_what_is_said_of_it_is_plain_data():
 @pytest.mark.parametrize(
     ("lost", "private", "public"),
     [
-        (1, "1 record has", "fewer than 3 records have"),
-        (2, "2 records have", "fewer than 3 records have"),
-        (3, "3 records have", "3 records have"),
-        (4, "4 records have", "4 records have"),
+        (1, "1 record has", "fewer than 10 records have"),
+        (2, "2 records have", "fewer than 10 records have"),
+        (9, "9 records have", "fewer than 10 records have"),
+        (12, "12 records have", "about 10 records have"),
     ],
 )
 def test_few_records_without_keys_are_not_counted_in_public(
@@ -480,6 +481,23 @@ def test_few_records_without_keys_are_not_counted_in_public(
     told = json.loads((tmp_path / "p.json").read_text())
     for verdict in (record["verdict"], told["verdict"]):
         assert verdict.endswith(f"; but {public} lost all keys.")
+
+
+def test_in_a_notebook():
+    data = {**survey(), "other": survey()["c"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one = protect(data, KEYS, "w", threshold=0.03)
+        two = protect(data, [KEYS, ["other"]], "w", threshold=0.03)
+    shown = re.sub("<[^>]*>", "|", one._repr_html_())
+    rate = ", ".join(
+        f"{x['reidentification_rate']:.6%}" for x in one.sets[0].comparison().values()
+    )
+    assert f"re-identification rate: original, protected||{rate}" in shown
+    assert "\u2192" not in shown
+    unsafe = one.sets[0].comparison()["original"]["unsafe_records"]
+    assert f"unsafe records: original, protected||{unsafe:,}, 0" in shown
+    assert "maximum risk, other: original, protected" in two._repr_html_()
 
 
 def test_seeds_that_are_none(tmp_path):

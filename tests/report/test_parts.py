@@ -15,8 +15,17 @@ import numpy as np
 import pytest
 
 from riskcore import Recoding, assess, protect, simulate
+from riskcore.assessment import PopulationBelowSample
 from riskcore.chart import risk_curve
-from riskcore.page import page, protection_page, write_page
+from riskcore.common.html import short
+from riskcore.page import (
+    page,
+    protection_page,
+    public_protection_page,
+    write_page,
+)
+from riskcore.protection.result import SuppressedValueShows
+from riskcore.report.text import summary
 from riskcore.risk.threshold import RiskDistribution
 from tests import needs
 
@@ -42,6 +51,9 @@ addEventListener("securitypolicyviolation", (e) => faults.push(e.violatedDirecti
 ACT = """
 (() => {
   const value = (id) => document.getElementById(id).value;
+  // What a box stands for; where it is wrong, what is written in it.
+  const exact = (id) => document.getElementById(id).ariaInvalid === "true"
+    ? value(id) : document.getElementById(id).dataset.exact;
   const fire = (part, name) => part.dispatchEvent(new Event(name, { bubbles: true }));
   const shown = [];
   for (const [part, given] of ACTIONS) {
@@ -51,6 +63,12 @@ ACT = """
       const slider = document.getElementById("slider");
       slider.value = Number(slider.value) + given;
       fire(slider, "input");
+    } else if (part === "focus") {
+      for (const name of ["blur", "focus"]) {
+        for (const box of document.querySelectorAll(".boxes input")) {
+          if ((box.id === given) === (name === "focus")) fire(box, name);
+        }
+      }
     } else if (part !== "look") {
       const box = document.getElementById(part);
       box.value = given;
@@ -60,7 +78,8 @@ ACT = """
     const reading = [...document.querySelectorAll(".reading")].find((p) => !p.hidden);
     const figure = [...document.querySelectorAll("figure")].filter((f) => !f.hidden);
     shown.push({
-      threshold: value("threshold"), count: value("count"), rate: value("rate"),
+      threshold: exact("threshold"), count: exact("count"), rate: exact("rate"),
+      boxes: ["threshold", "count", "rate"].map(value),
       slider: value("slider"), error: document.getElementById("error").textContent,
       reading: reading.textContent.replaceAll("\\u00a0", " "),
       figures: figure.map((f) => f.id),
@@ -182,7 +201,7 @@ class Chart:
         assert shown["error"] == ""
         unsafe = self.file.unsafe_count(t)
         said = shown["reading"].replace(",", "")
-        assert f"threshold of {shown['threshold']}" in said.replace("∞ ", "∞")
+        assert f"threshold of {short(t)}" in said.replace("∞ ", "∞")
         assert f"{shown['count']} of {self.units.n}" in said
         if self.units is not self.file:
             assert f"with {unsafe} of {self.file.n} records" in said
@@ -295,7 +314,8 @@ def test_what_cannot_be_read_is_refused_and_changes_nothing(stages, browse):
         assert after["error"] != ""
         assert after[part] == text
         assert right["error"] == ""
-        assert {**after, part: 0, "error": 0} == {**right, part: 0, "error": 0}
+        others = {part: 0, "error": 0, "boxes": 0}
+        assert {**after, **others} == {**right, **others}
 
 
 @needs.chromium
@@ -306,14 +326,63 @@ def test_the_page_starts_with_the_numbers_written_in_it(stages, browse):
     chart = Chart(stages["recoded"], 0, 0.02)
     chart.check(start, 0.02)
     assert start["figures"] == ["view-1-0"]
-    written = dict(re.findall(r'<input id="(\w+)"[^>]* value="([^"]*)"', text))
-    assert {name: start[name] for name in written} == written
+    for kind in ("value", "data-exact"):
+        written = re.findall(rf'<input id="\w+"[^>]* {kind}="([^"]*)"', text)
+        exact = [start[name] for name in ("threshold", "count", "rate")]
+        assert written == (start["boxes"] if kind == "value" else exact)
     sentence = re.search(r'<p class="reading" id="reading-0".*?</p>', text, re.S)[0]
     plain = html.unescape(re.sub("<[^>]*>", "", sentence)).replace("\xa0", " ")
     assert start["reading"] == plain
     # The threshold stays when the file is changed, and each level has its own.
     assert [float(one["threshold"]) for one in later] == [0.02, 0.3, 0.2, 0.02]
     assert later[1]["figures"] == ["view-0-1"]
+
+
+PRINTED = """
+dispatchEvent(new Event("beforeprint"));
+const cut = [...document.querySelectorAll(".scroll")].filter(
+  (part) => part.scrollHeight > part.clientHeight + 1 || !part.clientHeight
+);
+const closed = document.querySelectorAll("details:not([open])").length;
+dispatchEvent(new Event("afterprint"));
+document.title = `${cut.length} cut, ${closed} closed, then ` +
+  document.querySelectorAll("details:not([open])").length;
+"""
+
+
+@needs.chromium
+def test_on_paper_all_rows_and_details_are_shown(stages, tmp_path):
+    rules = Recoding.mapping({str(k): "x" for k in range(30)})
+    facts = [("recoding of age", str(rules))]
+    text = page(stages, title="Test", facts=facts)
+    assert text.count("<details>") == 5
+    # A sheet of paper, in a browser that can be asked.
+    text = text.replace("@media print", "@media all")
+    text = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    text = text.replace("</body>", f"<script>{PRINTED}</script></body>")
+    path = tmp_path / "page.html"
+    path.write_text(text, "utf-8")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    done = subprocess.run(
+        [needs.CHROMIUM, *FLAGS, profile, path.as_uri()],
+        capture_output=True, timeout=600, check=False,
+    )  # fmt: skip
+    title = re.search("<title>(.*?)</title>", done.stdout.decode())[1]
+    assert title == "0 cut, 0 closed, then 5"
+
+
+@needs.chromium
+def test_boxes_show_six_digits_and_all_where_one_writes(stages, browse):
+    text = page(stages, title="Test", threshold=0.02)
+    seen = browse(
+        text,
+        [("threshold", "0.012345678"), ("focus", "threshold"), ("focus", "count")],
+    )
+    exact = seen[0]["threshold"]
+    assert len(exact) > 8
+    assert [one["boxes"][0] for one in seen[1:]] == [exact, short(float(exact))]
+    assert {one["threshold"] for one in seen} == {exact}
+    assert len({one["count"] for one in seen}) == 1
 
 
 # Whatever the file
@@ -453,6 +522,83 @@ def test_a_label_is_shown_and_not_run(browse):
 # What is in the page
 
 
+def test_the_office_is_told_what_the_terminal_tells():
+    data = {
+        "k": ["a", "b", "c", None, "d"] * 8, "w": [0.5, 30, 40, 50, 60] * 8,
+        "hh": list(range(40)),
+    }  # fmt: skip
+    with pytest.warns(PopulationBelowSample):
+        result = assess(data, ["k"], "w", "hh", missing="category")
+    made = page({"original": result}, title="T")
+    rows = {" ".join(row[0].split()): row[1] for row in cells_of(made) if len(row) == 2}
+    figures = summary(result)
+    assert rows["Missing values of k"] == "8"
+    assert rows["Population, the sum of the weights"] == "1,444.0"
+    assert figures["cells_below_sample"] == 1
+    assert any(
+        row[0].startswith("Cells whose weights add to less") and row[1] == "1"
+        for row in cells_of(made)
+    )
+    assert rows["Records in such cells"] == "8"
+    assert ["", "The file"] in cells_of(made)
+    unweighted = page({"original": assess(data, ["k"], missing="category")}, title="T")
+    assert "no weights: the file itself" in unweighted
+    assert "Records in such cells" not in unweighted
+
+
+def test_the_page_counts_unsafe_records_as_the_terminal_does():
+    data = simulate.microdata(2000, np.random.default_rng(5))
+    result = protect(
+        data, ["SEX", "AGE"], "WEIGHT", "HOUSEHOLD", threshold=0.05,
+        household_threshold=0.01,
+    )  # fmt: skip
+    rows = {row[0]: row[1:] for row in cells_of(protection_page(result, title="T"))}
+    stages = result.sets[0].comparison().values()
+    either = rows["Unsafe records, by their own risk or their household's"]
+    own = rows["Unsafe records, risk at or above 0.05"]
+    assert either == [f"{one['unsafe_records']:,}" for one in stages]
+    assert own == [f"{one['at_risk_threshold']:,}" for one in stages]
+    assert either != own
+
+
+def test_what_shows_is_in_the_office_page():
+    data = simulate.microdata(2000, np.random.default_rng(5))
+    rules = {"AGE": Recoding.intervals([30, 60]), "SEX": Recoding.mapping({1: 2})}
+    with pytest.warns(SuppressedValueShows):
+        result = protect(
+            {**data, "BORN": 2001 - data["AGE"]}, ["SEX", "AGE"], "WEIGHT",
+            threshold=0.05, recodings=rules,
+        )  # fmt: skip
+    made = protection_page(result, title="T")
+    (said,) = (one for one in result.to_dict()["shown"] if one["column"] == "BORN")
+    assert [said["text"], said["advice"]] in cells_of(made)
+    assert "What shows" not in protection_page(result, title="T", shown=[])
+    assert "BORN" not in public_protection_page(result)
+
+
+def test_settings_are_not_cut():
+    names = [f"a_rather_long_name_of_a_column_{k}" for k in range(6)]
+    data = {name: [1, 2, 1, 2, 2] for name in names}
+    cost = dict.fromkeys(names, 12.5)
+    related = {names[0]: ["other"]}
+    rules = Recoding.intervals([-1, 1], ["low", "middle -> x", "high"])
+    result = protect(
+        {**data, "other": [1] * 5, "w": [30.0] * 5, "hh": [1, 1, 2, 2, 2]}, names, "w",
+        "hh", threshold=0.9, cost=cost, related=related, household_keys=names,
+        recodings={"other": rules}, missing="category",
+    )  # fmt: skip
+    made = protection_page(result, title="T")
+    rows = dict(row for row in cells_of(made) if len(row) == 2)
+    assert rows["costs"] == ", ".join(f"{name} 12.5" for name in names)
+    assert rows["equal within households"] == ", ".join(names)
+    assert rows[f"blanked with {names[0]}"] == "other"
+    assert rows["column of the weight"] == "w"
+    assert rows["column of the household"] == "hh"
+    # One rule on each line, with an arrow.
+    assert "(-inf, -1] \u2192 &#x27;low&#x27;</bdi><br><bdi>(-1, 1]" in made
+    assert "-&gt; x" in made
+
+
 def text_of(made):
     return html.unescape(re.sub(r"<[^>]*>", " ", made)).replace("\xa0", " ")
 
@@ -543,8 +689,8 @@ def test_a_start_is_found_without_a_threshold(small):
     made = page({"original": small}, title="T")
     t = small.distribution.threshold_for_unsafe(0)
     assert t == math.inf  # 1 % of 50 records is none
-    slot = f'<b data-slot="threshold">{small.max_risk!r}</b>'
-    assert slot in made
+    assert f'<b data-slot="threshold">{short(small.max_risk)}</b>' in made
+    assert f'data-exact="{small.max_risk!r}"' in made
 
 
 def test_stages_that_do_not_fit_are_refused(small, stages):
@@ -589,10 +735,10 @@ def test_the_page_of_a_protection():
         text = protection_page(result, title="<Survey>", keys=position)
         assert f"<h1>&lt;Survey&gt;, set of keys {position + 1} of 2</h1>" in text
         assert f'<p class="verdict">{html.escape(result.verdict)}</p>' in text
-        assert " &times; ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
+        assert " x ".join(f"<bdi>{key}</bdi>" for key in one.keys) in text
         assert f"{result.suppressed['REGION']:,}</td>" in text
         assert "Riskiest combinations" not in text
-        assert "(30, 60] -&gt;" in text
+        assert "(30, 60] \u2192" in text
     with pytest.raises(IndexError):
         protection_page(result, title="Survey", keys=2)
     assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)

@@ -150,8 +150,12 @@ def test_figure_compares_stages_and_draws_where_it_is_told(result):
     axes = Figure().subplots()
     drawn = figure(coarse, stages={"original": result}, ax=axes)
     assert drawn is axes.figure
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["original"]
+    legend = axes.get_legend()
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["the file itself", "original"]
+    # It lies on nothing that is drawn.
+    axes.figure.canvas.draw()
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
     low, high = axes.get_xlim()
     assert low <= coarse.distribution.risk[0]
     assert high >= result.max_risk

@@ -28,9 +28,8 @@ from riskcore.page import (
     public_protection_page,
     write_page,
 )
+from riskcore.protection.record import about, coarse
 from riskcore.report.public import (
-    about,
-    coarse,
     public_classes,
     public_population,
     threshold_shown,

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore import assess
+from riskcore import assess, estimate_uniques
 from riskcore.assessment import PopulationBelowSample
-from riskcore.report.text import DEFAULT_THRESHOLDS, printable, summary, text
+from riskcore.report.text import (
+    DEFAULT_THRESHOLDS,
+    printable,
+    summary,
+    text,
+    uniques_text,
+)
 
 DATA = {
     "sex": ["f", "m", "f", "m"],
@@ -165,6 +171,22 @@ def test_text_names_another_method(method):
     assert any(f"{method}, the formula of" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("tau", "said"),
+    [
+        ([1.8e-15, 2.0], "The estimates are between 1.8e-15 and 2"),
+        ([0.4, 30.0], "The estimates are between 0.4 and 30"),
+        ([0.5, 30.0], "The largest estimate is 60 times the smallest"),
+    ],
+)
+def test_a_ratio_is_told_of_people(tau, said):
+    plain = estimate_uniques(
+        {"k": list(range(30)) * 2}, ["k"], population=900, cells=50
+    ).to_dict()
+    plain |= {"disagreement": tau[1] / tau[0], "range": tau}
+    assert uniques_text(plain, "T").endswith(f"\n  {said}")
+
+
 def test_population_below_sample_is_told():
     with pytest.warns(PopulationBelowSample):
         result = assess({"k": [1, 1, 2], "w": [0.5, 0.5, 3.0]}, ["k"], "w")
@@ -172,7 +194,7 @@ def test_population_below_sample_is_told():
     assert (figures["cells_below_sample"], figures["records_below_sample"]) == (1, 2)
     told = [line for line in lines_of(result) if "(F < f)" in line]
     assert len(told) == 1
-    assert "1 cells with 2 records: their risk is taken as 1/f" in told[0]
+    assert "1 cell with 2 records: their risk is taken as 1/f" in told[0]
 
 
 def test_table_of_the_riskiest():
