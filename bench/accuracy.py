@@ -33,7 +33,8 @@ from riskcore.special.gauss.methods import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation
 # Below f = 2 and for tiny p the kernel takes the midpoints of the enclosures.
-MIDDLE_CUTS = [P_FORWARD, P_SMALL, P_NEAR_ONE, enclosure.P_SMALL, enclosure.P_NEAR_ONE]
+MIDDLE_CUTS = [P_FORWARD, P_SMALL, P_NEAR_ONE]
+MIDDLE_CUTS += [enclosure.P_FRACTION, enclosure.P_SHORT]
 P_CUTS = [*MIDDLE_CUTS, 2.0**-20, 2.0**-400, RARE, 2.0**-1022, 1 - 2.0**-20, 1.0]
 F_CUTS = [*range(1, 18), 32, 128, 1000, 2.0**52, 2.0**53, 2.0**60]
 F_CUTS += [0.5, 1.5, 2.5, 3.5, 14.5, 15.5, 31.5, 2.0**-400, 2.0**400]
