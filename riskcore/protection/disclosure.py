@@ -212,9 +212,12 @@ def what_shows(
     >>> columns = {"region": np.ma.array(region, mask=blanked), "id": np.arange(120)}
     >>> shuffled = np.random.default_rng(1).permutation(120)
     >>> suppressed = {"region": Suppressed(region, blanked)}
-    >>> print(*what_shows(columns, suppressed, shuffled))
+    >>> for shown in what_shows(columns, suppressed, shuffled):
+    ...     print(shown)
     3 of 3 suppressed values of 'region' show in 'id': records next to each other in \
 its order agree
+    the places that 120 of 120 records had before show in 'id': in its order records \
+follow that stood within 10 of each other
     """
     keys = {name: _Key.of(one) for name, one in suppressed.items() if one.blanked.any()}
     keys = {name: key for name, key in keys.items() if key.shown.any()}
