@@ -27,8 +27,8 @@ def safe_streams() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     _open_descriptors()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        # A missing stream is None. Whoever full a disk makes stderr has nowhere to read
-        # it; a full stdout lacks results.
+        # A missing stream is None. A stdout that cannot be written lacks results, which
+        # is an error; there is nowhere to say that stderr cannot be written.
         sys.stdout = _Stream(sys.stdout or nowhere, "stdout", BrokenPipeError)
         sys.stderr = _Stream(sys.stderr or nowhere, "stderr", OSError)
         try:

@@ -137,8 +137,8 @@ def _numba_type(text: str) -> str:
 class _Library(JITCodeLibrary):
     """The code of a function, and of the functions it calls, without machine code."""
 
-    # A kernel is optimised before it is linked into others: so its branches have become
-    # choices where a loop takes it in, and the loop can use vectors.
+    # Whether it is optimised before it is linked into others. Kernels are: their
+    # branches have then become selections, and loops that inline them can use vectors.
     alone = True
     symbol = ""  # of a shared kernel
     entry = ""  # Numba's name of the function
@@ -244,7 +244,7 @@ class _Library(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(NativeLowering):
-    """Numba's own, but for what makes a function that Python can call."""
+    """Numba's last step, without the function that Python could call."""
 
     _name = "riskcore_kernel_lowering"
 

@@ -381,8 +381,9 @@ def _chunked(array: Any) -> Any:
 def _next_rows(reader: Iterator[list[str]], number: int) -> list[list[str]]:
     """Return some rows of a csv reader, whose fields may be long.
 
-    Only that long is the limit another one and the lock held: whoever waits for blocks
-    may be interrupted and never come back.
+    The limit of the csv module belongs to the whole process. It is raised, under a
+    lock, for this one step: a caller that is interrupted between two blocks may never
+    come back to lower it.
     """
     with _FIELD_LIMIT_LOCK:
         before = csv.field_size_limit(_FIELD_LIMIT)

@@ -2,8 +2,7 @@
 
 Neither lets a guess at a suppressed value be checked. The private one holds settings, a
 keyed digest of the input and the secret of the order; of figures only those that follow
-from the safe file. The public one holds methods and
-rounded counts.
+from the safe file. The public one holds methods and rounded counts.
 """
 
 from __future__ import annotations
