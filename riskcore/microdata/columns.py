@@ -289,13 +289,8 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     column = records.column(name)
     if _is_text(column):
         # The holder's own dictionary: to put many ids in order is slow, and idle here.
-        codes, labels = _text_dictionary(column)
-        absent = [i for i, label in enumerate(labels) if _is_missing(label)]
-        missing = int(np.count_nonzero((codes < 0) | np.isin(codes, absent)))
-        if len(set(labels)) < len(labels):  # Arrow's may list a label twice
-            first: dict[Any, int] = {}
-            same = [first.setdefault(label, i) for i, label in enumerate(labels)]
-            codes = np.array(same)[codes]
+        codes, _ = _text_dictionary(column)
+        missing = int(np.count_nonzero(codes < 0))
     else:
         coded = code_column(records, name)
         codes, missing = coded.codes, coded.missing
@@ -417,7 +412,10 @@ def _in_plain_layout(series: Any) -> Any:
         return series
     import narwhals.stable.v2 as nw
 
-    plain = in_plain_layout(series.to_native())
+    native = series.to_native()
+    plain = in_plain_layout(native)
+    if plain is native:
+        return series
     return nw.from_native(plain, series_only=True).alias(series.name)
 
 
@@ -445,7 +443,8 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     import narwhals.stable.v2 as nw
 
     if _is_text(series):
-        return _code_dictionary(*_text_dictionary(series))
+        codes, labels = _text_dictionary(series)
+        return _code_dictionary(codes, labels())
     dtype = series.dtype
     if dtype.is_float():
         return _code_array(series.to_numpy())
@@ -508,25 +507,34 @@ def _is_text(column: Any) -> bool:
     return holder.is_pandas_like() or holder.is_polars()
 
 
-def _text_dictionary(series: Any) -> tuple[NDArray[np.integer[Any]], list[Any]]:
-    """Return positions in a list of labels, -1 for missing, and the list.
+def _text_dictionary(
+    series: Any,
+) -> tuple[NDArray[np.integer[Any]], Callable[[], list[Any]]]:
+    """Return positions in a list of labels, -1 for missing, and what gives the list.
 
-    Labels may stand in it without occurring, and be missing values themselves.
+    The labels differ from each other and none is missing; some may not occur.
     """
     if series.implementation.is_pandas_like():
-        codes, labels = series.to_pandas().factorize()
-        return codes, list(labels)
+        values = series.to_pandas()
+        codes, labels = values.factorize()
+        if labels.hasnans or not labels.is_unique:  # those of Arrow's dictionaries
+            codes, labels = values.astype(object).factorize()
+        return codes, labels.tolist
     if series.implementation.is_polars():
         import polars
 
         native = series.to_native()
-        labels = native.unique().drop_nulls().cast(polars.String).to_list()
+        labels = native.unique().drop_nulls().cast(polars.String)
         codes = native.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
-        return codes.fill_null(-1).to_numpy(), labels
-    native = series.to_native().dictionary_encode().unify_dictionaries()
-    native = native.combine_chunks()
-    codes = native.indices.cast(import_pyarrow().int64()).fill_null(-1).to_numpy()
-    return codes, native.dictionary.to_pylist()
+        return codes.fill_null(-1).to_numpy(), labels.to_list
+    pyarrow, native = import_pyarrow(), series.to_native()
+    native = native.dictionary_encode().unify_dictionaries().combine_chunks()
+    labels = native.dictionary
+    if labels.null_count or len(labels.unique()) < len(labels):  # as given
+        native = native.cast(labels.type).dictionary_encode()
+        labels = native.dictionary
+    codes = native.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+    return codes, labels.to_pylist
 
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:

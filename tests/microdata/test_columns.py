@@ -485,15 +485,27 @@ def test_household_codes():
         assert [first[number] for number in household] == [0, 1, 0, 3, 1]
 
 
-def test_a_dictionary_may_list_an_id_twice():
+@pytest.mark.parametrize(
+    "held", [lambda x: pa.chunked_array([x]), lambda x: pd.Series(_extension(x))]
+)
+def test_a_dictionary_may_list_a_label_twice_or_none(held):
     places = pa.array([0, 1, 2, 0], pa.uint8())
-    ids = pa.DictionaryArray.from_arrays(places, ["a", "a", "b"])
-    for column in (
-        pa.chunked_array([ids]),
-        pd.Series(pd.arrays.ArrowExtensionArray(ids)),
-    ):
-        household = household_codes(Records.of({"hh": column}), "hh")
-        assert (household == household[0]).tolist() == [True, True, False, True]
+    twice = held(pa.DictionaryArray.from_arrays(places, ["a", "a", "b"]))
+    household = household_codes(Records.of({"hh": twice}), "hh")
+    assert (household == household[0]).tolist() == [True, True, False, True]
+    assert coded(twice).codes.tolist() == [0, 0, 1, 0]
+
+    none = held(pa.DictionaryArray.from_arrays(places, pa.array(["b", None, "a"])))
+    with pytest.raises(ValueError, match="missing in 1 of 4 records"):
+        household_codes(Records.of({"hh": none}), "hh")
+    column = coded(none)
+    assert column.labels.tolist() == ["a", "b"]
+    assert column.codes.tolist() == [1, 2, 0, 1]
+    assert column.missing == 1
+
+
+def _extension(values):
+    return pd.arrays.ArrowExtensionArray(values)
 
 
 @pytest.mark.parametrize("holder", [list, pd.Series, pl.Series, pa.array])
