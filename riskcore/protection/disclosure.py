@@ -61,7 +61,7 @@ of many records, gives no order back, though the file was sorted by it.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -69,10 +69,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.columns import Records, code_column
+from riskcore.protection.groupings import Grouping, Order, groupings
+from riskcore.protection.neighbours import (
+    count_equal_neighbours,
+    stand_in_row,
+    try_neighbours,
+)
 
 Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
+Narrow = NDArray[np.int32]  # of many records: half the memory
 Rule = Literal["equal", "between", "finer", "order"]
 
 # The share of records for which a rule must be right, and what part of the errors of a
@@ -226,7 +232,7 @@ follow that stood within 10 of each other
         return ()
     found = []
     drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
-    for column, by in _groupings(columns, order):
+    for column, by in groupings(columns, order):
         for name, key in keys.items():
             if name == column and column is not None:
                 continue
@@ -254,7 +260,7 @@ class _Key:
 
     Attributes
     ----------
-    codes : int32 ndarray, shape (n,)
+    codes : integer ndarray, shape (n,)
     shown : bool ndarray, shape (n,)
         Which of them he sees.
     blanked : integer ndarray, shape (B,)
@@ -267,7 +273,7 @@ class _Key:
         The shares of the two commonest values.
     """
 
-    codes: NDArray[np.int32]
+    codes: Integers
     shown: Mask
     blanked: Integers
     common: int
@@ -277,131 +283,18 @@ class _Key:
 
     @classmethod
     def of(cls, given: Suppressed) -> _Key:
-        codes = given.codes.astype(np.int32)
+        codes = given.codes
         shown = (codes >= 0) & ~given.blanked
         counts = np.bincount(codes[shown], minlength=2)
         shares = counts / max(int(counts.sum()), 1)
         second, first = np.sort(shares)[-2:].tolist()
-        blanked = np.flatnonzero(given.blanked)
+        blanked = np.flatnonzero(given.blanked).astype(np.int32)
         return cls(codes, shown, blanked, int(counts.argmax()), shares, first, second)
 
     @cached_property
-    def at(self) -> Integers:
-        """Positions of the values that show."""
-        return np.flatnonzero(self.shown)
-
-    @cached_property
-    def truth(self) -> NDArray[np.int32]:
+    def truth(self) -> Integers:
         """The suppressed values, shape (B,)."""
         return self.codes[self.blanked]
-
-
-@dataclass(frozen=True, eq=False)
-class _Grouping:
-    """The records grouped by the values of a column.
-
-    Attributes
-    ----------
-    group : integer ndarray, shape (n,)
-        The rank of each record's value; missing is the last.
-    groups : int
-        The number of values, missing among them.
-    single : bool
-        Whether no two records have the same value.
-    orders : tuple of _Order
-        The orders in which values are neighbours.
-    """
-
-    group: Integers
-    groups: int
-    single: bool
-    orders: tuple[_Order, ...]
-
-    @cached_property
-    def sorted_by(self) -> Integers:
-        """Positions of the records, sorted by group."""
-        return np.argsort(self.group, kind="stable")
-
-
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """An order of the values of a column, shape (G,).
-
-    Attributes
-    ----------
-    values : integer ndarray
-        The values by rank; missing is not among them.
-    place : integer ndarray
-        The place of each value, -1 for missing.
-    """
-
-    values: Integers
-    place: Integers
-
-    @classmethod
-    def of(cls, values: Integers, groups: int) -> _Order:
-        place = np.full(groups, -1, np.int64)
-        place[values] = np.arange(len(values))
-        return cls(values, place)
-
-
-def _groupings(
-    columns: Mapping[Hashable, Any], order: Integers | None
-) -> Iterator[tuple[Hashable | None, _Grouping]]:
-    """Yield the records by each column, and by their order."""
-    records = Records.of(columns)
-    for name in records.columns:
-        group, labels = _coded(records, name)
-        groups = len(labels) + 1
-        single = bool(np.bincount(group).max() == 1)
-        orders = tuple(_Order.of(values, groups) for values in _orders(labels))
-        yield name, _Grouping(group, groups, single, orders)
-    at = np.arange(records.n) if order is None else np.asarray(order)
-    every = np.arange(records.n)
-    place = _Order.of(at, records.n)
-    yield None, _Grouping(place.place, records.n, True, (_Order(every, every),))
-
-
-def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
-    """Return the ranks of a column's values and the values, whatever they are."""
-    try:
-        column = code_column(records, name)
-    except TypeError:
-        # Lists and the like: what cannot be ordered as it is has a text that can.
-        values = records.column(name)
-        listed = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
-        texts = np.fromiter(map(repr, listed), object, records.n)
-        column = code_column(Records({name: texts}, records.n), name)
-    return column.codes, column.labels
-
-
-def _orders(labels: NDArray[Any]) -> tuple[Integers, ...]:
-    """Return the orders of values: as they are, by number and as text."""
-    natural = np.arange(len(labels))
-    if labels.dtype.kind in "bmM":
-        return (natural,)
-    other = _by_number(labels) if _is_text(labels) else _as_text(labels)
-    if other is None or np.array_equal(other, natural):
-        return (natural,)
-    return natural, other
-
-
-def _is_text(labels: NDArray[Any]) -> bool:
-    return all(isinstance(label, str) for label in labels.tolist())
-
-
-def _by_number(labels: NDArray[Any]) -> Integers | None:
-    """Return the order of texts that are numbers; None if one is none."""
-    try:
-        numbers = np.array([float(label) for label in labels.tolist()])
-    except ValueError:
-        return None
-    return None if np.isnan(numbers).any() else np.argsort(numbers, kind="stable")
-
-
-def _as_text(labels: NDArray[Any]) -> Integers:
-    texts = [str(label) for label in labels.tolist()]
-    return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,40 +303,43 @@ class _Units:
 
     Attributes
     ----------
-    group : integer ndarray, shape (U,)
-        The value of the column, rising.
-    first, kinds : integer ndarray, shape (U,)
-        Where the unit begins in the rows, and the number of its rows.
-    size : integer ndarray, shape (U,)
+    first : int32 ndarray, shape (U + 1,)
+        Where each unit begins in the rows, and the end.
+    kinds : integer ndarray, shape (U,)
+        The number of its rows.
+    size : int32 ndarray, shape (U,)
         The number of its records.
-    value : integer ndarray, shape (U,)
+    value : int32 ndarray, shape (U,)
         The key if all its records agree, else -1.
-    codes, counts : integer ndarray, shape (R,)
+    codes, counts : int32 ndarray, shape (R,)
         The rows: a value of the key, and how many records of the unit have it.
-    of_group : integer ndarray, shape (G,)
+    of_group : int32 ndarray, shape (G,)
         The unit of each value of the column, -1 if none of its records shows the key.
     """
 
-    group: Integers
-    first: Integers
-    kinds: Integers
-    size: Integers
-    value: Integers
-    codes: Integers
-    counts: Integers
-    of_group: Integers
+    first: Narrow
+    kinds: Narrow
+    size: Narrow
+    value: Narrow
+    codes: Narrow
+    counts: Narrow
+    of_group: Narrow
 
     @classmethod
-    def of(cls, by: _Grouping, key: _Key) -> _Units:
+    def of(cls, by: Grouping, key: _Key) -> _Units:
         group, codes, counts = _table(by, key)
-        first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
-        kinds = np.diff(first, append=len(group))
-        group = group[first]
-        of_group = np.full(by.groups, -1, np.int64)
-        of_group[group] = np.arange(len(first))
-        value = np.where(kinds == 1, codes[first], -1)
-        size = np.add.reduceat(counts, first)
-        return cls(group, first, kinds, size, value, codes, counts, of_group)
+        of_group = np.full(by.groups, -1, np.int32)
+        if by.single:
+            of_group[group] = np.arange(len(group))
+            first = np.arange(len(group) + 1, dtype=np.int32)
+            return cls(first, counts, counts, codes, codes, counts, of_group)
+        begins = np.concatenate([[True], group[1:] != group[:-1], [True]])
+        first = np.flatnonzero(begins).astype(np.int32)
+        kinds = np.diff(first)
+        of_group[group[first[:-1]]] = np.arange(len(kinds))
+        value = np.where(kinds == 1, codes[first[:-1]], np.int32(-1))
+        size = np.add.reduceat(counts, first[:-1], dtype=np.int32)
+        return cls(first, kinds, size, value, codes, counts, of_group)
 
     @cached_property
     def divided(self) -> _Divided:
@@ -457,42 +353,37 @@ class _Units:
         first = np.cumsum(kinds) - kinds
         span = int(codes.max()) + 1
         # Of equally common values the smallest.
-        rank = counts * span + (span - 1 - codes)
+        rank = counts.astype(np.int64) * span + (span - 1 - codes)
         best = np.maximum.reduceat(rank, first)
         others = np.where(rank == np.repeat(best, kinds), 0, counts)
         second = np.maximum.reduceat(others, first)
         return _Divided(unit, span - 1 - best % span, best // span, second)
 
-    def share_other(self, unit: Integers, guess: Integers) -> NDArray[np.float64]:
-        """Return the share of the records of some units that differ from a guess."""
-        wrong = (self.value[unit] != guess).astype(np.float64)
-        mixed = np.flatnonzero(self.kinds[unit] > 1)
-        if len(mixed):
-            of_unit = np.full(len(self.size), -1, np.int64)
-            of_unit[unit[mixed]] = guess[mixed]
-            equal = self.codes == np.repeat(of_unit, self.kinds)
-            right = np.add.reduceat(np.where(equal, self.counts, 0), self.first)
-            wrong[mixed] = 1 - (right / self.size)[unit[mixed]]
-        return np.asarray(wrong, np.float64)
 
-
-def _table(by: _Grouping, key: _Key) -> tuple[Integers, Integers, Integers]:
+def _table(by: Grouping, key: _Key) -> tuple[Narrow, Narrow, Narrow]:
     """Return groups, values of the key and numbers of records, sorted."""
     levels = int(key.codes.max()) + 1
     if by.groups * levels <= 4 * len(key.codes):
-        pairs = by.group[key.at].astype(np.int64) * levels + key.codes[key.at]
+        pairs = by.group[key.shown].astype(np.int64)
+        pairs *= levels
+        pairs += key.codes[key.shown]
         table = np.bincount(pairs)
         rows = np.flatnonzero(table)
-        return rows // levels, rows % levels, table[rows]
+        return _narrow(rows // levels), _narrow(rows % levels), _narrow(table[rows])
     at = by.sorted_by[key.shown[by.sorted_by]]
-    group, codes = by.group[at].astype(np.int64), key.codes[at]
+    group, codes = _narrow(by.group[at]), _narrow(key.codes[at])
     if by.single:
-        return group, codes, np.ones(len(at), np.int64)
-    pairs = group * levels + codes
+        return group, codes, np.ones(len(at), np.int32)
+    pairs = group.astype(np.int64) * levels + codes
     pairs.sort(kind="stable")  # nearly sorted already
     first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
     counts = np.diff(first, append=len(pairs))
-    return pairs[first] // levels, pairs[first] % levels, counts
+    rows = pairs[first]
+    return _narrow(rows // levels), _narrow(rows % levels), _narrow(counts)
+
+
+def _narrow(numbers: Integers) -> Narrow:
+    return numbers.astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -515,30 +406,25 @@ class _Divided:
 
 
 @dataclass(frozen=True, eq=False)
-class _Guesses:
-    """What a rule says of records that show the key, and of the suppressed values.
+class _Tried:
+    """What became of a rule on records that show the key, and what it says of blanks.
 
     Attributes
     ----------
-    value : integer ndarray, shape (T,)
-        What is guessed in each trial.
-    agreeing : integer ndarray, shape (T,)
-        How many records agree on it.
-    trials, wrong : ndarray, shape (T,)
-        The number of records guessed at, and how many of them wrongly.
+    trials, wrong : float64 ndarray, shape (3, steps)
+        The number of records guessed at, and how many of them wrongly, by how many
+        records agree: all guesses, those at the commonest value, and others.
     blank_value, blank_agreeing : integer ndarray, shape (B,)
-        What is guessed of the suppressed values, -1 for nothing.
+        What is guessed of the suppressed values, -1 for nothing, and how many agree.
     """
 
-    value: Integers
-    agreeing: Integers
-    trials: NDArray[Any]
-    wrong: NDArray[Any]
+    trials: NDArray[np.float64]
+    wrong: NDArray[np.float64]
     blank_value: Integers
     blank_agreeing: Integers
 
 
-def _told_by(by: _Grouping, key: _Key) -> dict[Rule, Mask]:
+def _told_by(by: Grouping, key: _Key) -> dict[Rule, Mask]:
     """Return the suppressed values that each rule tells, shape (B,)."""
     units = _Units.of(by, key)
     equal = _told(_equal(units, by, key), key) | _told_by_commonest(units, by, key)
@@ -548,27 +434,22 @@ def _told_by(by: _Grouping, key: _Key) -> dict[Rule, Mask]:
     return {"equal": equal, "between": between}
 
 
-def _told(guesses: _Guesses, key: _Key) -> Mask:
+def _told(tried: _Tried, key: _Key) -> Mask:
     """Return the suppressed values that are told where enough records agree."""
-    says = guesses.blank_value >= 0
+    says = tried.blank_value >= 0
     told = np.zeros(len(says), bool)
-    if not np.any(guesses.blank_value[says] == key.truth[says]):
+    if not np.any(tried.blank_value[says] == key.truth[says]):
         return told
-    common = guesses.value == key.common
-    blank_common = guesses.blank_value == key.common
-    parts = (
-        (np.ones_like(common), says, 1 - key.first),
-        (common, says & blank_common, 1 - key.first),
-        (~common, says & ~blank_common, 1 - key.second),
-    )
-    steps = _step(guesses.agreeing)
-    for part, spoken, by_chance in parts:
-        trials = _from_step(steps[part], guesses.trials[part])
-        wrong = _from_step(steps[part], guesses.wrong[part])
+    common = tried.blank_value == key.common
+    step = _step(tried.blank_agreeing)
+    spoken = (says, says & common, says & ~common)
+    by_chance = (1 - key.first, 1 - key.first, 1 - key.second)
+    for part in range(3):
+        trials, wrong = _from_step(tried.trials[part]), _from_step(tried.wrong[part])
         for least in range(_STEPS):
-            enough = spoken & (_step(guesses.blank_agreeing) >= least)
-            if _holds(trials[least], wrong[least], by_chance):
-                right = _right(np.where(enough, guesses.blank_value, -1), key)
+            if _holds(trials[least], wrong[least], by_chance[part]):
+                enough = spoken[part] & (step >= least)
+                right = _right(np.where(enough, tried.blank_value, -1), key)
                 if right.any():
                     told |= right
                     break
@@ -602,10 +483,9 @@ def _step(agreeing: Integers) -> Integers:
     return np.minimum(exponent - 1, _STEPS - 1)
 
 
-def _from_step(step: Integers, counts: NDArray[Any]) -> NDArray[np.float64]:
+def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of the counts at each step and beyond it."""
-    sums = np.bincount(step, counts, _STEPS).astype(np.float64)
-    return np.cumsum(sums[::-1])[::-1]
+    return np.cumsum(counts[::-1])[::-1]
 
 
 def _holds(trials: float, wrong: float, by_chance: float) -> bool:
@@ -622,7 +502,7 @@ def _holds(trials: float, wrong: float, by_chance: float) -> bool:
     return (expected - wrong + gain) / 2 > -math.log(_CHANCE)
 
 
-def _equal(units: _Units, by: _Grouping, key: _Key) -> _Guesses:
+def _equal(units: _Units, by: Grouping, key: _Key) -> _Tried:
     """Guess what all others with the same value of the column have."""
     several = (units.value >= 0) & (units.size > 1)
     divided = units.divided
@@ -635,17 +515,21 @@ def _equal(units: _Units, by: _Grouping, key: _Key) -> _Guesses:
     trials = np.concatenate([units.size[several], errors])
     value = np.concatenate([units.value[several], divided.value[alone]])
     unit = units.of_group[by.group[key.blanked]]
-    return _Guesses(
-        value,
-        size - 1,
-        trials,
-        wrong,
+    step, common = _step(size - 1), value == key.common
+    parts = (np.ones_like(common), common, ~common)
+    by_step = [
+        np.array([np.bincount(step[part], x[part], _STEPS) for part in parts])
+        for x in (trials, wrong)
+    ]
+    return _Tried(
+        by_step[0],
+        by_step[1],
         np.where(unit >= 0, units.value[unit], -1),
         np.where(unit >= 0, units.size[unit], 0),
     )
 
 
-def _told_by_commonest(units: _Units, by: _Grouping, key: _Key) -> Mask:
+def _told_by_commonest(units: _Units, by: Grouping, key: _Key) -> Mask:
     """Return what the commonest value of the others tells, if it does in general."""
     divided = units.divided
     trials = int(units.size[units.size > 1].sum())
@@ -659,43 +543,39 @@ def _told_by_commonest(units: _Units, by: _Grouping, key: _Key) -> Mask:
     return _right(np.where(unit >= 0, value[unit], -1), key)
 
 
-def _between(units: _Units, by: _Grouping, key: _Key, order: _Order) -> _Guesses:
+def _between(units: _Units, by: Grouping, key: _Key, order: Order) -> _Tried:
     """Guess what the nearest records before and after in an order have.
 
     Records with the same value of the column are one trial.
     """
-    unit = units.of_group[order.values]
-    upto = np.append(np.cumsum(unit >= 0), 0)  # the last for missing
-    unit = unit[unit >= 0]
+    upto = np.zeros(len(order.values) + 1, np.int32)  # the last for missing
+    unit = np.empty(len(units.value), np.int32)
     # At either end stands something of which nothing is known.
-    value = np.concatenate([[-1], units.value[unit], [-1]])
-    before, after = _runs(value)
-    agree = (value[:-2] == value[2:]) & (value[:-2] >= 0)
-    says = np.flatnonzero(agree)
-    guess = value[says]
-    place = order.place[by.group[key.blanked]]
-    own = units.of_group[by.group[key.blanked]] >= 0
+    row, before, after = (np.empty(len(unit) + 2, np.int32) for _ in range(3))
+    stand_in_row(
+        order.values, len(order.values), units.of_group, units.value, upto, unit, row
+    )
+    standing = int(upto[-2]) if len(order.values) else 0
+    row, before, after = (x[: standing + 2] for x in (row, before, after))
+    count_equal_neighbours(row, len(row), before, after)
+    trials, wrong = np.zeros((3, _STEPS)), np.zeros((3, _STEPS))
+    try_neighbours(
+        row, standing, before, after, unit, key.common, _STEPS, units.value,
+        units.first, units.size, units.codes, units.counts, trials, wrong,
+    )  # fmt: skip
+    group = by.group[key.blanked]
+    place = order.place[group]
+    own = units.of_group[group] >= 0
     # Where the units before and after a suppressed value stand.
     left: Integers = upto[place] - own
     right: Integers = upto[place] + 1
-    told = (place >= 0) & (value[left] == value[right])
-    return _Guesses(
-        guess,
-        np.minimum(before[says], after[says + 2]),
-        np.ones(len(says)),
-        units.share_other(unit[says], guess),
-        np.where(told, value[left], -1),
+    told = (place >= 0) & (row[left] == row[right])
+    return _Tried(
+        trials,
+        wrong,
+        np.where(told, row[left], -1),
         np.minimum(before[left], after[right]),
     )
-
-
-def _runs(value: Integers) -> tuple[Integers, Integers]:
-    """Return how many neighbours are equal up to each place, and from it on."""
-    n = len(value)
-    start = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
-    length = np.diff(start, append=n)
-    before = np.arange(1, n + 1) - np.repeat(start, length)
-    return before, np.repeat(length, length) - before + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -733,7 +613,7 @@ class _Classes:
         narrow = classes.astype(np.min_scalar_type(int(classes.max(initial=0))))
         return cls(at[several], rank, narrow, counts)
 
-    def rows(self, by: _Grouping) -> tuple[Integers, Integers, Integers]:
+    def rows(self, by: Grouping) -> tuple[Integers, Integers, Integers]:
         """Return values of a column, ranks and numbers of records, sorted."""
         codes = len(self.counts)
         pairs = by.group[self.at].astype(np.int64) * codes + self.rank
@@ -745,7 +625,7 @@ class _Classes:
         return rows // codes, rows % codes, counts
 
 
-def _finer(by: _Grouping, classes: _Classes) -> int:
+def _finer(by: Grouping, classes: _Classes) -> int:
     """Return how many records' codes before recoding a column tells."""
     if not len(classes.at):
         return 0
@@ -818,12 +698,12 @@ def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
     )
 
 
-def _back(by: _Grouping, drawn: Integers) -> int:
+def _back(by: Grouping, drawn: Integers) -> int:
     """Return how many records a column puts back where they were before a shuffle."""
     return max((_back_in(by, order, drawn) for order in by.orders), default=0)
 
 
-def _back_in(by: _Grouping, order: _Order, drawn: Integers) -> int:
+def _back_in(by: Grouping, order: Order, drawn: Integers) -> int:
     n, values = len(by.group), len(order.values)
     if values < 2:
         return 0

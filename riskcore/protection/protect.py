@@ -292,7 +292,7 @@ def _warn_of_households(result: Protected) -> None:
                 warn(message, HouseholdKeyDiffers)
 
 
-def _differing(codes: NDArray[np.int64], groups: Households) -> int:
+def _differing(codes: NDArray[Any], groups: Households) -> int:
     """Return in how many households a key differs; -1 stands for none."""
     have = np.flatnonzero(codes >= 0)
     last = np.full(len(groups), -1, np.int64)

@@ -728,7 +728,7 @@ _RULES = {
 
 def codes_before(
     result: Protected, name: Hashable, *, recoded: bool = True
-) -> NDArray[np.int64]:
+) -> NDArray[np.signedinteger[Any]]:
     """Return the codes of a column before suppression, -1 for missing.
 
     ``recoded=False``: those before recoding, too.
@@ -737,7 +737,7 @@ def codes_before(
         if name in one.keys:
             i = one.keys.index(name)
             cells = (one.recoded if recoded else one.original).cells
-            codes = cells.codes[i].astype(np.int64)
+            codes = _signed(cells.codes[i])
             codes[~cells.present(i)] = -1
             return codes[cells.inverse]
     # A related column that is no key.
@@ -747,9 +747,14 @@ def codes_before(
             warnings.simplefilter("ignore")  # said already
             data = recode(data, {name: result.settings.recodings[name]})
     column = code_column(Records.of(data), name)
-    codes = column.codes.astype(np.int64)
+    codes = _signed(column.codes)
     codes[codes == len(column.labels)] = -1
     return codes
+
+
+def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+    """Return codes in the smallest type that has -1 and all of them."""
+    return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
 def _shown_plain(
