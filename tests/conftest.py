@@ -216,8 +216,8 @@ def series():
 def exact(enclosed):
     """Return the reference's value at two doubles.
 
-    For integer f mpmath takes seconds when p is tiny or f large; there the value is
-    Arb's or the series'. That they agree is tested in test_reference.py.
+    mpmath takes long when p is tiny or an integer f large; there the value is Arb's or
+    the series'. That they agree is tested in test_reference.py.
     """
 
     def evaluate(name, f, second):
@@ -225,7 +225,7 @@ def exact(enclosed):
         p = f / second if name.endswith("frequencies") else second
         if f >= 1000:
             return series_value(name, f, second)
-        if f.is_integer() and p < 2.0**-60:
+        if p < 2.0**-60:
             return enclosed(name, f, second)
         return getattr(reference, name)(f, second)
 

@@ -106,6 +106,7 @@ def test_of_any_holder(holder, data, values):
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
+@thin.examples(50)
 @given(st.data(), NUMBERS)
 def test_of_arrays(kind, data, values):
     labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))
