@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import mpmath
@@ -215,8 +216,8 @@ def series():
 def exact(enclosed):
     """Return the reference's value at two doubles.
 
-    For integer f mpmath takes seconds when p is tiny or f large; there the value is
-    Arb's or the series'. That they agree is tested in test_reference.py.
+    mpmath takes long when p is tiny or an integer f large; there the value is Arb's or
+    the series'. That they agree is tested in test_reference.py.
     """
 
     def evaluate(name, f, second):
@@ -224,7 +225,7 @@ def exact(enclosed):
         p = f / second if name.endswith("frequencies") else second
         if f >= 1000:
             return series_value(name, f, second)
-        if f.is_integer() and p < 2.0**-60:
+        if p < 2.0**-60:
             return enclosed(name, f, second)
         return getattr(reference, name)(f, second)
 
@@ -250,18 +251,18 @@ def ulps():
     return measure
 
 
-@pytest.fixture
-def python(tmp_path):
-    """Return a runner of code in a new process, with a cache of its own if asked."""
+@pytest.fixture(scope="session")
+def python_in():
+    """Return what makes a runner of code in new processes in a folder."""
     root = Path(__file__).resolve().parents[1]
 
-    def run(code, *, path=root, cache=None, wait=True, **variables):
+    def run(code, folder, *, path=root, cache=None, wait=True, **variables):
         environment = dict(os.environ, PYTHONPATH=str(path), **variables)
         if cache is not None:
             environment["RISKCORE_CACHE_DIR"] = str(cache)
         process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", code],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -273,7 +274,13 @@ def python(tmp_path):
         assert process.returncode == 0, error
         return output.strip()
 
-    return run
+    return lambda folder: partial(run, folder=folder)
+
+
+@pytest.fixture
+def python(python_in, tmp_path):
+    """Return a runner of code in a new process, with a cache of its own if asked."""
+    return python_in(tmp_path)
 
 
 @pytest.fixture

@@ -439,7 +439,12 @@ def test_markdown_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+    ("suffix", "start"),
+    [
+        ("png", b"\x89PNG"),
+        ("svg", b"<?xml"),
+        pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
+    ],
 )
 def test_picture_files(tmp_path, map_table, suffix, start):
     path = accuracy.write(tmp_path / f"e.{suffix}", map_table)

@@ -1,5 +1,7 @@
 import ast
+import functools
 import inspect
+import operator
 import os
 import shutil
 import threading
@@ -185,9 +187,28 @@ def package(tmp_path):
     return tmp_path / "copy"
 
 
-def test_a_second_process_loads_what_the_first_compiled(python, tmp_path):
-    assert python(VALUE, cache=tmp_path / "cache") == COMPILED
-    assert python(VALUE, cache=tmp_path / "cache") == LOADED
+@pytest.fixture(scope="module")
+def first_run(python_in, tmp_path_factory):
+    """Return what code prints that finds no cache, and the cache that it leaves."""
+
+    @functools.cache
+    def run(code):
+        folder = tmp_path_factory.mktemp("first")
+        return python_in(folder)(code, cache=folder / "cache"), folder / "cache"
+
+    return run
+
+
+@pytest.fixture
+def cache_of(first_run, tmp_path):
+    """Return a copy of the cache that a first run of some code leaves."""
+    return lambda code: shutil.copytree(first_run(code)[1], tmp_path / "cache")
+
+
+def test_a_second_process_loads_what_the_first_compiled(python, first_run):
+    printed, cache = first_run(VALUE)
+    assert printed == COMPILED
+    assert python(VALUE, cache=cache) == LOADED
 
 
 def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
@@ -205,9 +226,8 @@ def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
     assert after != before
 
 
-def test_a_damaged_cache_file_is_compiled_again(python, tmp_path):
-    cache = tmp_path / "cache"
-    python(VALUE, cache=cache)
+def test_a_damaged_cache_file_is_compiled_again(python, cache_of):
+    cache = cache_of(VALUE)
     (file,) = cache.rglob("*.o")
     whole = file.read_bytes()
     file.write_bytes(whole[:-1])
@@ -217,9 +237,8 @@ def test_a_damaged_cache_file_is_compiled_again(python, tmp_path):
 
 
 @needs.root
-def test_code_that_another_user_planted_is_not_run(python, tmp_path):
-    cache = tmp_path / "cache"
-    python(VALUE, cache=cache)
+def test_code_that_another_user_planted_is_not_run(python, cache_of, tmp_path):
+    cache = cache_of(VALUE)
     other = VALUE.replace("x / 3.0", "x / 7.0")
     python(other, cache=tmp_path / "evil")
     (file,), (planted,) = cache.rglob("*.o"), (tmp_path / "evil").rglob("*.o")
@@ -274,9 +293,9 @@ print(*(each(5.0) for each in made), "numba" in sys.modules)
 """
 
 
-def test_a_shared_kernel_is_compiled_once(python, tmp_path):
-    cache = tmp_path / "cache"
-    assert python(SHARED, cache=cache) == "6.5 2.5 True"
+def test_a_shared_kernel_is_compiled_once(python, first_run):
+    printed, cache = first_run(SHARED)
+    assert printed == "6.5 2.5 True"
     names = {file.name for file in cache.rglob("*.o")}
     assert names == {"__main___parts.o", "__main__.total.o", "__main__.first.o"}
     for name in names:  # the others call it, and say so in their first line
@@ -286,9 +305,8 @@ def test_a_shared_kernel_is_compiled_once(python, tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut"])
-def test_a_lost_shared_kernel_is_compiled_again(python, tmp_path, damage):
-    cache = tmp_path / "cache"
-    python(SHARED, cache=cache)
+def test_a_lost_shared_kernel_is_compiled_again(python, cache_of, damage):
+    cache = cache_of(SHARED)
     (file,) = cache.rglob("__main___parts.o")
     whole = file.read_bytes()
     if damage == "gone":
@@ -319,6 +337,7 @@ print(njit(lambda x: parts(x, 4))(3.0), njit(total)(5.0))
 # --- the sources that a build depends on ----------------------------------------------
 
 
+@functools.cache
 def entry_modules():
     """Return the modules that make entry points."""
     found = []
@@ -344,18 +363,22 @@ def test_entry_modules_are_found():
     }
 
 
-@pytest.mark.parametrize("module", entry_modules())
-def test_every_module_that_is_loaded_is_a_source(python, module):
-    # Importing the package itself loads names only: what it defines is no kernel.
+def test_every_module_that_is_loaded_is_a_source(python):
+    # Importing the package itself loads names only: what it defines is no kernel. Each
+    # module is loaded as if it were the first.
     code = f"""
 import sys, importlib
-importlib.import_module({module!r})
-loaded = {{name for name in sys.modules if name.startswith("riskcore.")}}
-from riskcore.compiled.jit import _sources
-print(*sorted(loaded - _sources(frozenset({{{module!r}}})).keys()), sep=", ")
+for module in {entry_modules()}:
+    for name in [name for name in sys.modules if name.startswith("riskcore")]:
+        del sys.modules[name]
+    importlib.import_module(module)
+    loaded = {{name for name in sys.modules if name.startswith("riskcore.")}}
+    assert module in loaded
+    from riskcore.compiled.jit import _sources
+    print(*sorted(loaded - _sources(frozenset({{module}})).keys()), sep=", ")
 """
     # A module of which nothing but a comment is left would be missing too.
-    assert python(code) == ""
+    assert python(code).strip() == ""
 
 
 def functions_used(function, seen):
@@ -453,18 +476,18 @@ def test_what_is_no_import_is_not_taken_for_one():
 
 def test_kernels_read_no_files():
     # Numbers from a file would change without a change of a source.
-    for module in entry_modules():
-        for name, source in jit._sources(frozenset({module})).items():
-            calls = {
-                getattr(node.func, "attr", getattr(node.func, "id", ""))
-                for node in ast.walk(ast.parse(source))
-                if isinstance(node, ast.Call)
-            }
-            reads = calls & {"open", "read_text", "read_bytes", "loadtxt", "fromfile"}
-            assert not reads or name in {
-                "riskcore.compiled.jit",
-                "riskcore.compiled.code_cache",
-            }, name
+    each = [jit._sources(frozenset({module})) for module in entry_modules()]
+    for name, source in functools.reduce(operator.or_, each).items():
+        calls = {
+            getattr(node.func, "attr", getattr(node.func, "id", ""))
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Call)
+        }
+        reads = calls & {"open", "read_text", "read_bytes", "loadtxt", "fromfile"}
+        assert not reads or name in {
+            "riskcore.compiled.jit",
+            "riskcore.compiled.code_cache",
+        }, name
 
 
 # --- signals --------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from riskcore.microdata.blank import blank
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import recode, recoded_columns
+from tests import thin
 
 NUMBERS = st.lists(st.integers(-3, 300), min_size=1, max_size=30)
 HOLDERS = {
@@ -93,7 +94,9 @@ def check(data, values, draw, *, number):
     )
 
 
+# An example in a frame takes some 50 ms.
 @pytest.mark.parametrize("holder", HOLDERS)
+@thin.examples(25)
 @given(st.data(), st.lists(st.none() | st.integers(-3, 300), min_size=1, max_size=30))
 def test_of_any_holder(holder, data, values):
     if all(value is None for value in values) and "pyarrow" in holder:
@@ -103,6 +106,7 @@ def test_of_any_holder(holder, data, values):
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
+@thin.examples(50)
 @given(st.data(), NUMBERS)
 def test_of_arrays(kind, data, values):
     labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))

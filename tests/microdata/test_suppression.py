@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore import forms
@@ -17,7 +17,7 @@ from riskcore.microdata.grc import read_recoding
 from riskcore.microdata.recode import recode
 from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.risk.individual import individual_risk_from_frequencies
-from tests import needs
+from tests import needs, thin
 
 METHODS = ["exact", "argus"]
 INF = math.inf
@@ -230,14 +230,14 @@ def both_ways(task, method, definition):
     return got, expected
 
 
-@settings(max_examples=300)
+@thin.examples(100, thorough=300)
 @given(tasks())
 def test_the_cheapest_set_is_that_of_all_sets(task):
     got, expected = both_ways(task, "exact", by_definition)
     assert got == expected
 
 
-@settings(max_examples=300)
+@thin.examples(100, thorough=300)
 @given(tasks())
 def test_argus_is_the_transcription_of_its_rules(task):
     got, expected = both_ways(task, "argus", as_argus)

@@ -14,7 +14,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
@@ -23,6 +22,7 @@ from riskcore.protection import readback
 from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 from riskcore.protection.settings import Settings
+from tests import thin
 
 KEYS = ["a", "b", "c"]
 
@@ -178,6 +178,7 @@ def test_a_blank_record_no_longer_counts_for_others():
         assert np.array_equal(result.unsafe, risk >= 0.004)
 
 
+@thin.examples(40)
 @given(seed=st.integers(0, 10**6), within=st.booleans())
 def test_households_are_safe_and_consistent(seed, within):
     data = survey(60, seed)
@@ -300,7 +301,7 @@ def test_costs():
     assert entropy.safe
 
 
-@hypothesis_settings(max_examples=60)
+@thin.examples(25, thorough=60)
 @given(data=st.data(), seed=st.integers(0, 10**6))
 def test_the_order_of_the_keys_decides_nothing(data, seed):
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ import json
 import operator
 import os
 import stat
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from riskcore.files.argus.metadata import read_metadata
 from riskcore.protection import secret
 from riskcore.protection.record import coarse, method_of, read_record
 from riskcore.protection.result import InputCannotBeChecked, OrderCanBeFound
-from tests import needs
+from tests import needs, thin
 
 # The households of the survey are numbered in order, which undoes a shuffle.
 pytestmark = pytest.mark.filterwarnings(
@@ -125,17 +126,23 @@ def plain_figures(result):
     return both
 
 
+THRESHOLDS = [
+    {"threshold": 0.02}, {"rate": 0.0022}, {"rate": 0.0022, "missing": "argus"},
+]  # fmt: skip
+
+
+# With all of the guesses it is slow.
 @pytest.mark.parametrize(
-    "thresholds",
-    [{"threshold": 0.02}, {"rate": 0.0022}, {"rate": 0.0022, "missing": "argus"}],
+    ("thresholds", "step"),
+    thin.cases(product(THRESHOLDS, [3, 9]), lambda _, step: step == 9),
 )
-def test_no_figure_checks_a_guess(thresholds):
+def test_no_figure_checks_a_guess(thresholds, step):
     truth = protected(**thresholds)
     assert truth.suppressed["age"] > 0
     released = arrow.table_of(truth.data, plain=True).to_pydict()
     known = plain_figures(truth)
     without, left, told = [], [], []
-    for age in range(0, 121, 3):
+    for age in range(3, 121, step):
         guess = protected(str(age), **thresholds)
         if arrow.table_of(guess.data, plain=True).to_pydict() != released:
             continue

@@ -1,6 +1,7 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -13,6 +14,7 @@ from riskcore import forms
 from riskcore.accuracy import reference
 from riskcore.risk import individual
 from riskcore.special.floats import BLOCK
+from tests import thin
 
 NAMES = [
     "individual_risk",
@@ -69,16 +71,24 @@ def assert_within_contract(name, errors, f, p):
 
 @named
 def test_error_in_every_region(name, method, cells, errors):
-    f, p = cells(40, method)
+    # More points: test_error_in_every_region_at_length, slow.
+    f, p = cells(15, method)
     found = errors(f, p)
     assert_within_contract(name, found, f, p)
     # Half an ulp of rounding must show, or the measure sees nothing.
     assert found.max() > 0.4
 
 
-@named
-def test_error_on_both_sides_of_every_border(name, borders, errors):
-    f, p = borders
+# The functions have the same borders; by default one is looked at on all of them.
+@pytest.mark.parametrize(
+    ("name", "step"),
+    thin.cases(
+        product(NAMES, [1, 4]),
+        lambda name, step: (step == 1) == (name == "individual_risk"),
+    ),
+)
+def test_error_on_both_sides_of_every_border(name, step, borders, errors):
+    f, p = (column[::step] for column in borders)
     found = errors(f, p)
     assert_within_contract(name, found, f, p)
     assert found.max() > 0.4

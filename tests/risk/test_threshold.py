@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from riskcore.risk.file_risk import capped_rate, reidentification_rate
 from riskcore.risk.threshold import RiskDistribution
-from tests import needs
+from tests import needs, thin
 
 # Few distinct values, so that ties and zeros are common; none so small that a prefix
 # sum of two doubles is not exact.
@@ -49,7 +49,7 @@ def test_counts_and_rates_agree_with_every_record_looked_at(cells, t):
     assert file.reidentification_rate == reidentification_rate(*columns(cells))
 
 
-@settings(deadline=None, max_examples=300)
+@thin.examples(100, thorough=300)
 @given(cells, risks)
 def test_threshold_for_rate_inverts_the_capped_rate(cells, rate):
     file, records = RiskDistribution(*columns(cells)), records_of(cells)
@@ -64,7 +64,7 @@ def test_threshold_for_rate_inverts_the_capped_rate(cells, rate):
     assert exact_capped_sum(records, above) >= Fraction(rate) * file.n
 
 
-@settings(deadline=None, max_examples=300)
+@thin.examples(100, thorough=300)
 @given(cells)
 def test_every_kink_of_the_capped_rate_is_found_again(cells):
     records = records_of(cells)
@@ -78,7 +78,7 @@ def test_every_kink_of_the_capped_rate_is_found_again(cells):
             )
 
 
-@settings(deadline=None, max_examples=300)
+@thin.examples(100, thorough=300)
 @given(cells, risks)
 def test_observed_threshold_agrees_with_exhaustive_search(cells, rate):
     file, records = RiskDistribution(*columns(cells)), records_of(cells)

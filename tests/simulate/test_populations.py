@@ -15,6 +15,7 @@ from riskcore.simulate import (
     uniques,
     zipf_population,
 )
+from tests import thin
 
 
 def rng(seed=1):
@@ -263,29 +264,44 @@ def excess(draw, law, draws=8000, seed=5):
     return (statistic - freedom) / math.sqrt(2 * freedom)
 
 
-@pytest.mark.parametrize("cells", [2, 2**16])
+LAWS = {
+    zipf_population: zipf_law,
+    dirichlet_multinomial_population: dirichlet_multinomial_law,
+}
+OF_GIVEN_CELLS = [
+    (zipf_population, (3, 3, 1.0)),
+    (zipf_population, (2, 5, 2.5)),
+    (zipf_population, (4, 3, 0.0)),
+    (dirichlet_multinomial_population, (4, 3, 0.3)),
+    (dirichlet_multinomial_population, (3, 5, 2.0)),
+    (dirichlet_multinomial_population, (4, 2, 1e-3)),
+]
+
+
+# By default up to three cells are in blocks of two, five in one tree; the rest is slow.
 @pytest.mark.parametrize(
-    ("population", "law", "arguments"),
-    [
-        (zipf_population, zipf_law, (3, 3, 1.0)),
-        (zipf_population, zipf_law, (2, 5, 2.5)),
-        (zipf_population, zipf_law, (4, 3, 0.0)),
-        (dirichlet_multinomial_population, dirichlet_multinomial_law, (4, 3, 0.3)),
-        (dirichlet_multinomial_population, dirichlet_multinomial_law, (3, 5, 2.0)),
-        (dirichlet_multinomial_population, dirichlet_multinomial_law, (4, 2, 1e-3)),
-    ],
+    ("population", "arguments", "cells"),
+    thin.cases(
+        [(*case, cells) for case in OF_GIVEN_CELLS for cells in (2, 2**16)],
+        lambda _, arguments, cells: (arguments[1] <= 3) == (cells == 2),
+    ),
 )
-def test_law_of_populations_of_given_cells(
-    population, law, arguments, cells, monkeypatch
-):
+def test_law_of_populations_of_given_cells(population, arguments, cells, monkeypatch):
     monkeypatch.setattr(populations, "_CELLS", cells)
-    draws = 5000
-    assert excess(lambda g: population(*arguments, g), law(*arguments), draws) < 4
+    law, draws = LAWS[population](*arguments), 5000
+    assert excess(lambda g: population(*arguments, g), law, draws) < 4
 
 
-@pytest.mark.parametrize("seats", [2, 2**16])
+OF_PITMAN = [(2.0, 0.0), (0.1, 0.0), (1.5, 0.4), (0.0, 0.5), (-0.3, 0.6)]
+
+
+# All five people in one call of the generator: the other parameters are slow.
 @pytest.mark.parametrize(
-    ("theta", "sigma"), [(2.0, 0.0), (0.1, 0.0), (1.5, 0.4), (0.0, 0.5), (-0.3, 0.6)]
+    ("theta", "sigma", "seats"),
+    thin.cases(
+        [(*case, seats) for case in OF_PITMAN for seats in (2, 2**16)],
+        lambda theta, sigma, seats: seats == 2 or theta == 1.5,
+    ),
 )
 def test_law_of_pitman_populations(theta, sigma, seats, monkeypatch):
     monkeypatch.setattr(populations, "_SEATS", seats)
