@@ -152,7 +152,7 @@ def borders():
     f = [0.5, 1.0, 1.5, 2.0, methods.F_SMALL, 5.0, 15.0, methods.F_FRACTION]
     f += [methods.F_LARGE, 1000.0]
     p = [methods.P_NEAR_ONE, methods.P_SMALL, methods.P_FORWARD, methods.RARE]
-    p += [enclosure.P_SHORT, enclosure.P_FRACTION]
+    p += [enclosure.P_SHORT, enclosure.P_LEVELS]
     p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
     at_p = [(x, y) for x in [*f, 0.25, 2.5] for y in neighbours(*p)]

@@ -1,6 +1,6 @@
 """Hazards: h of the risk R = 1 - exp(-h), which add up over independent chances.
 
-Kernels work in two words where digits would be lost.
+Kernels work in double-doubles where digits would be lost.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from riskcore.common.arguments import not_one_of
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc import elementwise
 from riskcore.intruder.arguments import FORMS, LARGEST, Floats, setting, whole
-from riskcore.special.double_double import add_pairs, divide_pairs, log_pair
+from riskcore.special.double_double import dd_add, dd_divide, dd_log
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import bits, fma, from_bits, two_product
 from riskcore.special.gamma.ratio import log_gamma_ratio
-from riskcore.special.near_one import log1p, log1p_pair
+from riskcore.special.near_one import dd_log1p, log1p
 
 _CERTAIN = 800.0  # a hazard at which 1 - exp(-h) is 1
 
@@ -76,14 +76,14 @@ def hazard_of_one(N: float, a: float, f_u: float) -> float:
     x, x_low = two_product(a, f_u)
     if x == 0.0:
         return 0.0
-    hit, hit_low = divide_pairs(x, x_low, N, 0.0)
-    rest, rest_low = divide_pairs(*add_pairs(N, 0.0, -x, -x_low), N, 0.0)
+    hit, hit_low = dd_divide(x, x_low, N, 0.0)
+    rest, rest_low = dd_divide(*dd_add(N, 0.0, -x, -x_low), N, 0.0)
     if not rest > 0.0:
         return math.inf
     if hit < 0.25:
-        high, low = log1p_pair(-hit, -hit_low)
+        high, low = dd_log1p(-hit, -hit_low)
     else:
-        high, low = log_pair(rest, rest_low)
+        high, low = dd_log(rest, rest_low)
     return -(high + low)
 
 

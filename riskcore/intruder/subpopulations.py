@@ -19,10 +19,10 @@ from riskcore.intruder.hazards import (
     sum_along,
 )
 from riskcore.special.double_double import (
-    add_pairs,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
 )
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import two_product, two_sum
@@ -219,10 +219,10 @@ def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
     if math.isinf(limit):
         return -1.0 / beta if beta > 0.0 else -math.inf
     spread, spread_low = two_product(K, beta)
-    total, total_low = add_pairs(1.0, 0.0, spread, spread_low)
-    log, log_low = log_pair(limit, 0.0)
-    share, share_low = divide_pairs(spread, spread_low, total, total_low)
-    y, y_low = multiply_pairs(-log, -log_low, share, share_low)
+    total, total_low = dd_add(1.0, 0.0, spread, spread_low)
+    log, log_low = dd_log(limit, 0.0)
+    share, share_low = dd_divide(spread, spread_low, total, total_low)
+    y, y_low = dd_multiply(-log, -log_low, share, share_low)
     if abs(y) <= 0.5:
         return -log * (K / total) * exprel(-y)
     value, correction = exp_parts(y, y_low)

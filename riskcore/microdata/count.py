@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.compiled.jit import kernel, native, primitive
-from riskcore.special.floats import BLOCK, fast_two_sum, two_sum
+from riskcore.special.double_double import dd_add_positive
+from riskcore.special.floats import BLOCK
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Pairs = tuple[NDArray[np.uint64], NDArray[np.int32]]
@@ -489,28 +490,21 @@ def count_codes(code: Any, n: int, frequency: Any, record_code: Any) -> None:
         record_code[i] = code[i]
 
 
-@kernel
-def add_exactly(
-    high: float, low: float, more_high: float, more_low: float
-) -> tuple[float, float]:
-    """Return the sum of two double-doubles of one sign (Dekker)."""
-    s, e = two_sum(high, more_high)
-    return fast_two_sum(s, e + (low + more_low))
-
-
 @native("uint64*, float64*, int64, float64*")
 def add_weights(code: Any, weight: Any, n: int, sums: Any) -> None:
     """Add each weight to the double-double sum of its code."""
     for i in range(n):
         c = 2 * code[i]
-        sums[c], sums[c + 1] = add_exactly(sums[c], sums[c + 1], weight[i], 0.0)
+        sums[c], sums[c + 1] = dd_add_positive(sums[c], sums[c + 1], weight[i], 0.0)
 
 
 @native("float64*, int64, float64*")
 def add_sums(more: Any, size: int, sums: Any) -> None:
     """Add one table of double-double sums to another."""
     for i in range(0, 2 * size, 2):
-        sums[i], sums[i + 1] = add_exactly(sums[i], sums[i + 1], more[i], more[i + 1])
+        sums[i], sums[i + 1] = dd_add_positive(
+            sums[i], sums[i + 1], more[i], more[i + 1]
+        )
 
 
 @native("int32*, int32*, int64")
@@ -593,5 +587,5 @@ def sum_cells(begin: Any, weight: Any, start: int, stop: int, sums: Any) -> None
         high = 0.0
         low = 0.0
         for i in range(begin[cell], begin[cell + 1]):
-            high, low = add_exactly(high, low, weight[i], 0.0)
+            high, low = dd_add_positive(high, low, weight[i], 0.0)
         sums[cell] = high

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.compiled.jit import kernel, native
-from riskcore.microdata.count import CODE_BITS, Codes, add_exactly, count, sum_cells
+from riskcore.microdata.count import CODE_BITS, Codes, count, sum_cells
+from riskcore.special.double_double import dd_add_positive
 from riskcore.special.floats import two_product, two_sum
 
 Frequencies = NDArray[np.int64] | NDArray[np.float64]
@@ -281,7 +282,7 @@ def _add(
 ) -> None:
     """Add a number of records and their weights to sums of both."""
     count_to[to] += number
-    weight_to[2 * to], weight_to[2 * to + 1] = add_exactly(
+    weight_to[2 * to], weight_to[2 * to + 1] = dd_add_positive(
         weight_to[2 * to], weight_to[2 * to + 1], high, low
     )
 
@@ -358,7 +359,7 @@ def weigh(
 ) -> None:
     """Write ``own + surely + alpha*perhaps``, the latter two double-doubles."""
     for i in range(n):
-        high, low = add_exactly(surely[2 * i], surely[2 * i + 1], own[i], 0.0)
+        high, low = dd_add_positive(surely[2 * i], surely[2 * i + 1], own[i], 0.0)
         product, error = two_product(alpha, perhaps[2 * i])
         s, t = two_sum(high, product)
         total[i] = s + (t + (low + (error + alpha * perhaps[2 * i + 1])))

@@ -36,4 +36,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted([*special, *__all__])

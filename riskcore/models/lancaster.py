@@ -37,7 +37,7 @@ from riskcore.special.floats import fma, two_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Pair = tuple[int, int]
+DoubleDouble = tuple[int, int]
 
 # Cells that one pass may visit: about 10 minutes.
 LARGEST_TABLE = 10**12
@@ -107,8 +107,8 @@ class Lancaster:
     n: int
     levels: tuple[int, ...]
     margins: tuple[Floats, ...]
-    excess: Mapping[Pair, Floats]
-    structural_zeros: Mapping[Pair, Mask]
+    excess: Mapping[DoubleDouble, Floats]
+    structural_zeros: Mapping[DoubleDouble, Mask]
 
     @classmethod
     def fit(
@@ -116,7 +116,7 @@ class Lancaster:
         codes: Sequence[ArrayLike],
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
-        structural_zeros: Mapping[Pair, ArrayLike] | None = None,
+        structural_zeros: Mapping[DoubleDouble, ArrayLike] | None = None,
     ) -> Lancaster:
         """Estimate the model by moments: the margins of the sample.
 
@@ -490,10 +490,10 @@ def _margin(codes: Ints, size: int, frequency: Ints) -> Ints:
 
 
 def _as_structural_zeros(
-    given: Mapping[Pair, ArrayLike], levels: tuple[int, ...]
-) -> dict[Pair, Mask]:
+    given: Mapping[DoubleDouble, ArrayLike], levels: tuple[int, ...]
+) -> dict[DoubleDouble, Mask]:
     """Return the pairs of categories that cannot be, by keys in rising order."""
-    zeros: dict[Pair, Mask] = {}
+    zeros: dict[DoubleDouble, Mask] = {}
     for (a, b), values in given.items():
         keys = f"structural_zeros of keys {a} and {b}"
         if not (0 <= a < len(levels) and 0 <= b < len(levels) and a != b):
@@ -695,7 +695,7 @@ def _extend(
 
 @kernel
 def _keep(sums: Any, highs: Any, lows: Any, n: int) -> None:
-    """Move sums into sums of two words."""
+    """Move sums into double-doubles."""
     for i in range(n):
         highs[i], error = two_sum(highs[i], sums[i])
         lows[i] += error

@@ -42,6 +42,7 @@ from riskcore.special.gamma.ufuncs import (
 )
 from riskcore.special.near_one import expm1 as expm1_of
 from riskcore.special.near_one import log1p
+from riskcore.special.trigonometry import angle_of, sine_cosine
 
 Distribution = NDArray[np.float64]
 
@@ -380,9 +381,6 @@ def run_chain(A: float, b: float, M: int, m1: int, rest: float, hit: Any) -> Non
 _FAR = -46.0  # the logarithm of what is left out, against the integrand's largest
 _HALVINGS = 64
 
-_HALF_PI = math.pi / 2.0
-_HALF_PI_LOW = 6.123233995736766e-17  # what pi/2 has beyond its double
-
 
 def _by_coefficients(
     A: float, b: float, M: int, m1: int, mean: float, first: int, last: int
@@ -501,11 +499,11 @@ def lay_path(
         if size < _FAR:
             break
         size = exp(size) * (0.5 if nodes == 0 else 1.0)
-        sine, cosine = _sine_cosine(turn)
+        sine, cosine = sine_cosine(turn)
         real[nodes] = size * cosine
         imaginary[nodes] = size * sine
         size = exp(step * (b * log_u - log_q))
-        sine, cosine = _sine_cosine(step * (b * angle_u - angle_q))
+        sine, cosine = sine_cosine(step * (b * angle_u - angle_q))
         factor[nodes] = size * cosine
         factor_imaginary[nodes] = size * sine
         nodes += 1
@@ -525,16 +523,16 @@ def _on_path(
     square = x * x
     w = square / odds
     log_z = 0.5 * log1p((2.0 + 4.0 / odds + w) * w)
-    angle_z = _angle(1.0 + w, -2.0 * x / odds)
+    angle_z = angle_of(1.0 + w, -2.0 * x / odds)
     log_u = log1p(square)
-    angle_u = 2.0 * _angle(1.0, x)
+    angle_u = 2.0 * angle_of(1.0, x)
     growth = expm1_of(b * log_u)
-    sine, cosine = _sine_cosine(0.5 * b * angle_u)
+    sine, cosine = sine_cosine(0.5 * b * angle_u)
     v = -share * (growth - 2.0 * (1.0 + growth) * sine * sine)
     v_imaginary = -share * 2.0 * (1.0 + growth) * sine * cosine
     square = (2.0 + v) * v + v_imaginary * v_imaginary
     log_q = 0.5 * log1p(square) if square > -1.0 else -math.inf
-    return log_z, angle_z, log_u, angle_u, log_q, _angle(1.0 + v, v_imaginary)
+    return log_z, angle_z, log_u, angle_u, log_q, angle_of(1.0 + v, v_imaginary)
 
 
 @kernel
@@ -556,42 +554,3 @@ def _saddle(rest: float, b: float, M: float, j: float) -> float:
         else:
             high = odds
     return high
-
-
-@kernel
-def _sine_cosine(x: float) -> tuple[float, float]:
-    """Return sine and cosine, for |x| < 2^31 within some 2^-53.
-
-    Method: Taylor series on |x| <= pi/4 after subtracting multiples of pi/2.
-    """
-    quarters = float(int(x / _HALF_PI + (0.5 if x > 0.0 else -0.5)))
-    r = fma(-quarters, _HALF_PI_LOW, fma(-quarters, _HALF_PI, x))
-    w = -r * r
-    sine = cosine = 1.0
-    for i in range(9, 0, -1):
-        sine = 1.0 + sine * w / (2.0 * i * (2.0 * i + 1.0))
-        cosine = 1.0 + cosine * w / (2.0 * i * (2.0 * i - 1.0))
-    sine *= r
-    turn = int(quarters) & 3
-    if turn & 1:
-        sine, cosine = cosine, -sine
-    return (-sine, -cosine) if turn & 2 else (sine, cosine)
-
-
-@kernel
-def _angle(x: float, y: float) -> float:
-    """Return the angle of the point (x, y) with the first axis, from -pi to pi.
-
-    Method: tan a = 2 tan(a/2)/(1 - tan^2(a/2)) and the series of the arctangent.
-    """
-    long, short = max(abs(x), abs(y)), min(abs(x), abs(y))
-    t = short / (long + sqrt(long * long + short * short)) if long > 0.0 else 0.0
-    series = 0.0
-    for i in range(41, 0, -2):
-        series = 1.0 / i - t * t * series
-    angle = 2.0 * t * series
-    if abs(y) > abs(x):
-        angle = _HALF_PI - angle
-    if x < 0.0:
-        angle = math.pi - angle
-    return -angle if y < 0.0 else angle

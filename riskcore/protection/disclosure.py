@@ -101,7 +101,7 @@ _HOW = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Suppressed:
+class SuppressedColumn:
     """A column of which values were suppressed.
 
     Attributes
@@ -117,7 +117,7 @@ class Suppressed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recoded:
+class RecodedColumn:
     """A column that was recoded.
 
     Attributes
@@ -189,9 +189,9 @@ class Shown:
 
 def what_shows(
     columns: Mapping[Hashable, Any],
-    suppressed: Mapping[Hashable, Suppressed],
+    suppressed: Mapping[Hashable, SuppressedColumn],
     order: Integers | None = None,
-    recoded: Mapping[Hashable, Recoded] | None = None,
+    recoded: Mapping[Hashable, RecodedColumn] | None = None,
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records tell of what is not shown.
 
@@ -199,11 +199,11 @@ def what_shows(
     ----------
     columns : mapping of column names to arrays or narwhals series, each of length n
         All columns, as they are written.
-    suppressed : mapping of column names to Suppressed
+    suppressed : mapping of column names to SuppressedColumn
     order : integer ndarray, shape (n,), optional
         Positions of the records in the order in which they are written, if that is not
         the order of the columns: that order is hidden then.
-    recoded : mapping of column names to Recoded, optional
+    recoded : mapping of column names to RecodedColumn, optional
 
     Returns
     -------
@@ -217,7 +217,7 @@ def what_shows(
     >>> blanked = np.isin(np.arange(120), [7, 51, 99])
     >>> columns = {"region": np.ma.array(region, mask=blanked), "id": np.arange(120)}
     >>> shuffled = np.random.default_rng(1).permutation(120)
-    >>> suppressed = {"region": Suppressed(region, blanked)}
+    >>> suppressed = {"region": SuppressedColumn(region, blanked)}
     >>> for shown in what_shows(columns, suppressed, shuffled):
     ...     print(shown)
     3 of 3 suppressed values of 'region' show in 'id': records next to each other in \
@@ -282,7 +282,7 @@ class _Key:
     second: float
 
     @classmethod
-    def of(cls, given: Suppressed) -> _Key:
+    def of(cls, given: SuppressedColumn) -> _Key:
         codes = given.codes
         shown = (codes >= 0) & ~given.blanked
         counts = np.bincount(codes[shown], minlength=2)
@@ -600,7 +600,7 @@ class _Classes:
     counts: Integers
 
     @classmethod
-    def of(cls, given: Recoded) -> _Classes:
+    def of(cls, given: RecodedColumn) -> _Classes:
         at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
         span = int(given.fine.max(initial=0)) + 1
         pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]

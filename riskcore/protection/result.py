@@ -29,7 +29,12 @@ from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.digests import digest, versions
-from riskcore.protection.disclosure import Recoded, Shown, Suppressed, what_shows
+from riskcore.protection.disclosure import (
+    RecodedColumn,
+    Shown,
+    SuppressedColumn,
+    what_shows,
+)
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -773,7 +778,7 @@ def _what_shows(
 ) -> tuple[Shown, ...]:
     """Return what columns, in the order they are written, tell of what is not."""
     suppressed = {
-        name: Suppressed(codes_before(result, name), mask)
+        name: SuppressedColumn(codes_before(result, name), mask)
         for name, mask in result.masks.items()
         if mask.any() and name in columns
     }
@@ -782,7 +787,9 @@ def _what_shows(
         if name in columns:
             coarse = codes_before(result, name)
             coarse[result.masks.get(name, np.zeros(result.n, bool))] = -1
-            recoded[name] = Recoded(codes_before(result, name, recoded=False), coarse)
+            recoded[name] = RecodedColumn(
+                codes_before(result, name, recoded=False), coarse
+            )
     return what_shows(columns, suppressed, order, recoded)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc import UfuncSource, address, clear_flags, on_demand
-from riskcore.special.elementary import log_parts, log_words
+from riskcore.special.elementary import log_high_low, log_parts
 from riskcore.special.floats import (
     BLOCK,
     fast_two_sum,
@@ -30,7 +30,7 @@ from riskcore.special.floats import (
     two_sum,
 )
 from riskcore.special.gauss.blocks import Block, Value, by_region
-from riskcore.special.gauss.enclosure import risk_words, scaled, scaling
+from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
 from riskcore.special.gauss.methods import (
     P_NEAR_ONE,
     RARE,
@@ -125,8 +125,8 @@ def _loop(block: Block) -> Callable[..., None]:
 def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block of a quantity of the resolvent.
 
-    ``other`` is for the cells without a resolvent in two words; ``methods`` replaces
-    the kernels of some regions.
+    ``other`` is for the cells without a resolvent as a double-double; ``methods``
+    replaces the kernels of some regions.
     """
 
     def of(resolvent: Callable[..., Any]) -> Any:
@@ -194,7 +194,7 @@ def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> f
 
 @kernel
 def _risk_other(f: float, p: float, excess: float) -> float:
-    r, _, n = risk_words(f, p)
+    r, _, n = risk_midpoint(f, p)
     return scaled(r, -n)
 
 
@@ -245,7 +245,7 @@ def _moved_risk_small(
 
 @kernel
 def _moved_risk_other(f: float, p: float, excess: float) -> float:
-    r, r_low, n = risk_words(f, p)
+    r, r_low, n = risk_midpoint(f, p)
     # C = (f - p/r)/q; it multiplies what is below 2^-53, and needs few digits.
     q = 1.0 - p
     D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
@@ -363,7 +363,7 @@ def _log_risk_of_one(p: float) -> float:
     z, z_rest, reciprocal = division(1.0 - p, 0.0, sum_, sum_low)
     z_low = z_rest * reciprocal
     rest, rest_low = fast_two_sum(1.0, -z)
-    high, low = log_words(rest, 0.0)
+    high, low = log_high_low(rest, 0.0)
     w = z * z
     series = 0.0
     for coefficient in _NEAR_ONE:
@@ -381,8 +381,8 @@ def _log_risk_15(f: float, p: float, excess: float, E: float) -> float:
 
 @kernel
 def _log_risk_other(f: float, p: float, excess: float) -> float:
-    r, r_low, n = risk_words(f, p)
-    high, low = log_words(r, 600.0 * n)
+    r, r_low, n = risk_midpoint(f, p)
+    high, low = log_high_low(r, 600.0 * n)
     return high + (low + r_low / r)
 
 

@@ -5,7 +5,7 @@ A ball (high, low, radius) stands for all reals within ``radius`` of high + low,
 exact result for members of its operands. Midpoints follow the double-word algorithms
 of Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15); radii do not
 take their worst cases but add up what each rounding lost, or half an ulp of what it
-returned. So the radius falls with the low word, and a risk next to a double is still
+returned. So the radius falls with the low part, and a risk next to a double is still
 told from it (notes/enclosures.md, sections 1 to 3).
 
 Numbers should be 0 or between 2^-900 and 2^900; below, underflow widens the radius.
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from riskcore.compiled.jit import kernel
+from riskcore.special.double_double import DoubleDouble
 from riskcore.special.floats import (
     bits,
     fast_two_sum,
@@ -27,7 +28,6 @@ from riskcore.special.floats import (
     two_sum,
 )
 
-Pair = tuple[float, float]
 Ball = tuple[float, float, float]
 
 UNIT = 2.0**-53  # half an ulp of 1: the relative error of one rounding
@@ -149,39 +149,10 @@ def reciprocal(b: float) -> Ball:
     return high, low, OUTWARD * (3.0 * UNIT * abs(z_low) + UNDERFLOW)
 
 
-# --- sums of two doubles, all positive, with a bound known beforehand ----------------
-
-
-@kernel
-def add_positive(a: Pair, b: Pair) -> Pair:
-    """Return a + b for a, b >= 0; relative error below 4 UNIT^2."""
-    a_high, a_low = a
-    b_high, b_low = b
-    s, s_low = two_sum(a_high, b_high)
-    return fast_two_sum(s, s_low + (a_low + b_low))
-
-
-@kernel
-def multiply_pairs(a: Pair, b: Pair) -> Pair:
-    """Return a b; relative error below 8 UNIT^2."""
-    a_high, a_low = a
-    b_high, b_low = b
-    product, rest = two_product(a_high, b_high)
-    return fast_two_sum(product, rest + fma(a_high, b_low, a_low * b_high))
-
-
-@kernel
-def multiply_pair(a: Pair, b: float) -> Pair:
-    """Return a b for a double b; relative error below 3 UNIT^2."""
-    a_high, a_low = a
-    product, rest = two_product(a_high, b)
-    return fast_two_sum(product, fma(a_low, b, rest))
-
-
 # --- constants and polynomials -------------------------------------------------------
 
 
-def words(x: Fraction) -> Pair:
+def dd_constant(x: Fraction) -> DoubleDouble:
     """Return a number as the sum of two doubles, to a relative UNIT^2."""
     high = float(x)
     return high, float(x - Fraction(high))
@@ -192,7 +163,7 @@ def polynomial(coefficients: list[Fraction]) -> Callable[[Ball, Ball], Ball]:
     if not coefficients:
         return _rest
     *first, last = coefficients
-    high, low = words(last)
+    high, low = dd_constant(last)
     radius = abs(high) * (1.1 * UNIT * UNIT)
     further = polynomial(first)
 
@@ -250,12 +221,12 @@ LN2_LOW = float(_LN2 - Fraction(LN2_HIGH) - Fraction(LN2_MIDDLE))
 def ln2_times(k: float) -> Ball:
     """Return a ball that contains k log 2, for an integer |k| <= 2^11."""
     high, low = two_sum(k * LN2_HIGH, k * LN2_MIDDLE)
-    # The third word is below 2^-84; it and its product are rounded.
+    # The third part is below 2^-84; it and its product are rounded.
     return add((high, low, 0.0), (k * LN2_LOW, 0.0, abs(k) * 2.0**-135))
 
 
-# log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms in
-# two words, ten in one; what is left out is below 2^-110 of the first.
+# log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms
+# as double-doubles, ten as doubles; what is left out is below 2^-110 of the first.
 _log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
 _log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 
@@ -277,13 +248,14 @@ def log(a: Ball, exponent: float) -> Ball:
     return add(ln2_times(float(k) + exponent), of_z)
 
 
-# exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 in two words, to t^23 in one.
+# exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as
+# double-doubles, to t^23 as doubles.
 _exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
 _exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
 
 
 @kernel
-def exp_parts(a: Ball) -> tuple[float, Ball]:
+def scaled_exp(a: Ball) -> tuple[float, Ball]:
     """Return (2^k, m) with 2^k (1 + m) around exp x for all x in a, |x| <= 600.
 
     The radius of m is relative to m, and k = 0 where |x| < 0.34.
@@ -307,8 +279,8 @@ def expm1(power: float, m: Ball) -> Ball:
     return add((above, above_low, 0.0), shift(m, power))
 
 
-# 1 - sin(pi e)/(pi e) = e^2 (pi^2/3! - pi^4 e^2/5! + ...), |e| <= 0.51: ten terms in
-# two words, eight in one.
+# 1 - sin(pi e)/(pi e) = e^2 (pi^2/3! - pi^4 e^2/5! + ...), |e| <= 0.51: ten terms as
+# double-doubles, eight as doubles.
 _SINE = [(-1) ** j * _PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
 _sine_first = polynomial(_SINE[:10])
 _sine_last = tail(_SINE[10:])

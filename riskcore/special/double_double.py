@@ -1,9 +1,9 @@
-"""Arithmetic of pairs: numbers held as the unevaluated sum of two doubles.
+"""Double-doubles: numbers held as the unevaluated sum of two doubles.
 
-A pair (high, low) has |low| <= ulp(high)/2 and carries about 106 bits. The algorithms
-are those of Joldes, Muller and Popescu (2017), "Tight and rigorous error bounds for
-basic building blocks of double-word arithmetic"; their relative errors, below 2^-102,
-hold where no product of low words underflows.
+A double-double (high, low) has |low| <= ulp(high)/2 and carries about 106 bits. The
+algorithms are those of Joldes, Muller and Popescu (2017), "Tight and rigorous error
+bounds for basic building blocks of double-word arithmetic"; their relative errors,
+below 2^-102, hold where no product of low parts underflows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from riskcore.special.floats import (
     two_sum,
 )
 
-Pair = tuple[float, float]
+DoubleDouble = tuple[float, float]
 
 # 1/3, 1/5, 1/7, 1/9: the rounding errors of the doubles, by which they are completed.
 _THIRD_LOW = float.fromhex("0x1.5555555555555p-56")
@@ -35,7 +35,7 @@ _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower en
 
 
 @kernel
-def add_pairs(a: float, a_low: float, b: float, b_low: float) -> Pair:
+def dd_add(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
     """Return a + b; the error is relative even where a and b cancel."""
     high, low = two_sum(a, b)
     rest, rest_low = two_sum(a_low, b_low)
@@ -44,14 +44,37 @@ def add_pairs(a: float, a_low: float, b: float, b_low: float) -> Pair:
 
 
 @kernel
-def multiply_pairs(a: float, a_low: float, b: float, b_low: float) -> Pair:
+def dd_multiply(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
     """Return a * b."""
     high, low = two_product(a, b)
     return fast_two_sum(high, low + fma(a, b_low, fma(a_low, b, a_low * b_low)))
 
 
 @kernel
-def divide_pairs(a: float, a_low: float, b: float, b_low: float) -> Pair:
+def dd_add_positive(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
+    """Return a + b for a, b of one sign; relative error below 4 UNIT^2."""
+    high, low = two_sum(a, b)
+    return fast_two_sum(high, low + (a_low + b_low))
+
+
+@kernel
+def dd_multiply_positive(
+    a: float, a_low: float, b: float, b_low: float
+) -> DoubleDouble:
+    """Return a b without the product of the low parts; error below 8 UNIT^2."""
+    high, low = two_product(a, b)
+    return fast_two_sum(high, low + fma(a, b_low, a_low * b))
+
+
+@kernel
+def dd_multiply_double(a: float, a_low: float, b: float) -> DoubleDouble:
+    """Return a b for a double b; relative error below 3 UNIT^2."""
+    high, low = two_product(a, b)
+    return fast_two_sum(high, fma(a_low, b, low))
+
+
+@kernel
+def dd_divide(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
     """Return a / b."""
     high = a / b
     product, product_low = two_product(b, high)
@@ -70,7 +93,7 @@ def sqrt(x: float) -> float:
 
 
 @kernel
-def sqrt_pair(a: float, a_low: float) -> Pair:
+def dd_sqrt(a: float, a_low: float) -> DoubleDouble:
     """Return the square root of a > 0."""
     high = sqrt(a)
     return fast_two_sum(high, (fma(-high, high, a) + a_low) / (2.0 * high))
@@ -108,23 +131,23 @@ def atanh_excess_rounded(s: float) -> float:
 
 
 @kernel
-def atanh_excess(s: float, s_low: float) -> Pair:
+def atanh_excess(s: float, s_low: float) -> DoubleDouble:
     """Return atanh s - s = s^3/3 + s^5/5 + ... for |s| < 0.172, to 2^-75 of itself."""
-    w, w_low = multiply_pairs(s, s_low, s, s_low)
-    high, low = multiply_pairs(w, w_low, _tail(w), 0.0)
-    high, low = add_pairs(1.0 / 9.0, _NINTH_LOW, high, low)
-    high, low = multiply_pairs(w, w_low, high, low)
-    high, low = add_pairs(1.0 / 7.0, _SEVENTH_LOW, high, low)
-    high, low = multiply_pairs(w, w_low, high, low)
-    high, low = add_pairs(1.0 / 5.0, _FIFTH_LOW, high, low)
-    high, low = multiply_pairs(w, w_low, high, low)
-    high, low = add_pairs(1.0 / 3.0, _THIRD_LOW, high, low)
-    high, low = multiply_pairs(w, w_low, high, low)
-    return multiply_pairs(s, s_low, high, low)
+    w, w_low = dd_multiply(s, s_low, s, s_low)
+    high, low = dd_multiply(w, w_low, _tail(w), 0.0)
+    high, low = dd_add(1.0 / 9.0, _NINTH_LOW, high, low)
+    high, low = dd_multiply(w, w_low, high, low)
+    high, low = dd_add(1.0 / 7.0, _SEVENTH_LOW, high, low)
+    high, low = dd_multiply(w, w_low, high, low)
+    high, low = dd_add(1.0 / 5.0, _FIFTH_LOW, high, low)
+    high, low = dd_multiply(w, w_low, high, low)
+    high, low = dd_add(1.0 / 3.0, _THIRD_LOW, high, low)
+    high, low = dd_multiply(w, w_low, high, low)
+    return dd_multiply(s, s_low, high, low)
 
 
 @kernel
-def log_pair(x: float, x_low: float) -> Pair:
+def dd_log(x: float, x_low: float) -> DoubleDouble:
     """Return log x for finite x > 0, to 2^-80 of itself.
 
     Method: x = 2^k z with z in [sqrt 1/2, sqrt 2) and log z = 2 atanh((z-1)/(z+1)).
@@ -137,10 +160,10 @@ def log_pair(x: float, x_low: float) -> Pair:
     z_low = z * (x_low / x)
     k = float(exponent) - (52.0 if subnormal else 0.0)
     above, above_low = two_sum(z - 1.0, z_low)
-    below, below_low = add_pairs(1.0, 0.0, z, z_low)
-    s, s_low = divide_pairs(above, above_low, below, below_low)
+    below, below_low = dd_add(1.0, 0.0, z, z_low)
+    s, s_low = dd_divide(above, above_low, below, below_low)
     rest, rest_low = atanh_excess(s, s_low)
-    high, low = add_pairs(2.0 * s, 2.0 * s_low, 2.0 * rest, 2.0 * rest_low)
+    high, low = dd_add(2.0 * s, 2.0 * s_low, 2.0 * rest, 2.0 * rest_low)
     shift, shift_low = two_product(k, LN2_LOW)
-    high, low = add_pairs(shift, shift_low, high, low)
-    return add_pairs(k * LN2_HIGH, 0.0, high, low)
+    high, low = dd_add(shift, shift_low, high, low)
+    return dd_add(k * LN2_HIGH, 0.0, high, low)

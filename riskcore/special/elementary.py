@@ -1,7 +1,7 @@
 """Logarithm and exponential as sums of two doubles, in IEEE operations alone.
 
 No library call: the loops vectorise, and the bits do not depend on the machine.
-The two words carry 57 bits, so that a function built on them loses next to nothing.
+Head and tail carry 57 bits, so that a function built on them loses next to nothing.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = _SERIES
 
 
 @kernel
-def log_words(x: float, scaled_by: float) -> tuple[float, float]:
-    """Return log x - scaled_by log 2 as two words, for a normal x.
+def log_high_low(x: float, scaled_by: float) -> tuple[float, float]:
+    """Return log x - scaled_by log 2 as a head and a tail, for a normal x.
 
-    Method: x = 2^k z with z in [sqrt 1/2, sqrt 2), s = (z-1)/(z+1) to two words,
-    log z = 2s + s^3 t(s^2). The second word is below 2^-6 of the first; relative
+    Method: x = 2^k z with z in [sqrt 1/2, sqrt 2), s = (z-1)/(z+1) as a double-double,
+    log z = 2s + s^3 t(s^2). The tail is below 2^-6 of the head; relative
     error of the sum below 2^-57.
     """
     pattern = bits(x)
@@ -55,7 +55,7 @@ def log_words(x: float, scaled_by: float) -> tuple[float, float]:
     s = u * reciprocal
     s_low = fma(-s, d_low, fma(-s, d, u)) * reciprocal
     w = s * s
-    # By pairs (Estrin), for the sake of a short chain of operations.
+    # Two terms at a time (Estrin), for the sake of a short chain of operations.
     w2 = w * w
     low_half = fma(w2, fma(w, _T3, _T2), fma(w, _T1, _T0))
     high_half = fma(w2, fma(w, _T7, _T6), fma(w, _T5, _T4))
@@ -71,7 +71,7 @@ def log_parts(x: float) -> tuple[float, float]:
     Relative error of the sum below 2^-57.
     """
     subnormal = x < _TINY
-    high, low = log_words(
+    high, low = log_high_low(
         x * (_TWO_52 if subnormal else 1.0), 52.0 if subnormal else 0.0
     )
     return fast_two_sum(high, low)
@@ -85,7 +85,7 @@ def log(x: float) -> float:
 
 
 @kernel
-def log1p(x: float) -> float:
+def log1p_positive(x: float) -> float:
     """Return log(1 + x) for finite x >= 0, within 1 ulp."""
     s = 1.0 + x
     rounding = x - (s - 1.0) if x < 1.0 else 1.0 - (s - x)

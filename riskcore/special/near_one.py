@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    Pair,
-    add_pairs,
+    DoubleDouble,
     atanh_excess,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
 )
 from riskcore.special.elementary import exp_parts, exprel
 from riskcore.special.floats import two_sum
@@ -24,41 +24,41 @@ _ALL = 2.0**60  # x + 1 rounds to x from here on
 
 
 @kernel
-def log1p_pair(v: float, v_low: float) -> Pair:
+def dd_log1p(v: float, v_low: float) -> DoubleDouble:
     """Return log(1 + v) for v > -1, to 2^-75 of itself.
 
     Near v = -1 the argument should be exact: 1 + v keeps its absolute error.
     """
     if SMALLEST < v < LARGEST:
-        s, s_low = divide_pairs(v, v_low, *add_pairs(2.0, 0.0, v, v_low))
+        s, s_low = dd_divide(v, v_low, *dd_add(2.0, 0.0, v, v_low))
         rest, rest_low = atanh_excess(s, s_low)
-        return add_pairs(2.0 * s, 2.0 * s_low, 2.0 * rest, 2.0 * rest_low)
-    return log_pair(*add_pairs(1.0, 0.0, v, v_low))
+        return dd_add(2.0 * s, 2.0 * s_low, 2.0 * rest, 2.0 * rest_low)
+    return dd_log(*dd_add(1.0, 0.0, v, v_low))
 
 
 @kernel
-def log1pmx_pair(v: float, v_low: float) -> Pair:
+def dd_log1pmx(v: float, v_low: float) -> DoubleDouble:
     """Return log(1 + v) - v for v > -1, to 2^-70 of itself."""
     if SMALLEST < v < LARGEST:
-        s, s_low = divide_pairs(v, v_low, *add_pairs(2.0, 0.0, v, v_low))
+        s, s_low = dd_divide(v, v_low, *dd_add(2.0, 0.0, v, v_low))
         rest, rest_low = atanh_excess(s, s_low)
-        s, s_low = multiply_pairs(-v, -v_low, s, s_low)
-        return add_pairs(s, s_low, 2.0 * rest, 2.0 * rest_low)
-    high, low = log_pair(*add_pairs(1.0, 0.0, v, v_low))
-    return add_pairs(high, low, -v, -v_low)
+        s, s_low = dd_multiply(-v, -v_low, s, s_low)
+        return dd_add(s, s_low, 2.0 * rest, 2.0 * rest_low)
+    high, low = dd_log(*dd_add(1.0, 0.0, v, v_low))
+    return dd_add(high, low, -v, -v_low)
 
 
 @kernel
 def log1p(x: float) -> float:
-    """Return log(1 + x) for x > -1: two words, rounded once."""
-    high, low = log1p_pair(x, 0.0)
+    """Return log(1 + x) for x > -1: a double-double, rounded once."""
+    high, low = dd_log1p(x, 0.0)
     return high + low
 
 
 @kernel
 def log1pmx(x: float) -> float:
     """Return log(1 + x) - x for x > -1."""
-    high, low = log1pmx_pair(x, 0.0)
+    high, low = dd_log1pmx(x, 0.0)
     return high + low
 
 

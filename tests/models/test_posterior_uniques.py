@@ -315,34 +315,6 @@ def test_quantiles_far_in_the_tails():
     assert 0 < k < tau_quantile(*case, 1e-19)
 
 
-# --- functions of angles -------------------------------------------------------------
-
-
-def test_sine_and_cosine():
-    points = [0.0, 1e-20, -0.3, 0.78, 0.79, -2.0, 22.0, -1e4, 355.0, 1e6 + 0.5]
-    for x in points:
-        found = posterior_uniques._sine_cosine(x)
-        exact = float(mpmath.sin(x)), float(mpmath.cos(x))
-        assert found == pytest.approx(exact, rel=1e-13, abs=3e-16)
-
-
-def test_angles():
-    for angle in np.linspace(-3.14, 3.14, 158):
-        x, y = 2.5 * math.cos(angle), 2.5 * math.sin(angle)
-        exact = float(mpmath.atan2(y, x))
-        assert posterior_uniques._angle(x, y) == pytest.approx(exact, rel=1e-15)
-    assert posterior_uniques._angle(1.0, 1e-30) == 1e-30
-    assert posterior_uniques._angle(0.0, 0.0) == 0
-
-
-def test_interpreted_code_gives_the_same_bits():
-    arguments = (1e6, 1.25, 2_000_000, 300, 80, 1, 3)
-    compiled, interpreted = np.empty(3), np.empty(3)
-    posterior_uniques.walk(*arguments, compiled)
-    posterior_uniques.walk.function(*arguments, interpreted)
-    assert interpreted.tolist() == compiled.tolist()
-
-
 # --- refused -------------------------------------------------------------------------
 
 
@@ -393,3 +365,11 @@ def test_a_law_without_its_mean_is_refused(monkeypatch):
     monkeypatch.setattr(posterior_uniques, "walk", spoiled)
     with pytest.raises(ArithmeticError, match="the distribution has the mean"):
         tau_interval(3e6, 1.25, 2_000_000, 1000)
+
+
+def test_interpreted_code_gives_the_same_bits():
+    arguments = (1e6, 1.25, 2_000_000, 300, 80, 1, 3)
+    compiled, interpreted = np.empty(3), np.empty(3)
+    posterior_uniques.walk(*arguments, compiled)
+    posterior_uniques.walk.function(*arguments, interpreted)
+    assert interpreted.tolist() == compiled.tolist()

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.files import formats
 from riskcore.protection.disclosure import (
-    Recoded,
+    RecodedColumn,
     Shown,
-    Suppressed,
+    SuppressedColumn,
     _holds,
     what_shows,
 )
@@ -35,7 +35,7 @@ def drawn(seed=1, n=N, regions=12, share=0.02):
 def shown(columns, codes, blanked, order=None):
     """Return what shows of the key "k", which is one of the columns."""
     columns = {"k": np.ma.array(codes, mask=blanked | (codes < 0)), **columns}
-    found = what_shows(columns, {"k": Suppressed(codes, blanked)}, order)
+    found = what_shows(columns, {"k": SuppressedColumn(codes, blanked)}, order)
     return tuple(one for one in found if one.key == "k")
 
 
@@ -238,7 +238,7 @@ def test_frames(make):
 
     mask = blanked[rows]
     columns = Records.of(blank(frame, {"r": mask})).columns
-    found = what_shows(columns, {"r": Suppressed(region[rows], mask)})
+    found = what_shows(columns, {"r": SuppressedColumn(region[rows], mask)})
     assert {one.column for one in found} == {"id", "text"}
 
 
@@ -443,7 +443,8 @@ def test_columns_that_are_independent(seed):
         keys[i] = rng.choice(levels, n, p=shares)
     share = rng.choice([0.01, 0.05, 0.3], 6)
     suppressed = {
-        i: Suppressed(codes, rng.random(n) < share[i]) for i, codes in keys.items()
+        i: SuppressedColumn(codes, rng.random(n) < share[i])
+        for i, codes in keys.items()
     }
     columns = {
         i: np.ma.array(codes, mask=suppressed[i].blanked) for i, codes in keys.items()
@@ -480,7 +481,9 @@ def test_ordinary_dependence(seed):
     marital = (rng.random(n)[:, None] > np.cumsum(chances / chances.sum(0), 0).T).sum(1)
     education = np.clip((rng.normal(4 - age / 60, 1, n)).astype(int), 0, 5)
     keys = {"age": age // 5, "marital": marital, "education": education}
-    suppressed = {name: Suppressed(v, rng.random(n) < 0.03) for name, v in keys.items()}
+    suppressed = {
+        name: SuppressedColumn(v, rng.random(n) < 0.03) for name, v in keys.items()
+    }
     columns = {n: np.ma.array(v, mask=suppressed[n].blanked) for n, v in keys.items()}
     columns["income"] = np.exp(8 + 0.02 * age + 0.1 * education + rng.normal(size=n))
     assert what_shows(columns, suppressed) == ()
@@ -510,7 +513,7 @@ def towns(seed=1, regions=6, towns=8, households=12):
     size = rng.integers(1, 5, len(town))
     household = np.repeat(np.arange(len(town)), size)
     fine = np.repeat(town, size)
-    return Recoded(fine, fine // towns), household, rng
+    return RecodedColumn(fine, fine // towns), household, rng
 
 
 def read_off(recoded, column):
@@ -549,7 +552,7 @@ def test_a_column_of_which_each_value_is_one_code():
     # A year of birth beside the age.
     rng = np.random.default_rng(3)
     age = rng.integers(0, 90, 2000)
-    recoded = Recoded(age, age // 15)
+    recoded = RecodedColumn(age, age // 15)
     mixed = rng.permutation(2000)
     found = what_shows({"born": 2001 - age}, {}, mixed, {"age": recoded})
     assert by_column(found) == {"born": ("finer", 2000)}
@@ -575,7 +578,7 @@ def test_codes_that_were_left_alone_are_not_counted():
     coarse = np.where(recoded.fine < 40, 0, recoded.fine)
     found = what_shows(
         {"hh": household}, {}, rng.permutation(len(household)),
-        {"region": Recoded(recoded.fine, coarse)},
+        {"region": RecodedColumn(recoded.fine, coarse)},
     )  # fmt: skip
     (one,) = (one for one in found if one.rule == "finer")
     assert one.count == one.of == np.count_nonzero(recoded.fine < 40)
@@ -596,9 +599,9 @@ def test_ordinary_columns_give_no_code_and_no_order_back(seed):
         "town": region,  # sorted as it is, of 37 records each
     }
     recoded = {
-        "region": Recoded(region, region // 4),
-        "age": Recoded(age, np.searchsorted([15, 30, 45, 65], age, "right")),
-        "marstat": Recoded(rng.integers(0, 3, n), np.zeros(n, int)),
+        "region": RecodedColumn(region, region // 4),
+        "age": RecodedColumn(age, np.searchsorted([15, 30, 45, 65], age, "right")),
+        "marstat": RecodedColumn(rng.integers(0, 3, n), np.zeros(n, int)),
     }
     found = what_shows(columns, {}, rng.permutation(n), recoded)
     # A copy that was left in the file does, and weights of which each town has its
@@ -614,7 +617,7 @@ def test_new_household_numbers_are_no_names_of_small_towns():
     household = np.repeat(np.arange(216), rng.integers(1, 6, 216))
     fine = town[household]
     new = rng.permutation(216)[household]
-    recoded = {"region": Recoded(fine, fine // 14)}
+    recoded = {"region": RecodedColumn(fine, fine // 14)}
     assert what_shows({"hh": new}, {}, rng.permutation(len(new)), recoded) == ()
 
 
@@ -654,7 +657,7 @@ def test_a_column_without_values_or_with_one_gives_no_order():
     mixed = np.random.default_rng(1).permutation(60)
     for column in (np.ma.masked_all(60, int), np.zeros(60)):
         assert what_shows({"c": column}, {}, mixed) == ()
-        nothing = {"k": Recoded(np.full(60, -1), np.full(60, -1))}
+        nothing = {"k": RecodedColumn(np.full(60, -1), np.full(60, -1))}
         assert what_shows({"c": column}, {}, None, nothing) == ()
 
 

@@ -15,7 +15,7 @@ import riskcore
 from riskcore.accuracy import reference
 from riskcore.risk import bounds
 from riskcore.risk.bounds import risk_bounds, risk_enclosure
-from riskcore.special.gauss.enclosure import F_FRACTION, F_HUGE, P_FRACTION, P_SHORT
+from riskcore.special.gauss.enclosure import F_HUGE, F_LEVELS, P_LEVELS, P_SHORT
 
 DATA = Path(__file__).parents[1] / "data"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
@@ -94,8 +94,8 @@ def test_borders(borders):
 
 
 def own_borders():
-    f = [0.5, 1.0, 1.5, F_FRACTION, 128.0, 1000.0, F_HUGE, 2.0**53, 2.0**400, 2.0**-400]
-    p = [P_FRACTION, P_SHORT, 1 - 2.0**-53, 2.0**-400, 2.0**-1022, 1e-5, SMALLEST]
+    f = [0.5, 1.0, 1.5, F_LEVELS, 128.0, 1000.0, F_HUGE, 2.0**53, 2.0**400, 2.0**-400]
+    p = [P_LEVELS, P_SHORT, 1 - 2.0**-53, 2.0**-400, 2.0**-1022, 1e-5, SMALLEST]
     f = [y for x in f for y in neighbours(x)]
     p = [y for x in p for y in neighbours(x) if 0 < y <= 1]
     return np.array([(x, y) for x in f for y in p]).T

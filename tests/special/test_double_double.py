@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.special.double_double import (
-    add_pairs,
     atanh_excess,
     atanh_excess_rounded,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
-    sqrt_pair,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
+    dd_sqrt,
 )
 
 PRECISE = 300  # bits
@@ -23,7 +23,7 @@ small = st.floats(-1, 1)
 
 
 def pair(high, share):
-    """Return a pair whose low word is a share of half an ulp of the high one."""
+    """Return a pair whose low part is a share of half an ulp of the high one."""
     return high, 0.5 * math.ulp(high) * share
 
 
@@ -41,22 +41,22 @@ def assert_near(parts, exact, bits):
 def test_arithmetic(a, a_share, b, b_share):
     x, y = pair(a, a_share), pair(b, b_share)
     exact_x, exact_y = value(x), value(y)
-    assert_near(multiply_pairs(*x, *y), exact_x * exact_y, 102)
-    assert_near(divide_pairs(*x, *y), exact_x / exact_y, 101)
-    assert_near(add_pairs(*x, *y), exact_x + exact_y, 103)
+    assert_near(dd_multiply(*x, *y), exact_x * exact_y, 102)
+    assert_near(dd_divide(*x, *y), exact_x / exact_y, 101)
+    assert_near(dd_add(*x, *y), exact_x + exact_y, 103)
 
 
 @given(moderate, small)
 def test_sum_that_cancels(a, share):
     x = pair(a, share)
     y = pair(-a, 0.7)
-    assert_near(add_pairs(*x, *y), value(x) + value(y), 103)
+    assert_near(dd_add(*x, *y), value(x) + value(y), 103)
 
 
 @given(st.floats(2.0**-100, 2.0**100), small)
 def test_sqrt(a, share):
     x = pair(a, share)
-    root = value(sqrt_pair(*x))
+    root = value(dd_sqrt(*x))
     assert abs(root * root / value(x) - 1) < Fraction(2) ** -100
 
 
@@ -76,9 +76,9 @@ def test_log():
         parts = pair(float(x), share)
         with mpmath.workprec(PRECISE):
             exact = mpmath.log(mpmath.mpf(parts[0]) + parts[1])
-        worst = max(worst, relative(log_pair(*parts), exact))
+        worst = max(worst, relative(dd_log(*parts), exact))
     assert 2.0**-110 < worst < 2.0**-80
-    assert log_pair(1.0, 0.0) == (0.0, 0.0)
+    assert dd_log(1.0, 0.0) == (0.0, 0.0)
 
 
 def test_atanh_excess():

@@ -10,26 +10,26 @@ and next to their zero m = 1, every part is formed with its own factor m or m-1.
 from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import Pair, add_pairs, divide_pairs, multiply_pairs
+from riskcore.special.double_double import DoubleDouble, dd_add, dd_divide, dd_multiply
 from riskcore.special.floats import two_sum
 from riskcore.special.gamma.stirling import LARGE, fall_of_bend, rise_of_slope
-from riskcore.special.near_one import log1p_pair, log1pmx_pair
+from riskcore.special.near_one import dd_log1p, dd_log1pmx
 
 
 @kernel
-def _gap(y: float, y_low: float, m: float) -> Pair:
+def _gap(y: float, y_low: float, m: float) -> DoubleDouble:
     """Return 1/y - 1/(y+m)."""
-    high, low = divide_pairs(m, 0.0, *add_pairs(y, y_low, m, 0.0))
-    return divide_pairs(high, low, y, y_low)
+    high, low = dd_divide(m, 0.0, *dd_add(y, y_low, m, 0.0))
+    return dd_divide(high, low, y, y_low)
 
 
 @kernel
-def _gap_of_squares(y: float, y_low: float, m: float) -> Pair:
+def _gap_of_squares(y: float, y_low: float, m: float) -> DoubleDouble:
     """Return 1/y^2 - 1/(y+m)^2."""
     high, low = _gap(y, y_low, m)
-    a, a_low = divide_pairs(1.0, 0.0, y, y_low)
-    c, c_low = divide_pairs(1.0, 0.0, *add_pairs(y, y_low, m, 0.0))
-    return multiply_pairs(high, low, *add_pairs(a, a_low, c, c_low))
+    a, a_low = dd_divide(1.0, 0.0, y, y_low)
+    c, c_low = dd_divide(1.0, 0.0, *dd_add(y, y_low, m, 0.0))
+    return dd_multiply(high, low, *dd_add(a, a_low, c, c_low))
 
 
 @kernel
@@ -39,24 +39,24 @@ def _up(y: float, y_low: float, m: float, squares: bool) -> tuple[float, float, 
     z, z_low = y, y_low
     while z < LARGE:
         part, part_low = _gap_of_squares(z, z_low, m) if squares else _gap(z, z_low, m)
-        high, low = add_pairs(high, low, part, part_low)
+        high, low = dd_add(high, low, part, part_low)
         k += 1.0
-        z, z_low = add_pairs(y, y_low, k, 0.0)
+        z, z_low = dd_add(y, y_low, k, 0.0)
     return high, low, k
 
 
 @kernel
-def _beyond_log(y: float, y_low: float, m: float) -> Pair:
+def _beyond_log(y: float, y_low: float, m: float) -> DoubleDouble:
     """Return psi(y+m) - psi(y) - log((y+m)/y) for y >= ``LARGE``."""
     high, low = _gap(y, y_low, m)
-    return add_pairs(0.5 * high, 0.5 * low, rise_of_slope(y, m), 0.0)
+    return dd_add(0.5 * high, 0.5 * low, rise_of_slope(y, m), 0.0)
 
 
 @kernel
-def _beyond_gap(y: float, y_low: float, m: float) -> Pair:
+def _beyond_gap(y: float, y_low: float, m: float) -> DoubleDouble:
     """Return psi'(y) - psi'(y+m) - (1/y - 1/(y+m)) for y >= ``LARGE``."""
     high, low = _gap_of_squares(y, y_low, m)
-    return add_pairs(0.5 * high, 0.5 * low, fall_of_bend(y, m), 0.0)
+    return dd_add(0.5 * high, 0.5 * low, fall_of_bend(y, m), 0.0)
 
 
 @kernel
@@ -66,10 +66,10 @@ def digamma_difference(x: float, m: float) -> float:
         return 0.0
     high, low, k = _up(x, 0.0, m, False)
     Y, Y_low = two_sum(x, k)
-    part, part_low = log1p_pair(*divide_pairs(m, 0.0, Y, Y_low))
-    high, low = add_pairs(high, low, part, part_low)
+    part, part_low = dd_log1p(*dd_divide(m, 0.0, Y, Y_low))
+    high, low = dd_add(high, low, part, part_low)
     part, part_low = _beyond_log(Y, Y_low, m)
-    high, low = add_pairs(high, low, part, part_low)
+    high, low = dd_add(high, low, part, part_low)
     return high + low
 
 
@@ -81,9 +81,9 @@ def trigamma_difference(x: float, m: float) -> float:
     high, low, k = _up(x, 0.0, m, True)
     Y, Y_low = two_sum(x, k)
     part, part_low = _gap(Y, Y_low, m)
-    high, low = add_pairs(high, low, part, part_low)
+    high, low = dd_add(high, low, part, part_low)
     part, part_low = _beyond_gap(Y, Y_low, m)
-    high, low = add_pairs(high, low, part, part_low)
+    high, low = dd_add(high, low, part, part_low)
     return high + low
 
 
@@ -107,16 +107,16 @@ def digamma_deficit(x: float, m: float) -> float:
     if n == 0.0:
         return 0.0
     below, below_low, k = _up(y, y_low, n, False)
-    Y, Y_low = add_pairs(y, y_low, k, 0.0)
-    v, v_low = divide_pairs(n, 0.0, Y, Y_low)
+    Y, Y_low = dd_add(y, y_low, k, 0.0)
+    v, v_low = dd_divide(n, 0.0, Y, Y_low)
     # n/x - n/Y, and n/Y - log((Y+n)/Y).
-    high, low = divide_pairs(k + steps, 0.0, x, 0.0)
-    high, low = multiply_pairs(high, low, v, v_low)
-    part, part_low = log1pmx_pair(v, v_low)
-    high, low = add_pairs(high, low, -part, -part_low)
+    high, low = dd_divide(k + steps, 0.0, x, 0.0)
+    high, low = dd_multiply(high, low, v, v_low)
+    part, part_low = dd_log1pmx(v, v_low)
+    high, low = dd_add(high, low, -part, -part_low)
     part, part_low = _beyond_log(Y, Y_low, n)
-    part, part_low = add_pairs(part, part_low, below, below_low)
-    high, low = add_pairs(high, low, -part, -part_low)
+    part, part_low = dd_add(part, part_low, below, below_low)
+    high, low = dd_add(high, low, -part, -part_low)
     return high + low
 
 
@@ -127,18 +127,18 @@ def trigamma_deficit(x: float, m: float) -> float:
     if n == 0.0:
         return 0.0
     below, below_low, k = _up(y, y_low, n, True)
-    Y, Y_low = add_pairs(y, y_low, k, 0.0)
-    v, v_low = divide_pairs(n, 0.0, Y, Y_low)
+    Y, Y_low = dd_add(y, y_low, k, 0.0)
+    v, v_low = dd_divide(n, 0.0, Y, Y_low)
     # n/x^2 - n/Y^2, and n/Y^2 - (1/Y - 1/(Y+n)).
-    ratio, ratio_low = divide_pairs(k + steps, 0.0, x, 0.0)
-    high, low = divide_pairs(1.0, 0.0, x, 0.0)
-    part, part_low = divide_pairs(1.0, 0.0, Y, Y_low)
-    high, low = add_pairs(high, low, part, part_low)
-    high, low = multiply_pairs(high, low, ratio, ratio_low)
-    part, part_low = divide_pairs(v, v_low, *add_pairs(Y, Y_low, n, 0.0))
-    high, low = add_pairs(high, low, part, part_low)
-    high, low = multiply_pairs(high, low, v, v_low)
+    ratio, ratio_low = dd_divide(k + steps, 0.0, x, 0.0)
+    high, low = dd_divide(1.0, 0.0, x, 0.0)
+    part, part_low = dd_divide(1.0, 0.0, Y, Y_low)
+    high, low = dd_add(high, low, part, part_low)
+    high, low = dd_multiply(high, low, ratio, ratio_low)
+    part, part_low = dd_divide(v, v_low, *dd_add(Y, Y_low, n, 0.0))
+    high, low = dd_add(high, low, part, part_low)
+    high, low = dd_multiply(high, low, v, v_low)
     part, part_low = _beyond_gap(Y, Y_low, n)
-    part, part_low = add_pairs(part, part_low, below, below_low)
-    high, low = add_pairs(high, low, -part, -part_low)
+    part, part_low = dd_add(part, part_low, below, below_low)
+    high, low = dd_add(high, low, -part, -part_low)
     return high + low

@@ -8,10 +8,11 @@ from there by Stirling's series
     f = (x-1/2) log(1 - s t/((x+s)(x+t))) + s log(1 + t/(x+s)) + t log(1 + s/(x+t))
         + S(x) - S(x+s) - S(x+t) + S(x+s+t),
 
-where at most a few bits cancel, whatever the arguments: with logarithms in two words
-the result is rounded little more than once. Its condition is bounded too: f is the
-integral of (1 - e^-su)(1 - e^-tu) e^-xu/(u (1 - e^-u)) over u > 0, and so a relative
-error of x changes f by at most twice as much, one of s or t by at most as much.
+where at most a few bits cancel, whatever the arguments: with logarithms as
+double-doubles the result is rounded little more than once. Its condition is bounded
+too: f is the integral of (1 - e^-su)(1 - e^-tu) e^-xu/(u (1 - e^-u)) over u > 0, so a
+relative error of x changes f by at most twice as much, one of s or t by at most as
+much.
 
 x, s and t must be 0 or lie between 2^-150 and 2^150.
 """
@@ -21,7 +22,7 @@ from __future__ import annotations
 import math
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import Pair, add_pairs, divide_pairs, multiply_pairs
+from riskcore.special.double_double import DoubleDouble, dd_add, dd_divide, dd_multiply
 from riskcore.special.elementary import exp_parts
 from riskcore.special.floats import two_sum
 from riskcore.special.gamma.products import ONE, log_of, log_of_quotient, times
@@ -30,7 +31,7 @@ from riskcore.special.gamma.stirling import (
     second_difference,
     second_difference_of_slope,
 )
-from riskcore.special.near_one import log1p_pair
+from riskcore.special.near_one import dd_log1p
 from riskcore.special.quadrature import GAUSS_NODES, gauss_node, gauss_weight
 
 LARGEST = 2.0**150  # nothing of the order s^2 t/x^2 underflows
@@ -40,37 +41,37 @@ LARGEST = 2.0**150  # nothing of the order s^2 t/x^2 underflows
 def _quotients(
     y: float, y_low: float, s: float, t: float
 ) -> tuple[float, float, float, float]:
-    """Return y (y+s+t)/((y+s)(y+t)) and 1 less it, two pairs of positive words."""
-    ys, ys_low = add_pairs(y, y_low, s, 0.0)
-    yt, yt_low = add_pairs(y, y_low, t, 0.0)
-    q, q_low = divide_pairs(y, y_low, ys, ys_low)
-    r, r_low = divide_pairs(*add_pairs(ys, ys_low, t, 0.0), yt, yt_low)
-    p, p_low = multiply_pairs(q, q_low, r, r_low)
-    q, q_low = divide_pairs(s, 0.0, ys, ys_low)
-    r, r_low = divide_pairs(t, 0.0, yt, yt_low)
-    d, d_low = multiply_pairs(q, q_low, r, r_low)
+    """Return y (y+s+t)/((y+s)(y+t)) and 1 less it, two positive double-doubles."""
+    ys, ys_low = dd_add(y, y_low, s, 0.0)
+    yt, yt_low = dd_add(y, y_low, t, 0.0)
+    q, q_low = dd_divide(y, y_low, ys, ys_low)
+    r, r_low = dd_divide(*dd_add(ys, ys_low, t, 0.0), yt, yt_low)
+    p, p_low = dd_multiply(q, q_low, r, r_low)
+    q, q_low = dd_divide(s, 0.0, ys, ys_low)
+    r, r_low = dd_divide(t, 0.0, yt, yt_low)
+    d, d_low = dd_multiply(q, q_low, r, r_low)
     return p, p_low, d, d_low
 
 
 @kernel
-def _second_difference(x: float, x_low: float, s: float, t: float) -> Pair:
+def _second_difference(x: float, x_low: float, s: float, t: float) -> DoubleDouble:
     """Return f for x >= ``LARGE``."""
     p, p_low, d, d_low = _quotients(x, x_low, s, t)
     high, low = log_of_quotient(p, p_low, d, d_low)
-    high, low = multiply_pairs(high, low, *add_pairs(x, x_low, -0.5, 0.0))
-    v, v_low = divide_pairs(t, 0.0, *add_pairs(x, x_low, s, 0.0))
-    part, part_low = log1p_pair(v, v_low)
-    part, part_low = multiply_pairs(part, part_low, s, 0.0)
-    high, low = add_pairs(high, low, part, part_low)
-    v, v_low = divide_pairs(s, 0.0, *add_pairs(x, x_low, t, 0.0))
-    part, part_low = log1p_pair(v, v_low)
-    part, part_low = multiply_pairs(part, part_low, t, 0.0)
-    high, low = add_pairs(high, low, part, part_low)
-    return add_pairs(high, low, second_difference(x, s, t), 0.0)
+    high, low = dd_multiply(high, low, *dd_add(x, x_low, -0.5, 0.0))
+    v, v_low = dd_divide(t, 0.0, *dd_add(x, x_low, s, 0.0))
+    part, part_low = dd_log1p(v, v_low)
+    part, part_low = dd_multiply(part, part_low, s, 0.0)
+    high, low = dd_add(high, low, part, part_low)
+    v, v_low = dd_divide(s, 0.0, *dd_add(x, x_low, t, 0.0))
+    part, part_low = dd_log1p(v, v_low)
+    part, part_low = dd_multiply(part, part_low, t, 0.0)
+    high, low = dd_add(high, low, part, part_low)
+    return dd_add(high, low, second_difference(x, s, t), 0.0)
 
 
 @kernel
-def log_gamma_ratio_pair(x: float, s: float, t: float) -> Pair:
+def dd_log_gamma_ratio(x: float, s: float, t: float) -> DoubleDouble:
     """Return -f = log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x > 0, s, t > 0.
 
     To 2^-60 of itself.
@@ -82,7 +83,7 @@ def log_gamma_ratio_pair(x: float, s: float, t: float) -> Pair:
         k += 1.0
         y, y_low = two_sum(x, k)
     high, low = _second_difference(y, y_low, s, t)
-    return add_pairs(*log_of(product), -high, -low)
+    return dd_add(*log_of(product), -high, -low)
 
 
 @kernel
@@ -95,7 +96,7 @@ def log_gamma_ratio(x: float, s: float, t: float) -> float:
         return 0.0
     if x == 0.0:
         return -math.inf
-    high, low = log_gamma_ratio_pair(x, min(s, t), max(s, t))
+    high, low = dd_log_gamma_ratio(x, min(s, t), max(s, t))
     return high + low
 
 
@@ -103,13 +104,13 @@ def log_gamma_ratio(x: float, s: float, t: float) -> float:
 def gamma_ratio(x: float, s: float, t: float) -> float:
     """Return Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)), x, s, t >= 0.
 
-    The exponential of two words: as good where it is tiny.
+    The exponential of a double-double: as good where it is tiny.
     """
     if s == 0.0 or t == 0.0:
         return 1.0
     if x == 0.0:
         return 0.0
-    high, low = exp_parts(*log_gamma_ratio_pair(x, min(s, t), max(s, t)))
+    high, low = exp_parts(*dd_log_gamma_ratio(x, min(s, t), max(s, t)))
     return high + low
 
 
@@ -119,9 +120,9 @@ def gamma_ratio(x: float, s: float, t: float) -> float:
 @kernel
 def _bend(y: float, b: float) -> float:
     """Return -(psi(y) - 2 psi(y+b) + psi(y+2b)) > 0 for y >= ``LARGE``."""
-    r, r_low = divide_pairs(b, 0.0, *two_sum(y, 2.0 * b))
-    r, r_low = multiply_pairs(r, r_low, *divide_pairs(b, 0.0, y, 0.0))
-    high, low = log1p_pair(r, r_low)
+    r, r_low = dd_divide(b, 0.0, *two_sum(y, 2.0 * b))
+    r, r_low = dd_multiply(r, r_low, *dd_divide(b, 0.0, y, 0.0))
+    high, low = dd_log1p(r, r_low)
     return high + (low + r / (y + b) + second_difference_of_slope(y, b, b))
 
 
@@ -151,17 +152,17 @@ def _quotients_of_quotients(
     y: float, y_low: float, b: float, t: float
 ) -> tuple[float, float, float, float]:
     """Return (1 - e^2)/(1 - h^2) for e = b/(y+b), h = b/(y+t+b), and 1 less it."""
-    z, z_low = add_pairs(y, y_low, t, 0.0)
+    z, z_low = dd_add(y, y_low, t, 0.0)
     above, above_low, _, _ = _quotients(y, y_low, b, b)
     below, below_low, _, _ = _quotients(z, z_low, b, b)
-    p, p_low = divide_pairs(above, above_low, below, below_low)
-    end, end_low = add_pairs(z, z_low, b, 0.0)
-    e, e_low = divide_pairs(b, 0.0, *add_pairs(y, y_low, b, 0.0))
-    h, h_low = divide_pairs(b, 0.0, end, end_low)
-    d, d_low = divide_pairs(t, 0.0, end, end_low)
-    d, d_low = multiply_pairs(d, d_low, e, e_low)  # e - h
-    d, d_low = multiply_pairs(d, d_low, *add_pairs(e, e_low, h, h_low))
-    d, d_low = divide_pairs(d, d_low, below, below_low)
+    p, p_low = dd_divide(above, above_low, below, below_low)
+    end, end_low = dd_add(z, z_low, b, 0.0)
+    e, e_low = dd_divide(b, 0.0, *dd_add(y, y_low, b, 0.0))
+    h, h_low = dd_divide(b, 0.0, end, end_low)
+    d, d_low = dd_divide(t, 0.0, end, end_low)
+    d, d_low = dd_multiply(d, d_low, e, e_low)  # e - h
+    d, d_low = dd_multiply(d, d_low, *dd_add(e, e_low, h, h_low))
+    d, d_low = dd_divide(d, d_low, below, below_low)
     return p, p_low, d, d_low
 
 
@@ -181,5 +182,5 @@ def log_gamma_ratio_curvature(x: float, b: float, t: float) -> float:
         product = times(product, q, q_low, d, d_low)
         k += 1.0
         y, y_low = two_sum(x, k)
-    high, low = add_pairs(*log_of(product), -_integral(y, b, t), 0.0)
+    high, low = dd_add(*log_of(product), -_integral(y, b, t), 0.0)
     return high + low

@@ -6,40 +6,40 @@ series: with v = m/Y
     log (Y)_m - m log Y = (Y+m-1/2) log(1+v) - m + S(Y+m) - S(Y)
                         = (m-1/2) v + (Y+m-1/2) (log(1+v) - v) + S(Y+m) - S(Y),
 
-in two words; the second line for small v, where it is of the order of v^2 Y.
+as a double-double; the second line for small v, where it is of the order of v^2 Y.
 """
 
 from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    Pair,
-    add_pairs,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
+    DoubleDouble,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
 )
 from riskcore.special.floats import two_sum
 from riskcore.special.gamma.products import ONE, log_of, times
 from riskcore.special.gamma.stirling import LARGE, fall
-from riskcore.special.near_one import log1p_pair, log1pmx_pair
+from riskcore.special.near_one import dd_log1p, dd_log1pmx
 
 _NEAR = 0.5  # up to this v the second line
 
 
 @kernel
-def _excess(y: float, y_low: float, m: float) -> Pair:
+def _excess(y: float, y_low: float, m: float) -> DoubleDouble:
     """Return log (y)_m - m log y for y >= ``LARGE``, m >= -1/2."""
-    v, v_low = divide_pairs(m, 0.0, y, y_low)
-    factor, factor_low = add_pairs(y, y_low, *two_sum(m, -0.5))
+    v, v_low = dd_divide(m, 0.0, y, y_low)
+    factor, factor_low = dd_add(y, y_low, *two_sum(m, -0.5))
     if v > _NEAR:
-        high, low = multiply_pairs(*log1p_pair(v, v_low), factor, factor_low)
-        high, low = add_pairs(high, low, -m, 0.0)
+        high, low = dd_multiply(*dd_log1p(v, v_low), factor, factor_low)
+        high, low = dd_add(high, low, -m, 0.0)
     else:
-        high, low = multiply_pairs(*log1pmx_pair(v, v_low), factor, factor_low)
-        v, v_low = multiply_pairs(v, v_low, *two_sum(m, -0.5))
-        high, low = add_pairs(high, low, v, v_low)
-    return add_pairs(high, low, -fall(y, m), 0.0)
+        high, low = dd_multiply(*dd_log1pmx(v, v_low), factor, factor_low)
+        v, v_low = dd_multiply(v, v_low, *two_sum(m, -0.5))
+        high, low = dd_add(high, low, v, v_low)
+    return dd_add(high, low, -fall(y, m), 0.0)
 
 
 @kernel
@@ -47,18 +47,18 @@ def _up(y: float, y_low: float, m: float) -> tuple[float, float, float]:
     """Return log((y)_m/(Y)_m) as a pair, and Y - y; Y is the first y+k >= ``LARGE``."""
     product, z, z_low, k = ONE, y, y_low, 0.0
     while z < LARGE:
-        end, end_low = add_pairs(z, z_low, m, 0.0)
-        q, q_low = divide_pairs(z, z_low, end, end_low)
-        d, d_low = divide_pairs(m, 0.0, end, end_low)
+        end, end_low = dd_add(z, z_low, m, 0.0)
+        q, q_low = dd_divide(z, z_low, end, end_low)
+        d, d_low = dd_divide(m, 0.0, end, end_low)
         product = times(product, q, q_low, d, d_low)
         k += 1.0
-        z, z_low = add_pairs(y, y_low, k, 0.0)
+        z, z_low = dd_add(y, y_low, k, 0.0)
     high, low = log_of(product)
     return high, low, k
 
 
 @kernel
-def _log_excess(x: float, m: float) -> Pair:
+def _log_excess(x: float, m: float) -> DoubleDouble:
     """Return log((x)_m/x^m); (x)_m = x (x+1)_(m-1) next to its zero m = 1."""
     y, y_low, n, steps = x, 0.0, m, 0.0
     if 0.5 <= m < 2.0:
@@ -67,12 +67,12 @@ def _log_excess(x: float, m: float) -> Pair:
     if n == 0.0:
         return 0.0, 0.0
     high, low, k = _up(y, y_low, n)
-    Y, Y_low = add_pairs(y, y_low, k, 0.0)
-    high, low = add_pairs(high, low, *_excess(Y, Y_low, n))
+    Y, Y_low = dd_add(y, y_low, k, 0.0)
+    high, low = dd_add(high, low, *_excess(Y, Y_low, n))
     if k + steps > 0.0:  # n log(Y/x)
-        v, v_low = log1p_pair(*divide_pairs(k + steps, 0.0, x, 0.0))
-        v, v_low = multiply_pairs(v, v_low, n, 0.0)
-        high, low = add_pairs(high, low, v, v_low)
+        v, v_low = dd_log1p(*dd_divide(k + steps, 0.0, x, 0.0))
+        v, v_low = dd_multiply(v, v_low, n, 0.0)
+        high, low = dd_add(high, low, v, v_low)
     return high, low
 
 
@@ -90,6 +90,6 @@ def log_rising_factorial(x: float, m: float) -> float:
     Next to its zeros, Gamma(x+m) = Gamma(x), its error is absolute.
     """
     high, low = _log_excess(x, m)
-    part, part_low = multiply_pairs(*log_pair(x, 0.0), m, 0.0)
-    high, low = add_pairs(high, low, part, part_low)
+    part, part_low = dd_multiply(*dd_log(x, 0.0), m, 0.0)
+    high, low = dd_add(high, low, part, part_low)
     return high + low

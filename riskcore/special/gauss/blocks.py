@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from riskcore.compiled.jit import kernel, primitive
-from riskcore.special.elementary import log_words
+from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import BLOCK, integer_stack, stack
 from riskcore.special.gauss.methods import (
     FORWARD_15,
@@ -28,8 +28,8 @@ from riskcore.special.gauss.methods import (
     region,
 )
 
-# (f, p, excess) -> value; what has a loop of its own, log p in two words or E, comes
-# with it.
+# (f, p, excess) -> value; what has a loop of its own, log p as a double-double or
+# E, comes with it.
 Value = Callable[[float, float, float], float]
 ValueByLogarithm = Callable[[float, float, float, float, float], float]
 ValueByE = Callable[[float, float, float, float], float]
@@ -203,8 +203,8 @@ def by_region(
     one, small, forward_15, levels_29, levels_15, other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
         for cells of the region; ``one`` and ``small`` take two more arguments, log p
-        in two words, ``levels_15`` one, E. ``small`` gives the same as ``one`` where
-        f = 1; ``other`` gives nan outside the domain.
+        as a double-double, ``levels_15`` one, E. ``small`` gives the same as ``one``
+        where f = 1; ``other`` gives nan outside the domain.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def by_region(
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
         if where <= SMALL:
-            high, low = log_words(p, 0.0)
+            high, low = log_high_low(p, 0.0)
             if where == ONE:
                 return one(f, p, excess, high, low)
             return small(f, p, excess, high, low)
@@ -238,7 +238,7 @@ def by_region(
             # at once than of one long loop.
             high, low = stack(), stack()
             for i in range(n):
-                high[i], low[i] = log_words(p[i], 0.0)
+                high[i], low[i] = log_high_low(p[i], 0.0)
             if w == ONE:
                 for i in range(n):
                     out[i] = one(f[i], p[i], excess[i], high[i], low[i])

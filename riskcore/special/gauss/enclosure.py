@@ -6,7 +6,7 @@ by three methods, each with a bound of what it leaves out (notes/enclosures.md):
 
 - the continued fraction of positive terms, where p or f is not small. A level shrinks
   the error of its tail by a factor known beforehand, so the deep levels run in doubles,
-  the others in two words, and the radius follows from their number.
+  the others in double-doubles, and the radius follows from their number.
 - integer f and small p: from -log p by contiguity upwards.
 - real f and small p: the reflection r(f, p) + v r(1-f, q) = v^f pi/sin(pi f), v = p/q,
   whose second term is again the fraction, near p = 1 and short.
@@ -21,32 +21,34 @@ from riskcore.compiled.jit import kernel, shared
 from riskcore.special.balls import (
     UNIT,
     Ball,
-    Pair,
     add,
     add_double,
-    add_positive,
     divide,
     exp,
-    exp_parts,
     expm1,
     log,
     multiply,
     multiply_double,
-    multiply_pair,
-    multiply_pairs,
     negate,
     reciprocal,
+    scaled_exp,
     shift,
     sine_excess,
     subtract,
 )
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add_positive,
+    dd_multiply_double,
+    dd_multiply_positive,
+)
 from riskcore.special.floats import fast_two_sum, fma, two_sum
 
 # Below this p contiguity and reflection, from it on the fraction.
-P_FRACTION = 0.3
+P_LEVELS = 0.3
 P_SHORT = 0.7  # from this p on with half the levels
 # From this f on the fraction for every p.
-F_FRACTION = 32.0
+F_LEVELS = 32.0
 F_HUGE = 2.0**60  # E is below half an ulp of f
 
 # Tiny p and f are multiplied by 2^600, huge f by 2^-600: no product leaves the doubles.
@@ -65,21 +67,26 @@ E_ABSOLUTE = 2.0**-100
 
 
 @kernel
-def _plus(f: Pair, m: float) -> Pair:
+def _plus(f: DoubleDouble, m: float) -> DoubleDouble:
     f_high, f_low = f
     s, s_low = two_sum(f_high, m)
     return fast_two_sum(s, s_low + f_low)
 
 
 @kernel
-def _level(k: float, b: Pair, p: Pair, x: Pair, y: Pair) -> tuple[Pair, Pair]:
+def _level(
+    k: float, b: DoubleDouble, p: DoubleDouble, x: DoubleDouble, y: DoubleDouble
+) -> tuple[DoubleDouble, DoubleDouble]:
     """Return (p b y + k x, b y + k x)."""
-    t = multiply_pairs(b, y)
-    u = multiply_pair(x, k)
-    return add_positive(multiply_pairs(p, t), u), add_positive(t, u)
+    t = dd_multiply_positive(*b, *y)
+    u = dd_multiply_double(*x, k)
+    above = dd_add_positive(*dd_multiply_positive(*p, *t), *u)
+    return above, dd_add_positive(*t, *u)
 
 
-def _fraction(levels: int, in_pairs: int) -> Callable[[Pair, Pair], Ball]:
+def _fraction(
+    levels: int, in_pairs: int
+) -> Callable[[DoubleDouble, DoubleDouble], Ball]:
     """Make the kernel of E(f) without what its levels leave out and lose.
 
     X_n = (p b + k X_n+1)/(b + k X_n+1), k = 1 + ceil(n/2), b = f + floor(n/2), from
@@ -88,7 +95,7 @@ def _fraction(levels: int, in_pairs: int) -> Callable[[Pair, Pair], Ball]:
     deepest, middle = levels // 2, in_pairs // 2
 
     @kernel
-    def e_of_levels(f: Pair, p: Pair) -> Ball:
+    def e_of_levels(f: DoubleDouble, p: DoubleDouble) -> Ball:
         f_high, f_low = f
         p_high, _ = p
         x, y = p_high, 1.0
@@ -113,10 +120,10 @@ def _fraction(levels: int, in_pairs: int) -> Callable[[Pair, Pair], Ball]:
     return e_of_levels
 
 
-# Levels, and how many of them in pairs: for p from P_FRACTION and from P_SHORT, and
+# Levels, and how many of them in pairs: for p from P_LEVELS and from P_SHORT, and
 # for f from 32, 128 and 1000. A test evaluates the bounds of the note for each.
-LEVELS_BY_P = {P_FRACTION: (62, 32), P_SHORT: (32, 18)}
-LEVELS_BY_F = {F_FRACTION: (58, 22), 128.0: (24, 12), 1000.0: (14, 8)}
+LEVELS_BY_P = {P_LEVELS: (62, 32), P_SHORT: (32, 18)}
+LEVELS_BY_F = {F_LEVELS: (58, 22), 128.0: (24, 12), 1000.0: (14, 8)}
 _levels_far, _levels_near = (_fraction(*levels) for levels in LEVELS_BY_P.values())
 _levels_32, _levels_128, _levels_1000 = (
     _fraction(*levels) for levels in LEVELS_BY_F.values()
@@ -130,8 +137,8 @@ def _widen(a: Ball, radius: float) -> Ball:
 
 
 @kernel
-def e_by_p(f: Pair, p: Pair) -> Ball:
-    """Return a ball that contains E(f, p), p >= P_FRACTION."""
+def e_by_p(f: DoubleDouble, p: DoubleDouble) -> Ball:
+    """Return a ball that contains E(f, p), p >= P_LEVELS."""
     p_high, _ = p
     E = _levels_near(f, p) if p_high >= P_SHORT else _levels_far(f, p)
     return _widen(E, E_RELATIVE * E[0])
@@ -139,7 +146,7 @@ def e_by_p(f: Pair, p: Pair) -> Ball:
 
 @kernel
 def e_by_f(f: float, p: float) -> Ball:
-    """Return a ball that contains E(f, p), f >= F_FRACTION."""
+    """Return a ball that contains E(f, p), f >= F_LEVELS."""
     if f >= F_HUGE:
         half = 0.5 / f
         return half, 0.0, half * (1.0 + 4.0 * UNIT)
@@ -173,7 +180,7 @@ def _reflected(e: float, p: float, down: float, less: bool) -> Ball:
     q = _complement(p * down)
     q_high, q_low, _ = q
     log_v = log(divide((p, 0.0, 0.0), q), _exponent(down))
-    power, m = exp_parts(multiply_double(log_v, e))
+    power, m = scaled_exp(multiply_double(log_v, e))
     excess = sine_excess(e)
     if less:  # (1 + b) (1 + c) - 1 = b + c + b c
         b = expm1(power, m)
@@ -193,7 +200,7 @@ def _exponent(down: float) -> float:
 
 @kernel
 def _small(f: float, p: float, down: float) -> tuple[Ball, Ball]:
-    """Return r(f, p)/down as a quotient, for 1/2 < f < F_FRACTION, p < P_FRACTION."""
+    """Return r(f, p)/down as a quotient, for 1/2 < f < F_LEVELS, p < P_LEVELS."""
     q = _complement(p * down)
     steps = int(f + 0.5) - 1
     e = f - steps - 1.0
@@ -221,7 +228,7 @@ def _small(f: float, p: float, down: float) -> tuple[Ball, Ball]:
 
 @kernel
 def _below_one(f: float, p: float) -> Ball:
-    """Return f r = 1 - q f/(f + w), w = p + q E(f+1), for f < 1 and p >= P_FRACTION."""
+    """Return f r = 1 - q f/(f + w), w = p + q E(f+1), for f < 1 and p >= P_LEVELS."""
     q = _complement(p)
     E = e_by_p(two_sum(f, 1.0), (p, 0.0))
     w = add_double(multiply(q, E), p)
@@ -231,8 +238,8 @@ def _below_one(f: float, p: float) -> Ball:
 
 @kernel
 def _resolvent(f: float, p: float) -> Ball:
-    """Return D = (f - 1) + p + q E for f >= 1 and p >= P_FRACTION, or for large f."""
-    E = e_by_f(f, p) if f >= F_FRACTION else e_by_p((f, 0.0), (p, 0.0))
+    """Return D = (f - 1) + p + q E for f >= 1 and p >= P_LEVELS, or for large f."""
+    E = e_by_f(f, p) if f >= F_LEVELS else e_by_p((f, 0.0), (p, 0.0))
     base, base_low = two_sum(f, -1.0)
     lower = add_double(multiply(_complement(p), E), p)
     return add((base, base_low, 0.0), lower)
@@ -261,14 +268,14 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
     if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
         return (math.nan, math.nan, math.nan), 0
     k = scaling(f)
-    if f < 1.0 and (p >= P_FRACTION or f <= 0.5):
+    if f < 1.0 and (p >= P_LEVELS or f <= 0.5):
         tiny = scaling(p)
         x, down = scaled(p, tiny), scaled(1.0, -tiny)
-        above = _below_one(f, p) if p >= P_FRACTION else _reflected(f, x, down, False)
+        above = _below_one(f, p) if p >= P_LEVELS else _reflected(f, x, down, False)
         return divide(above, (scaled(f, k), 0.0, 0.0)), -k
     n = scaling(p)
     x, down = scaled(p, n), scaled(1.0, -n)
-    if p < P_FRACTION and f < F_FRACTION:
+    if p < P_LEVELS and f < F_LEVELS:
         above, below = _small(f, x, down)
     else:
         D = _resolvent(f, p)
@@ -277,7 +284,7 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
 
 
 @shared
-def risk_words(f: float, p: float) -> tuple[float, float, int]:
-    """Return the midpoint of `risk_ball` in two words, and n; the radius takes time."""
+def risk_midpoint(f: float, p: float) -> tuple[float, float, int]:
+    """Return the midpoint of `risk_ball`, a double-double, and n; no radius."""
     (high, low, _), n = risk_ball(f, p)
     return high, low, n

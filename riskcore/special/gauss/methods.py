@@ -13,8 +13,8 @@ continued fraction (notes/individual_risk.md, sections 3 and 4):
     D = S(1),   S(n) = f + n - 1 - k b q/S(n+1),
     k = 1 + floor((n-1)/2),  b = f + k - 1.
 
-For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts. D has two
-words, D + D_low, so that a quotient by it is rounded little more than once.
+For f >= 2 the term q E is at most 10.4 % of D: E's own error hardly counts. D is a
+double-double, D + D_low, so that a quotient by it is rounded little more than once.
 
 The plane is cut into regions; each method stands under the test of where it holds.
 """
@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.elementary import log_words
+from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import fast_two_sum, fma, two_sum
 
-Pair = tuple[float, float]
+DoubleDouble = tuple[float, float]
 Triple = tuple[float, float, float]
 
 # Regions. All but OTHER have loops that vectorise.
@@ -118,7 +118,7 @@ def quotient(a: float, a_low: float, b: float, b_low: float) -> float:
 
 @kernel
 def _from_e(f: float, p: float, E: float) -> Triple:
-    """Return D = (f - 1) + p + q E in two words, and E, for f >= 1."""
+    """Return D = (f - 1) + p + q E as a double-double, and E, for f >= 1."""
     base = f - 1.0
     high, low = two_sum(base, p)
     low += (f - base) - 1.0  # f - 1 is not exact above 2^53
@@ -132,17 +132,17 @@ def _from_e(f: float, p: float, E: float) -> Triple:
 
 @kernel
 def _times_log(p: float, high: float, low: float) -> tuple[float, float, float, float]:
-    """Return q = 1 - p and p log p in two words each, given log p = high + low."""
+    """Return q = 1 - p and p log p as double-doubles, given log p = high + low."""
     q = 1.0 - p
     n = p * high
     return q, (1.0 - q) - p, n, fma(p, low, fma(p, high, -n))
 
 
 @kernel
-def _e_two(p: float, high: float, low: float) -> Pair:
+def _e_two(p: float, high: float, low: float) -> DoubleDouble:
     """Return (a, b) with E(2) = v a/b = v ((1+p) L - 2q)/(q - p L), L = -high - low.
 
-    Both differences may cancel to a tenth or less, hence the second words.
+    Both differences may cancel to a tenth or less, hence the double-doubles.
     """
     q, q_low, n, n_low = _times_log(p, high, low)
     rest = q_low + n_low
@@ -230,11 +230,11 @@ def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
 # --- f = 5 to 15, upwards from E(2) ------------------------------------------------
 
 
-def _forward(first: int, last: int) -> Callable[..., Pair]:
+def _forward(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel that takes E = v a/b from f = first up to f, at most to last."""
 
     @kernel
-    def forward(f: float, v: float, a: float, b: float) -> Pair:
+    def forward(f: float, v: float, a: float, b: float) -> DoubleDouble:
         for g in range(first, last):
             t = v * a
             a_next = fma(-(g + 1.0), t, b)
@@ -253,7 +253,7 @@ _forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
 @kernel
 def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for integer f from 5 to 15 by contiguity from f = 2."""
-    high, low = log_words(p, 0.0)
+    high, low = log_high_low(p, 0.0)
     a, b, v = _e_small(4.0, p, high, low)
     a, b = _forward_10(f, v, a, b)
     a, b = _forward_15(f, v, a, b)
@@ -263,11 +263,11 @@ def resolvent_forward_15(f: float, p: float) -> Triple:
 # --- the continued fraction --------------------------------------------------------
 
 
-def _downwards(first: int, last: int) -> Callable[..., Pair]:
+def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel that takes U(n+1), U(n+2) from n = 2*first + 2 to 2*last + 1."""
 
     @kernel
-    def downwards(f: float, q: float, x: float, y: float) -> Pair:
+    def downwards(f: float, q: float, x: float, y: float) -> DoubleDouble:
         for m in range(first, last - 1, -1):
             kbq = ((m + 1.0) * q) * (f + m)
             x, y = fma(f + (2.0 * m + 1.0), x, -(kbq * y)), x

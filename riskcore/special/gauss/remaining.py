@@ -14,21 +14,21 @@ from riskcore.special.balls import (
     add_double,
     divide,
     exp,
-    exp_parts,
     expm1,
     log,
     multiply,
     multiply_double,
     negate,
+    scaled_exp,
     sine_excess,
     subtract,
 )
 from riskcore.special.floats import two_sum
 from riskcore.special.gauss.enclosure import (
-    F_FRACTION,
-    P_FRACTION,
+    F_LEVELS,
+    P_LEVELS,
     e_by_p,
-    risk_words,
+    risk_midpoint,
     scaled,
     scaling,
 )
@@ -36,11 +36,11 @@ from riskcore.special.gauss.enclosure import (
 
 @kernel
 def gauss(f: float, p: float) -> Ball:
-    """Return G(f, q) = f r/p in two words; infinite beyond the largest double.
+    """Return G(f, q) = f r/p as a double-double; infinite beyond the largest double.
 
     Its radius means nothing.
     """
-    high, low, n = risk_words(f, p)
+    high, low, n = risk_midpoint(f, p)
     k = scaling(f)
     x = scaled(p, n + k)
     above = multiply_double((high, low, 0.0), scaled(f, k))
@@ -55,11 +55,11 @@ def gauss_excess(f: float, p: float) -> float:
     if not ((f > 0.0) & (p > 0.0) & (p <= 1.0)):
         return math.nan
     q, q_low = two_sum(1.0, -p)
-    if p < P_FRACTION and f >= F_FRACTION:  # p < 2^-960: the limit, where G is near 1
+    if p < P_LEVELS and f >= F_LEVELS:  # p < 2^-960: the limit, where G is near 1
         base, base_low = two_sum(f, -1.0)
         value, _, _ = divide((1.0, 0.0, 0.0), (base, base_low, 0.0))
         return value
-    if p < P_FRACTION:
+    if p < P_LEVELS:
         G = gauss(f, p)  # not near 1
         if G[0] == math.inf:
             return math.inf
@@ -91,13 +91,13 @@ def rare_risk(f: float, F: float) -> tuple[Ball, int]:
     x = scaled(f, k)
     log_p = subtract(log((x, 0.0, 0.0), -600.0 * k), log(size, 600.0))
     if f <= 0.5:  # r = p^f pi/sin(pi f)
-        power, m = exp_parts(multiply_double(log_p, f))
+        power, m = scaled_exp(multiply_double(log_p, f))
         limit = multiply(exp(power, m), add_double(sine_excess(f), 1.0))
         return divide(limit, (scaled(x, k - 1), 0.0, 0.0)), 1 - 2 * k
     e = f - 1.0  # r = p (1 - p^e pi e/sin(pi e))/e
     if e == 0.0:
         return divide(negate(log_p), size), 1
-    power, m = exp_parts(multiply_double(log_p, e))
+    power, m = scaled_exp(multiply_double(log_p, e))
     b, c = expm1(power, m), sine_excess(e)
     above = negate(add(add(b, c), multiply(b, c)))
     return divide(multiply_double(above, f), multiply_double(size, e)), 1

@@ -15,15 +15,15 @@ from fractions import Fraction
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    add_pairs,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
     sqrt,
 )
-from riskcore.special.elementary import exp_parts, log_words
+from riskcore.special.elementary import exp_parts, log_high_low
 from riskcore.special.floats import fma, two_product, two_sum
-from riskcore.special.gauss.enclosure import P_FRACTION, risk_ball, scaled, scaling
+from riskcore.special.gauss.enclosure import P_LEVELS, risk_ball, scaled, scaling
 from riskcore.special.gauss.methods import (
     FORWARD_15,
     LEVELS_15,
@@ -48,7 +48,7 @@ from riskcore.special.quadrature import (
     interval_weight,
 )
 
-Pair = tuple[float, float]
+DoubleDouble = tuple[float, float]
 
 # Where one rule serves. Elsewhere the integrand of the variance has two features of
 # very different widths.
@@ -68,10 +68,10 @@ def _resolvent(f: float, p: float) -> tuple[float, float, float]:
     """Return (D, D_low, E) with r = p/D, for p >= 2^-960; nan in the region OTHER."""
     where = region(f, p)
     if where == ONE:
-        high, low = log_words(p, 0.0)
+        high, low = log_high_low(p, 0.0)
         return resolvent_one(p, high, low)
     if where == SMALL:
-        high, low = log_words(p, 0.0)
+        high, low = log_high_low(p, 0.0)
         return resolvent_small(f, p, high, low)
     if where == FORWARD_15:
         return resolvent_forward_15(f, p)
@@ -83,21 +83,21 @@ def _resolvent(f: float, p: float) -> tuple[float, float, float]:
 
 
 @kernel
-def risk_and_condition(f: float, p: float) -> Pair:
+def risk_and_condition(f: float, p: float) -> DoubleDouble:
     """Return r = E[1/F] and C = (p/r) dr/dp for f > 0 and 0 < p <= 1."""
     D, D_low, E = _resolvent(f, p)
     if D > 0.0:
         return quotient(p, 0.0, D, D_low), 1.0 - E
     (ball, ball_low, _), n = risk_ball(f, p)  # inlined: what f alone gives is hoisted
     r = scaled(ball, -n)
-    if p >= P_FRACTION:
+    if p >= P_LEVELS:
         return r, gauss_excess(f, p) * (p / r)
-    # C = (f - D)/q, which cancels for large f: so D = p/r has two words.
+    # C = (f - D)/q, which cancels for large f: so D = p/r is a double-double.
     k = scaling(p)
-    D, D_low = divide_pairs(
+    D, D_low = dd_divide(
         scaled(p, k), 0.0, scaled(ball, k - n), scaled(ball_low, k - n)
     )
-    high, low = add_pairs(f, 0.0, -D, -D_low)
+    high, low = dd_add(f, 0.0, -D, -D_low)
     return r, (high + low) / (1.0 - p)
 
 
@@ -180,7 +180,7 @@ def _nodes(piece: int) -> int:
 
 
 @kernel
-def _integral(f: float, p: float, high: float, first: int, last: int) -> Pair:
+def _integral(f: float, p: float, high: float, first: int, last: int) -> DoubleDouble:
     """Return the sum of the pieces from ``first`` to before ``last``, and r at p.
 
     Everything goes through one call of ``risk_and_condition``, which is large.
@@ -222,9 +222,9 @@ def _dilogarithm(p: float) -> tuple[float, float]:
         high = fma(p, high, 1.0 / (n * n))
     low = 0.0
     for square, square_low in _INVERSE_SQUARES:
-        high, low = multiply_pairs(high, low, p, 0.0)
-        high, low = add_pairs(square, square_low, high, low)
-    return multiply_pairs(high, low, p, 0.0)
+        high, low = dd_multiply(high, low, p, 0.0)
+        high, low = dd_add(square, square_low, high, low)
+    return dd_multiply(high, low, p, 0.0)
 
 
 @kernel
@@ -235,39 +235,39 @@ def _by_steps(f: float, p: float) -> tuple[float, float]:
     contiguity, in pairs because the last difference cancels.
     """
     q, q_low = two_sum(1.0, -p)
-    v, v_low = divide_pairs(p, 0.0, q, q_low)
-    L, L_low = log_pair(p, 0.0)
-    product, product_low = log_pair(q, q_low)
-    product, product_low = multiply_pairs(product, product_low, L, L_low)
+    v, v_low = dd_divide(p, 0.0, q, q_low)
+    L, L_low = dd_log(p, 0.0)
+    product, product_low = dd_log(q, q_low)
+    product, product_low = dd_multiply(product, product_low, L, L_low)
     series, series_low = _dilogarithm(p)
-    series, series_low = add_pairs(product, product_low, series, series_low)
-    series, series_low = add_pairs(_ZETA_TWO, _ZETA_TWO_LOW, -series, -series_low)
-    first, first_low = multiply_pairs(v, v_low, -L, -L_low)
+    series, series_low = dd_add(product, product_low, series, series_low)
+    series, series_low = dd_add(_ZETA_TWO, _ZETA_TWO_LOW, -series, -series_low)
+    first, first_low = dd_multiply(v, v_low, -L, -L_low)
     if f == 1.0:
-        square, square_low = multiply_pairs(first, first_low, -L, -L_low)
-        return sqrt(v), add_pairs(series, series_low, -square, -square_low)[0]
+        square, square_low = dd_multiply(first, first_low, -L, -L_low)
+        return sqrt(v), dd_add(series, series_low, -square, -square_low)[0]
     # For f >= 2 both moments over v and v^2.
-    second, second_low = add_pairs(-L, -L_low, -series, -series_low)
-    first, first_low = add_pairs(1.0, 0.0, -first, -first_low)
+    second, second_low = dd_add(-L, -L_low, -series, -series_low)
+    first, first_low = dd_add(1.0, 0.0, -first, -first_low)
     for g in range(2, int(f)):
-        part, part_low = multiply_pairs(v, v_low, second, second_low)
-        second, second_low = divide_pairs(first, first_low, float(g), 0.0)
-        second, second_low = add_pairs(second, second_low, -part, -part_low)
-        part, part_low = multiply_pairs(v, v_low, first, first_low)
-        first, first_low = divide_pairs(1.0, 0.0, float(g), 0.0)
-        first, first_low = add_pairs(first, first_low, -part, -part_low)
-    square, square_low = multiply_pairs(first, first_low, first, first_low)
-    return v, add_pairs(second, second_low, -square, -square_low)[0]
+        part, part_low = dd_multiply(v, v_low, second, second_low)
+        second, second_low = dd_divide(first, first_low, float(g), 0.0)
+        second, second_low = dd_add(second, second_low, -part, -part_low)
+        part, part_low = dd_multiply(v, v_low, first, first_low)
+        first, first_low = dd_divide(1.0, 0.0, float(g), 0.0)
+        first, first_low = dd_add(first, first_low, -part, -part_low)
+    square, square_low = dd_multiply(first, first_low, first, first_low)
+    return v, dd_add(second, second_low, -square, -square_low)[0]
 
 
 @kernel
 def _odds_power(p: float, exponent: float) -> float:
     """Return (p/q)^exponent for p < 1/2."""
     q, q_low = two_sum(1.0, -p)
-    high, low = log_pair(p, 0.0)
-    other, other_low = log_pair(q, q_low)
-    high, low = add_pairs(high, low, -other, -other_low)
-    high, low = multiply_pairs(high, low, exponent, 0.0)
+    high, low = dd_log(p, 0.0)
+    other, other_low = dd_log(q, q_low)
+    high, low = dd_add(high, low, -other, -other_low)
+    high, low = dd_multiply(high, low, exponent, 0.0)
     high, low = exp_parts(high, low)
     return high + low
 
@@ -278,9 +278,9 @@ def moments(f: float, p: float) -> tuple[float, float, float]:
 
     Neither b nor I is out of the doubles' range where the deviation is not.
     """
-    high, low = log_pair(p, 0.0)
-    other, other_low = log_pair(*two_sum(1.0, -p))
-    high, _ = add_pairs(other, other_low, -high, -low)
+    high, low = dd_log(p, 0.0)
+    other, other_low = dd_log(*two_sum(1.0, -p))
+    high, _ = dd_add(other, other_low, -high, -low)
     whole = (f >= _ONE_RULE_F) | (p >= _ONE_RULE_P)
     steps = (not whole) & (float(int(min(f, _ONE_RULE_F))) == f)
     first = _WHOLE if whole else _BELOW

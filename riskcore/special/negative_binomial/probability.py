@@ -15,18 +15,18 @@ import math
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    add_pairs,
     atanh_excess,
     atanh_excess_rounded,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
-    sqrt_pair,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
+    dd_sqrt,
 )
-from riskcore.special.elementary import exp_parts, log1p
+from riskcore.special.elementary import exp_parts, log1p_positive
 from riskcore.special.floats import fma, two_product, two_sum
 
-Pair = tuple[float, float]
+DoubleDouble = tuple[float, float]
 
 # 1/(2 pi) as a pair.
 _INVERSE_TWO_PI = float.fromhex("0x1.45f306dc9c883p-3")
@@ -64,7 +64,7 @@ def _stirling_series(x: float) -> float:
 
 
 @kernel
-def stirling_error(x: float) -> Pair:
+def stirling_error(x: float) -> DoubleDouble:
     """Return log Gamma(x+1) - log(sqrt(2 pi x) (x/e)^x) for x > 0, to 2^-57 absolute.
 
     Below 16 from a table or, for a fraction, from y = x + n >= 16 by Gamma(y) =
@@ -79,108 +79,108 @@ def stirling_error(x: float) -> Pair:
         n += 1.0
     steps = 16.0 - float(int(x))
     y, y_low = two_sum(x, steps)
-    high, low = multiply_pairs(y - 0.5, y_low, *log_pair(y, y_low))
+    high, low = dd_multiply(y - 0.5, y_low, *dd_log(y, y_low))
     rising, rising_low = 1.0, 0.0
     for i in range(1, int(steps)):
         term, term_low = two_sum(x, float(i))
-        rising, rising_low = multiply_pairs(rising, rising_low, term, term_low)
-    part, part_low = log_pair(rising, rising_low)
-    high, low = add_pairs(high, low, -part, -part_low)
-    part, part_low = log_pair(x, 0.0)
+        rising, rising_low = dd_multiply(rising, rising_low, term, term_low)
+    part, part_low = dd_log(rising, rising_low)
+    high, low = dd_add(high, low, -part, -part_low)
+    part, part_low = dd_log(x, 0.0)
     half, half_low = two_sum(x, 0.5)
-    part, part_low = multiply_pairs(part, part_low, half, half_low)
-    high, low = add_pairs(high, low, -part, -part_low)
-    high, low = add_pairs(high, low, -steps, 0.0)
-    return add_pairs(high, low, _stirling_series(y), 0.0)
+    part, part_low = dd_multiply(part, part_low, half, half_low)
+    high, low = dd_add(high, low, -part, -part_low)
+    high, low = dd_add(high, low, -steps, 0.0)
+    return dd_add(high, low, _stirling_series(y), 0.0)
 
 
 @kernel
 def _deviance_term(
     x: float, x_low: float, m: float, m_low: float, excess: float, excess_low: float
-) -> Pair:
+) -> DoubleDouble:
     """Return x log(x/m) - (x - m) >= 0, where ``excess`` is x - m.
 
     With s = (x - m)/(x + m) it is (x - m) s + 2 x (atanh s - s): nothing cancels.
     """
-    total, total_low = add_pairs(x, x_low, m, m_low)
-    s, s_low = divide_pairs(excess, excess_low, total, total_low)
+    total, total_low = dd_add(x, x_low, m, m_low)
+    s, s_low = dd_divide(excess, excess_low, total, total_low)
     if abs(s) < _NEAR:
         rest, rest_low = atanh_excess(s, s_low)
-        rest, rest_low = multiply_pairs(rest, rest_low, 2.0 * x, 2.0 * x_low)
-        high, low = multiply_pairs(s, s_low, excess, excess_low)
-        return add_pairs(high, low, rest, rest_low)
-    high, low = log_pair(x, x_low)
-    other, other_low = log_pair(m, m_low)
-    high, low = add_pairs(high, low, -other, -other_low)
-    high, low = multiply_pairs(high, low, x, x_low)
-    return add_pairs(high, low, -excess, -excess_low)
+        rest, rest_low = dd_multiply(rest, rest_low, 2.0 * x, 2.0 * x_low)
+        high, low = dd_multiply(s, s_low, excess, excess_low)
+        return dd_add(high, low, rest, rest_low)
+    high, low = dd_log(x, x_low)
+    other, other_low = dd_log(m, m_low)
+    high, low = dd_add(high, low, -other, -other_low)
+    high, low = dd_multiply(high, low, x, x_low)
+    return dd_add(high, low, -excess, -excess_low)
 
 
 @kernel
-def mean_excess(f: float, k: float, k_low: float, p: float) -> Pair:
+def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
     """Return f - k p, the successes less their mean."""
     mean, mean_low = two_product(k, p)
     high, low = two_sum(f, -mean)
     rest, rest_low = two_product(k_low, p)
-    high, low = add_pairs(high, low, -mean_low, 0.0)
-    return add_pairs(high, low, -rest, -rest_low)
+    high, low = dd_add(high, low, -mean_low, 0.0)
+    return dd_add(high, low, -rest, -rest_low)
 
 
 @kernel
-def probability_exponent(f: float, j: float, j_low: float, p: float) -> Pair:
+def probability_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
     """Return log(P(F = f+j) / sqrt(f/(2 pi k j))) for j > 0 (Loader 2000)."""
     q, q_low = two_sum(1.0, -p)
-    k, k_low = add_pairs(j, j_low, f, 0.0)
+    k, k_low = dd_add(j, j_low, f, 0.0)
     excess, excess_low = mean_excess(f, k, k_low, p)
-    failures, failures_low = multiply_pairs(k, k_low, q, q_low)
+    failures, failures_low = dd_multiply(k, k_low, q, q_low)
     high, low = _deviance_term(j, j_low, failures, failures_low, -excess, -excess_low)
     if p < 2.0**-900:  # k p would lose bits: f log(f/(k p)) from three logarithms
-        other, other_low = log_pair(k, k_low)
-        part, part_low = log_pair(p, 0.0)
-        other, other_low = add_pairs(other, other_low, part, part_low)
-        part, part_low = log_pair(f, 0.0)
-        other, other_low = add_pairs(part, part_low, -other, -other_low)
-        other, other_low = multiply_pairs(other, other_low, f, 0.0)
-        other, other_low = add_pairs(other, other_low, -excess, -excess_low)
+        other, other_low = dd_log(k, k_low)
+        part, part_low = dd_log(p, 0.0)
+        other, other_low = dd_add(other, other_low, part, part_low)
+        part, part_low = dd_log(f, 0.0)
+        other, other_low = dd_add(part, part_low, -other, -other_low)
+        other, other_low = dd_multiply(other, other_low, f, 0.0)
+        other, other_low = dd_add(other, other_low, -excess, -excess_low)
     else:
-        mean, mean_low = multiply_pairs(k, k_low, p, 0.0)
+        mean, mean_low = dd_multiply(k, k_low, p, 0.0)
         other, other_low = _deviance_term(f, 0.0, mean, mean_low, excess, excess_low)
-    high, low = add_pairs(high, low, other, other_low)
+    high, low = dd_add(high, low, other, other_low)
     part, part_low = stirling_error(f)
-    high, low = add_pairs(high, low, part, part_low)
-    high, low = add_pairs(high, low, stirling_error(j)[0], 0.0)
+    high, low = dd_add(high, low, part, part_low)
+    high, low = dd_add(high, low, stirling_error(j)[0], 0.0)
     part, part_low = stirling_error(k)
-    high, low = add_pairs(part, part_low, -high, -low)
+    high, low = dd_add(part, part_low, -high, -low)
     return high, low
 
 
 @kernel
-def _scale(f: float, j: float, j_low: float) -> Pair:
+def _scale(f: float, j: float, j_low: float) -> DoubleDouble:
     """Return sqrt(f/(2 pi k j)) for k = f + j."""
-    k, k_low = add_pairs(j, j_low, f, 0.0)
-    first, first_low = sqrt_pair(*divide_pairs(f, 0.0, k, k_low))
-    high, low = divide_pairs(_INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW, j, j_low)
-    high, low = sqrt_pair(high, low)
-    return multiply_pairs(high, low, first, first_low)
+    k, k_low = dd_add(j, j_low, f, 0.0)
+    first, first_low = dd_sqrt(*dd_divide(f, 0.0, k, k_low))
+    high, low = dd_divide(_INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW, j, j_low)
+    high, low = dd_sqrt(high, low)
+    return dd_multiply(high, low, first, first_low)
 
 
 @kernel
 def probability_weight(f: float, j: float, e: float, e_low: float) -> float:
     """Return k P(F = k), k = f + j, from its exponential: right where P underflows."""
     k, k_low = two_sum(j, f)
-    high, low = divide_pairs(k, k_low, j, 0.0)
-    high, low = multiply_pairs(high, low, _INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW)
-    high, low = sqrt_pair(high, low)
-    root, root_low = sqrt_pair(f, 0.0)
-    a, a_low = multiply_pairs(high, low, root, root_low)
+    high, low = dd_divide(k, k_low, j, 0.0)
+    high, low = dd_multiply(high, low, _INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW)
+    high, low = dd_sqrt(high, low)
+    root, root_low = dd_sqrt(f, 0.0)
+    a, a_low = dd_multiply(high, low, root, root_low)
     return fma(a, e, fma(a, e_low, a_low * e))
 
 
 @kernel
-def log_of_first(f: float, p: float) -> Pair:
+def log_of_first(f: float, p: float) -> DoubleDouble:
     """Return log P(F = f) = f log p."""
-    high, low = log_pair(p, 0.0)
-    return multiply_pairs(high, low, f, 0.0)
+    high, low = dd_log(p, 0.0)
+    return dd_multiply(high, low, f, 0.0)
 
 
 @kernel
@@ -205,8 +205,8 @@ def log_probability(f: float, j: float, j_low: float, p: float) -> float:
         high, low = log_of_first(f, p)
         return high + low
     high, low = probability_exponent(f, j, j_low, p)
-    part, part_low = log_pair(*_scale(f, j, j_low))
-    high, low = add_pairs(high, low, part, part_low)
+    part, part_low = dd_log(*_scale(f, j, j_low))
+    high, low = dd_add(high, low, part, part_low)
     return high + low
 
 
@@ -217,7 +217,7 @@ def log_probability(f: float, j: float, j_low: float, p: float) -> float:
 def less_log1p(z: float) -> float:
     """Return z - log(1 + z) for z >= 0."""
     if z > 0.4:
-        return z - log1p(z)
+        return z - log1p_positive(z)
     s = z / (2.0 + z)
     return fma(z, s, -2.0 * atanh_excess_rounded(s))
 

@@ -6,15 +6,19 @@ import math
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    add_pairs,
-    divide_pairs,
-    log_pair,
-    multiply_pairs,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
     sqrt,
 )
 from riskcore.special.elementary import log
 from riskcore.special.floats import two_sum
-from riskcore.special.negative_binomial.probability import LARGEST, LARGEST_EXACT, Pair
+from riskcore.special.negative_binomial.probability import (
+    LARGEST,
+    LARGEST_EXACT,
+    DoubleDouble,
+)
 from riskcore.special.negative_binomial.tails import tails
 
 # Sums of pairs decide a comparison within _CLOSE, for at most _TERMS terms; what then
@@ -29,14 +33,14 @@ _STEPS = 400
 
 
 @kernel
-def _power(x: float, x_low: float, n: float) -> Pair:
+def _power(x: float, x_low: float, n: float) -> DoubleDouble:
     """Return (x + x_low)^n for an integer n >= 0 by squaring."""
     high, low = 1.0, 0.0
     left = int(n)
     while left > 0:
         if left & 1 == 1:
-            high, low = multiply_pairs(high, low, x, x_low)
-        x, x_low = multiply_pairs(x, x_low, x, x_low)
+            high, low = dd_multiply(high, low, x, x_low)
+        x, x_low = dd_multiply(x, x_low, x, x_low)
         left >>= 1
     return high, low
 
@@ -47,14 +51,14 @@ def _sum_above(f: float, j: float, p: float, level: float) -> float:
     q, q_low = two_sum(1.0, -p)
     k = f + j
     t, t_low = _power(q, q_low, k)
-    odds, odds_low = divide_pairs(p, 0.0, q, q_low)
+    odds, odds_low = dd_divide(p, 0.0, q, q_low)
     total, total_low = t, t_low
     for i in range(1, int(f)):
-        t, t_low = multiply_pairs(t, t_low, odds, odds_low)
-        t, t_low = multiply_pairs(t, t_low, k + 1.0 - i, 0.0)
-        t, t_low = divide_pairs(t, t_low, float(i), 0.0)
-        total, total_low = add_pairs(total, total_low, t, t_low)
-    return add_pairs(total, total_low, -level, 0.0)[0]
+        t, t_low = dd_multiply(t, t_low, odds, odds_low)
+        t, t_low = dd_multiply(t, t_low, k + 1.0 - i, 0.0)
+        t, t_low = dd_divide(t, t_low, float(i), 0.0)
+        total, total_low = dd_add(total, total_low, t, t_low)
+    return dd_add(total, total_low, -level, 0.0)[0]
 
 
 @kernel
@@ -64,11 +68,11 @@ def _sum_below(f: float, j: float, p: float, level: float) -> float:
     t, t_low = _power(p, 0.0, f)
     total, total_low = t, t_low
     for i in range(int(j)):
-        t, t_low = multiply_pairs(t, t_low, q, q_low)
-        t, t_low = multiply_pairs(t, t_low, f + i, 0.0)
-        t, t_low = divide_pairs(t, t_low, i + 1.0, 0.0)
-        total, total_low = add_pairs(total, total_low, t, t_low)
-    return add_pairs(total, total_low, -level, 0.0)[0]
+        t, t_low = dd_multiply(t, t_low, q, q_low)
+        t, t_low = dd_multiply(t, t_low, f + i, 0.0)
+        t, t_low = dd_divide(t, t_low, i + 1.0, 0.0)
+        total, total_low = dd_add(total, total_low, t, t_low)
+    return dd_add(total, total_low, -level, 0.0)[0]
 
 
 @kernel
@@ -117,7 +121,7 @@ def _start(f: float, p: float, above: bool, level: float) -> float:
     q = 1.0 - p
     if f == 1.0:
         tail = level if above else 1.0 - level
-        j = log(tail) / log_pair(q, (1.0 - q) - p)[0] - 1.0
+        j = log(tail) / dd_log(q, (1.0 - q) - p)[0] - 1.0
     else:
         z = _normal_quantile(level)
         z = z if above else -z

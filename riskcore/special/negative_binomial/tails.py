@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
-    add_pairs,
+    dd_add,
     sqrt,
 )
-from riskcore.special.elementary import exp_parts, exprel, log1p
+from riskcore.special.elementary import exp_parts, exprel, log1p_positive
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.probability import (
     less_expm1,
@@ -47,7 +47,7 @@ def _half_line(a: float, b: float, y: float, slope: float) -> float:
         if b > 0.0:
             exponent = fma(slope, u, fma(a, bend, b * less_log1p(y * u)))
         else:
-            exponent = fma(a, v, -b * log1p(y * u))
+            exponent = fma(a, v, -b * log1p_positive(y * u))
         value, correction = exp_parts(-exponent, 0.0)
         total, rest = two_sum(total, weight * (value + correction))
         low += rest
@@ -108,7 +108,7 @@ def tails(f: float, j: float, j_low: float, p: float) -> tuple[float, float, flo
         first = probability(f, 0.0, 0.0, p)
         return first, -high * exprel(-high) - low * first, f * first
     weight = probability_weight(f, j, *exp_parts(*probability_exponent(f, j, j_low, p)))
-    k, k_low = add_pairs(j, j_low, f, 0.0)
+    k, k_low = dd_add(j, j_low, f, 0.0)
     excess = mean_excess(f, k, k_low, p)[0]
     if excess >= 0.0:
         lower = min(_lower(f, j, p, weight, excess), 1.0)

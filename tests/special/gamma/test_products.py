@@ -4,13 +4,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from riskcore.special.double_double import divide_pairs
+from riskcore.special.double_double import dd_divide
 from riskcore.special.gamma.products import ONE, log_of, log_of_quotient, times
 
 PRECISE = 400  # bits
 
 
-def words(x):
+def double_double(x):
     high = float(x)
     return high, float(x - Fraction(high))
 
@@ -24,7 +24,7 @@ def multiplied(numbers):
     """Return the logarithm of a product of fractions, and its exact value."""
     product, exact = ONE, Fraction(1)
     for q in numbers:
-        product = times(product, *words(q), *words(1 - q))
+        product = times(product, *double_double(q), *double_double(1 - q))
         exact *= q
     with mpmath.workprec(PRECISE):
         return log_of(product), mpmath.log(mpmath.mpf(exact.numerator)) - mpmath.log(
@@ -49,8 +49,8 @@ def test_factors_that_multiply_to_nothing(factor):
 
 def test_quotient():
     for a, b in [(1.0, 3.0), (1e9, 1e9 + 1), (1e-120, 1e120), (7.0, 5.0)]:
-        q = divide_pairs(a, 0.0, b, 0.0)
-        d = divide_pairs(b - a, 0.0, b, 0.0)
+        q = dd_divide(a, 0.0, b, 0.0)
+        d = dd_divide(b - a, 0.0, b, 0.0)
         with mpmath.workprec(2000):
             exact = mpmath.log(mpmath.mpf(a) / b)
         assert relative(log_of_quotient(*q, *d), exact) < 2.0**-75

@@ -1,4 +1,4 @@
-"""What the tests of models/functions.py do not see: words and borders."""
+"""What the tests of the ufuncs do not see: double-doubles and borders."""
 
 import mpmath
 import numpy as np
@@ -7,9 +7,9 @@ import pytest
 from riskcore.accuracy import reference
 from riskcore.special.gamma.ratio import (
     LARGEST,
+    dd_log_gamma_ratio,
     log_gamma_ratio,
     log_gamma_ratio_curvature,
-    log_gamma_ratio_pair,
 )
 from riskcore.special.gamma.stirling import LARGE
 
@@ -26,7 +26,7 @@ def relative(value, exact):
     ("s", "t"), [(1e-9, 3.0), (1.25, 1e9), (1e6, 1e6), (1e-9, 1e-9)]
 )
 def test_two_words(x, s, t):
-    high, low = log_gamma_ratio_pair(x, s, t)
+    high, low = dd_log_gamma_ratio(x, s, t)
     exact = reference.log_gamma_ratio(x, s, t)
     with mpmath.workprec(400):
         assert relative(mpmath.mpf(high) + low, exact) < 2.0**-59

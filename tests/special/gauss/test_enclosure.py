@@ -13,10 +13,10 @@ from riskcore.special.gauss import enclosure
 from riskcore.special.gauss.enclosure import (
     E_ABSOLUTE,
     E_RELATIVE,
-    F_FRACTION,
+    F_LEVELS,
     LEVELS_BY_F,
     LEVELS_BY_P,
-    P_FRACTION,
+    P_LEVELS,
     P_SHORT,
     e_by_f,
     e_by_p,
@@ -102,14 +102,14 @@ def contains(ball, exact):
 def test_e_by_p():
     rng = np.random.default_rng(2)
     for _ in range(60):
-        f, p = rng.uniform(0.5, 40), rng.uniform(P_FRACTION, 0.99)
+        f, p = rng.uniform(0.5, 40), rng.uniform(P_LEVELS, 0.99)
         pairs = (f, 0.0), two_sum(p, rng.uniform(-1, 1) * 2.0**-54)
         assert contains(e_by_p(*pairs), arb_e(*pairs))
-    for p in (P_FRACTION, P_SHORT, math.nextafter(P_SHORT, 0)):
+    for p in (P_LEVELS, P_SHORT, math.nextafter(P_SHORT, 0)):
         assert contains(e_by_p((0.5, 0.0), (p, 0.0)), arb_e((0.5, 0.0), (p, 0.0)))
 
 
-@pytest.mark.parametrize("f", [F_FRACTION, 127.9, 128.0, 999.0, 1000.0, 5000.0])
+@pytest.mark.parametrize("f", [F_LEVELS, 127.9, 128.0, 999.0, 1000.0, 5000.0])
 def test_e_by_f(f):
     for p in (5e-324, 1e-100, 1e-3, 0.02, 0.3, 0.9):
         if p < 1e-10:  # E is of the size of p: 0 to this radius

@@ -1,4 +1,4 @@
-"""Risks at tiny p, in two words, against Arb and mpmath."""
+"""Risks at tiny p, as a double-double, against Arb and mpmath."""
 
 import math
 

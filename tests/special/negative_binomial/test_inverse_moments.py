@@ -21,7 +21,7 @@ def variance(f, p):
 
 @pytest.mark.parametrize("f", range(1, 8))
 def test_the_last_difference_is_rounded_once(f):
-    # It cancels for p near 0.1: every low word before it counts.
+    # It cancels for p near 0.1: every low part before it counts.
     rng = np.random.default_rng(1)
     points = [math.nextafter(0.1, 0), *rng.uniform(1e-3, 0.1, 12)]
     points += [*(10 ** rng.uniform(-30, -2, 5))]
