@@ -225,7 +225,7 @@ def exact(enclosed):
         p = f / second if name.endswith("frequencies") else second
         if f >= 1000:
             return series_value(name, f, second)
-        if p < 2.0**-60:
+        if p < 2.0**-60 and (f.is_integer() or f > 2.0**-40):
             return enclosed(name, f, second)
         return getattr(reference, name)(f, second)
 
