@@ -783,7 +783,7 @@ def test_a_plot_is_refused_before_the_work(run, monkeypatch):
         pytest.fail("it was estimated")
 
     monkeypatch.setattr("riskcore.uniques.estimate_uniques", work)
-    monkeypatch.setattr("riskcore.report.plots.find_spec", lambda _: None)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     options = ["--keys", "age", "--weight", "weight", "--plot", "p.png"]
     assert_refused(run("uniques", "survey.csv", *options), "need matplotlib")
 
