@@ -13,6 +13,8 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[31m\nb"))
     a\x1b[31m\nb
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
