@@ -1,9 +1,13 @@
 """Tables of text: columns stand in line, and every cell can be read."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import riskcore
 from riskcore.common.text_table import aligned, markdown_row
 
 cells = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1)
@@ -38,3 +42,16 @@ def test_rows_of_different_lengths_are_refused():
 
 def test_bars_in_markdown_end_no_cell():
     assert markdown_row(["a|b", ""]) == "| a\\|b |  |"
+
+
+def test_no_other_module_lays_out_tables():
+    root = Path(riskcore.__file__).parent
+    padding = re.compile(r"\b[lr]just\b|:[<>^]?\{\w+\}|[{:][<>^]\d")
+    found = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if padding.search(path.read_text())
+    }
+    # Codes of one width are data: those of mu-Argus files and of its recodings.
+    codes = {"files/argus/writer.py", "microdata/recode.py"}
+    assert found == {"common/text_table.py", *codes}
