@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore import forms
+from riskcore import figures, forms
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
@@ -318,6 +318,13 @@ class Assessment:
         """Individual risk of each record, in input order, shape (n,)."""
         return self.cell_risk[self.cells.inverse]
 
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the file as plain values, from which reports are made."""
+        return figures.of_file(
+            self.cells, self.distribution, self.households, self.method
+        )
+
     @property
     def expected_reidentifications(self) -> float:
         """ER = sum of the records' risks, exactly rounded."""
@@ -549,28 +556,10 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         edges = log_edges(float(self.distribution.risk[0]), self.max_risk)
-        uniques = np.count_nonzero(self.cells.sample_frequency == 1)
-        rows = [
-            ("records", f"{self.cells.n:,}"),
-            (
-                "cells",
-                f"{len(self.cells):,}, of them {uniques:,} sample "
-                f"unique{'' if uniques == 1 else 's'}",
-            ),
-            ("re-identification rate", f"{self.reidentification_rate:.6%}"),
-            ("expected re-identifications", f"{self.expected_reidentifications:.6g}"),
-            ("maximum risk", f"{self.max_risk:.6g}"),
-        ]
-        if self.households is not None:
-            rate = self.household_reidentification_rate
-            rows += [
-                ("households", f"{len(self.households):,}"),
-                ("household re-identification rate", f"{rate:.6%}"),
-            ]
         return html.figures(
             "Assessment, for internal use",
             " x ".join(map(html.label, self.cells.keys)),
-            rows,
+            figures.rows(self.figures, "notebook"),
             class_counts(self.distribution, edges).tolist(),
             f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
         )

@@ -784,9 +784,31 @@ def test_a_plot_is_refused_before_the_work(run, monkeypatch):
         pytest.fail("it was estimated")
 
     monkeypatch.setattr("riskcore.uniques.estimate_uniques", work)
-    monkeypatch.setattr("riskcore.report.plots.find_spec", lambda _: None)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     options = ["--keys", "age", "--weight", "weight", "--plot", "p.png"]
     assert_refused(run("uniques", "survey.csv", *options), "need matplotlib")
+
+
+@pytest.mark.parametrize("option", ["--report", "--report-public"])
+@pytest.mark.parametrize("command", ["assess", "protect"])
+def test_a_report_is_refused_before_the_work(run, folder, monkeypatch, command, option):
+    def work(*_, **__):
+        pytest.fail("it was computed")
+
+    monkeypatch.setattr("riskcore.assessment.assess_records", work)
+    monkeypatch.setattr("riskcore.protection.protect.protect_source", work)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    words = ["survey.csv", "--keys", "age", "--output", "o.csv", option, "r.html"]
+    more = ["--threshold", "0.1"]
+    refused = run(command, *words, *more)
+    assert_refused(refused, "reports need jinja2: pip install jinja2")
+    assert not list(folder.glob("*.html")) + list(folder.glob("o.csv*"))
+
+
+def test_the_demo_is_refused_before_the_work(run, folder, monkeypatch):
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    assert_refused(run("demo"), "reports need jinja2: pip install jinja2")
+    assert not list(folder.glob("riskcore-demo*"))
 
 
 def test_files_written_are_named_in_one_way(run):

@@ -389,7 +389,7 @@ def test_nothing_to_write(tmp_path):
 
 
 def test_figures_need_matplotlib(run, monkeypatch):
-    monkeypatch.setattr("riskcore.reproduce.folder.find_spec", lambda _: None)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     status, _, err = run("mokken", "--output", "new")
     assert status == 2
     assert "pip install matplotlib" in err

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Form = Callable[[Any, Any], Any]
     Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
-from riskcore.accuracy.plots import need_matplotlib, plot
+from riskcore.accuracy.plots import plot
 from riskcore.accuracy.table import columns_of, summary
 from riskcore.accuracy.text import markdown
+from riskcore.common.needs import need
 
 # Files
 
@@ -114,7 +115,7 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
             ".pdf only"
         )
     if suffix in PICTURES:
-        need_matplotlib()
+        need("matplotlib", "plots")
     replace.refuse_existing(path, overwrite)
     return path
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
 from riskcore.accuracy.text import WRITERS
+from riskcore.common.needs import need
 
 # Pictures
 
@@ -62,7 +62,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     >>> accuracy.plot(table).axes[0].get_xlabel()
     'sampling fraction p'
     """
-    need_matplotlib()
+    need("matplotlib", "plots")
     from matplotlib.figure import Figure
 
     columns = columns_of(table)
@@ -92,12 +92,6 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     if kind == "map":
         _add_scale(figure, panels[: len(names)], np.isfinite(columns["value"]).all())
     return figure
-
-
-def need_matplotlib() -> None:
-    """Refuse to plot where Matplotlib is not installed."""
-    if find_spec("matplotlib") is None:
-        raise ImportError("plots need matplotlib: pip install matplotlib")
 
 
 def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Form = Callable[[Any, Any], Any]
     Forms = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 from riskcore.accuracy.table import columns_of
+from riskcore.common.text_table import aligned, markdown_row
 
 # Text
 
@@ -39,13 +40,9 @@ def plain(table: Any) -> str:
       form            p
       mine  1-9.095e-13
     """
-    columns = []
-    for name, cells in _cells(table).items():
-        width = max(map(len, cells))
-        align = str.ljust if name == "form" else str.rjust
-        columns.append([align(cell, width) for cell in cells])
-    rows = zip(*columns, strict=True)
-    return "\n".join(f"  {'  '.join(row).rstrip()}" for row in rows)
+    columns = _cells(table)
+    sides = "".join("<" if name == "form" else ">" for name in columns)
+    return "\n".join(aligned(zip(*columns.values(), strict=True), sides))
 
 
 def markdown(table: Any) -> str:
@@ -69,11 +66,10 @@ def markdown(table: Any) -> str:
     | --- | ---: |
     | mine | 0.25 |
     """
-    columns = []
-    for name, cells in _cells(table).items():
-        title, *rest = [cell.replace("|", "\\|") for cell in cells]
-        columns.append([title, "---" if name == "form" else "---:", *rest])
-    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*columns, strict=True))
+    columns = _cells(table)
+    rules = ["---" if name == "form" else "---:" for name in columns]
+    head, *rows = zip(*columns.values(), strict=True)
+    return "\n".join(map(markdown_row, [head, rules, *rows]))
 
 
 def _cells(table: Any) -> dict[str, list[str]]:

@@ -15,13 +15,14 @@ from riskcore.cli.options import (
     add_reading,
     add_report,
     add_roles,
+    check_reports,
     fraction,
-    refuse_idle_reports,
     refuse_same_file,
     source_of,
     whole,
 )
 from riskcore.cli.terminal import Progress
+from riskcore.common.words import printable
 
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
@@ -134,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
     )
     from riskcore.files import formats, replace
     from riskcore.microdata.cells import check_missing, refuse_taken
-    from riskcore.report import text
+    from riskcore.report.figures import summary
 
     check_missing(options.missing, options.alpha)
     if options.output is not None:
@@ -142,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    refuse_idle_reports(options)
+    check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
     if reports:
         for path in reports:
@@ -169,7 +170,7 @@ def run(options: argparse.Namespace) -> None:
         intake=intake,
         progress=progress,
     )
-    figures = text.summary(
+    figures = summary(
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
@@ -211,8 +212,8 @@ def _write(
 
 
 def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
+    from riskcore.report.facts import method_facts, role_facts
     from riskcore.report.page import page
-    from riskcore.report.parts import method_facts, role_facts
 
     asked = {
         "risk threshold": options.threshold,
@@ -265,10 +266,10 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
     if options.output or options.report or options.report_public:
         print()
     if options.output is not None:
-        output = text.printable(str(options.output))
+        output = printable(str(options.output))
         print(f"  The risk of each record is in {output}.")
     if options.report is not None:
-        print(f"  The report is in {text.printable(str(options.report))}.")
+        print(f"  The report is in {printable(str(options.report))}.")
     if options.report_public is not None:
-        public = text.printable(str(options.report_public))
+        public = printable(str(options.report_public))
         print(f"  The report for publication is in {public}.")

@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> None:
 
     from riskcore.files import formats
     from riskcore.files.replace import refuse_existing
+    from riskcore.report.templating import need_jinja
 
+    need_jinja()
     target = options.file or Path("riskcore-demo.csv")
     replace = options.file is None
     safe = target.with_stem(f"{target.stem}-safe")

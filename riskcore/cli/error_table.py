@@ -9,6 +9,7 @@ from typing import Any
 from riskcore.accuracy import files, text
 from riskcore.cli.options import add_quiet, grid_of
 from riskcore.cli.terminal import Progress
+from riskcore.common.words import printable
 
 _ERROR_TABLE = """\
 Tabulate the errors of forms of the individual risk r(f, p).
@@ -121,8 +122,6 @@ def run(options: argparse.Namespace) -> None:
         print(text.plain(table), end="\n\n")
     print(text.plain(summary(table)))
     if options.output is not None:
-        from riskcore.report.text import printable
-
         drawn = options.output.suffix.lower() in files.PICTURES
         what = "map of errors" if drawn else "table"
         print(f"\n  The {what} is in {printable(str(options.output))}.")

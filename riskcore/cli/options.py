@@ -117,14 +117,20 @@ def add_report(command: Any) -> None:
     )
 
 
-def refuse_idle_reports(options: argparse.Namespace) -> None:
-    """Refuse options of reports without a report that they are for.
+def check_reports(options: argparse.Namespace) -> None:
+    """Refuse reports that cannot be made, and options of reports that are not.
 
     Raises
     ------
+    ImportError
+        If there is to be a report and Jinja2 is not installed.
     ValueError
         Naming the option and what it needs.
     """
+    if options.report or options.report_public:
+        from riskcore.report.templating import need_jinja
+
+        need_jinja()
     if options.report_top and options.report is None:
         lacking = ""
         if options.report_public is not None:

@@ -18,14 +18,15 @@ from riskcore.cli.options import (
     add_reading,
     add_report,
     add_roles,
+    check_reports,
     fraction,
     number,
     reading,
-    refuse_idle_reports,
     source_of,
     whole,
 )
 from riskcore.cli.terminal import Progress, tell
+from riskcore.common.words import printable
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -342,7 +343,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(text.protection_text(figures, f"riskcore {__version__}: {options.file}"))
         for line in lines:
-            print(f"  {text.printable(line)}")
+            print(f"  {printable(line)}")
     return 0 if figures["safe"] and same else 1
 
 
@@ -390,7 +391,7 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     written = (options.output, options.report, options.report_public)
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
-    refuse_idle_reports(options)
+    check_reports(options)
     of_households = {"household_threshold", "household_rate"}
     if "households" in given and not given & of_households:
         raise ValueError("--households needs --household-threshold or -rate")

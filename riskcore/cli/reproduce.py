@@ -8,6 +8,7 @@ from typing import Any
 
 from riskcore.cli.options import add_quiet, whole
 from riskcore.cli.terminal import Progress
+from riskcore.common.words import printable
 
 _REPRODUCE = """\
 Compute the tables and figures of the sources again, beside what is printed there.
@@ -78,7 +79,6 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore import reproduce
-    from riskcore.report.text import printable
 
     sources = list(dict.fromkeys(options.sources)) or list(reproduce.SOURCES)
     reproduce.check_sources(sources)

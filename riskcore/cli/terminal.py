@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from riskcore.common.words import printable
+
 _CLEAR_LINE = "\r\x1b[K"
 # Characters of a message; of what is longer the begin and the end are shown.
 _LONGEST = 2000
@@ -100,8 +102,6 @@ class Progress:
     def __call__(self, step: str) -> None:
         """Show the step at work."""
         if self.on:
-            from riskcore.report.text import printable
-
             line = printable(f"riskcore: {step}")[: shutil.get_terminal_size()[0] - 5]
             print(f"{_CLEAR_LINE}{line} ...", end="", file=sys.stderr, flush=True)
 
@@ -129,8 +129,6 @@ def tell(message: str) -> None:
 
 def one_line(message: str) -> str:
     """Return a message that cannot steer the terminal, nor fill it."""
-    from riskcore.report.text import printable
-
     half = _LONGEST // 2
     if len(message) > _LONGEST:
         message = f"{message[:half]} ... {message[-half:]}"

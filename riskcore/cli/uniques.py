@@ -17,6 +17,8 @@ from riskcore.cli.options import (
     whole,
 )
 from riskcore.cli.terminal import Progress
+from riskcore.common.needs import need
+from riskcore.common.words import printable
 
 _UNIQUES = """\
 Estimate how many sample uniques are unique in the population too.
@@ -105,14 +107,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.files import replace
-    from riskcore.report import plots, text
+    from riskcore.report import text
 
     if options.plot is not None:
         if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ValueError(
                 f"--plot {options.plot}: can draw .png, .svg and .pdf only"
             )
-        plots.need_matplotlib()
+        need("matplotlib", "charts")
         replace.refuse_existing(options.plot, options.overwrite)
         replace.refuse_sources([options.plot], _sources(options))
     progress = Progress(quiet=options.quiet)
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace) -> None:
     name = "size indices" if options.file is None else str(options.file)
     print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
     if options.plot is not None:
-        print(f"\n  The plot is in {text.printable(str(options.plot))}.")
+        print(f"\n  The plot is in {printable(str(options.plot))}.")
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:

@@ -1,4 +1,7 @@
-"""Numbers and labels as HTML, and small tables for notebooks."""
+"""Numbers and labels as HTML, and small tables for notebooks.
+
+They are made without templates: an assessment shows itself where there is no Jinja2.
+"""
 
 from __future__ import annotations
 

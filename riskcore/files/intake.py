@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.words import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Intake:
@@ -82,23 +84,19 @@ class Intake:
 
 def intake_text(counts: dict[str, Any]) -> str:
     """Return the counts of `Intake.to_dict` as a line of text."""
-    records = _counted(counts["records"], "record")
+    records = counted(counts["records"], "record")
     if "lines" not in counts:
         groups = counts.get("row_groups")
         return (
             records
             if groups is None
-            else f"{records} in {_counted(groups, 'row group')}"
+            else f"{records} in {counted(groups, 'row group')}"
         )
     parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
     parts.append(records)
     if counts["empty_lines"]:
         parts.append(f"{counts['empty_lines']:,} empty")
     if counts["lines_within_fields"]:
-        fields = _counted(counts["fields_with_line_breaks"], "field")
+        fields = counted(counts["fields_with_line_breaks"], "field")
         parts.append(f"{counts['lines_within_fields']:,} within {fields}")
-    return f"{_counted(counts['lines'], 'line')}: {', '.join(parts)}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{counted(counts['lines'], 'line')}: {', '.join(parts)}"

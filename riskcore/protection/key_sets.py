@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def assess_key_sets(
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class KeySet:
     """The file as it looks to an intruder who knows one set of keys.
 
@@ -101,10 +102,13 @@ class KeySet:
 
     def comparison(self) -> dict[str, dict[str, Any]]:
         """Return the figures of every stage: before and after, by name."""
+        return {name: {**figures} for name, figures in self._comparison.items()}
+
+    @cached_property
+    def _comparison(self) -> dict[str, dict[str, Any]]:
         return {
             name: {
-                "cells": len(stage.cells),
-                "sample_uniques": int(np.sum(stage.cells.sample_frequency == 1)),
+                **{name: stage.figures[name] for name in ("cells", "sample_uniques")},
                 "reidentification_rate": stage.reidentification_rate,
                 "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
                 "expected_reidentifications": stage.expected_reidentifications,

@@ -20,6 +20,7 @@ from riskcore.assessment import (
 )
 from riskcore.common import arguments, html
 from riskcore.common.warn import warn
+from riskcore.figures import table
 from riskcore.files import formats
 from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
@@ -548,17 +549,13 @@ class Protected:
 
     def _repr_html_(self) -> str:
         rows = [("records", f"{self.n:,}")]
-        names = {
-            "reidentification_rate": ("re-identification rate", ".6%"),
-            "max_risk": ("maximum risk", ".6g"),
-            "unsafe_records": ("unsafe records", ",d"),
-        }
         for one in self.sets:
             stages = one.comparison()
             of = f", {' x '.join(map(str, one.keys))}" if len(self.sets) > 1 else ""
-            for field, (name, form) in names.items():
-                values = [format(figures[field], form) for figures in stages.values()]
-                rows.append((f"{name}{of}: {', '.join(stages)}", ", ".join(values)))
+            rows += [
+                (f"{row.label}{of}: {', '.join(stages)}", ", ".join(row.values))
+                for row in table(list(stages.values()), "notebook of stages")
+            ]
         rows += [
             (f"suppressed values of {name}", f"{count:,}")
             for name, count in self.suppressed.items()

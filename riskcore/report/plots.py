@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from riskcore.assessment import Assessment
+from riskcore.common.needs import need
 from riskcore.report.curve import shared_edges
 from riskcore.report.public import (
     between,
@@ -81,7 +81,7 @@ def figure(
     >>> chart.figure(result, threshold=0.1).axes[0].get_xlabel()
     'individual risk'
     """
-    need_matplotlib()
+    need("matplotlib", "charts")
     from matplotlib.figure import Figure
 
     own = _distribution(assessment, household)
@@ -151,12 +151,6 @@ def _root(ax: Axes) -> Figure:
     found = ax.get_figure(root=True)
     assert found is not None
     return found
-
-
-def need_matplotlib() -> None:
-    """Refuse to draw if there is nothing to draw with."""
-    if find_spec("matplotlib") is None:
-        raise ImportError("charts need matplotlib: pip install matplotlib")
 
 
 def _distribution(assessment: Assessment, household: bool) -> RiskDistribution:
@@ -245,7 +239,7 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     >>> chart.uniques_figure(found).axes[0].get_xlabel()
     'sample uniques that are unique in the population'
     """
-    need_matplotlib()
+    need("matplotlib", "charts")
     from matplotlib.figure import Figure
 
     if ax is None:

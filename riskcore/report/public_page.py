@@ -19,11 +19,9 @@ import numpy as np
 
 from riskcore.assessment import Assessment
 from riskcore.common.html import digits
-from riskcore.microdata.recode import Recoding
-from riskcore.protection.record import COARSE, about, coarse
+from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
-from riskcore.report import parts
+from riskcore.report.facts import Pairs, method_facts
 from riskcore.report.public import (
     FEWEST,
     PublicClasses,
@@ -36,8 +34,13 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
+from riskcore.report.public_facts import (
+    public_facts,
+    public_suppression,
+    public_verdict,
+)
 from riskcore.report.svg import class_plot
-from riskcore.report.text import cost_text, counted, printable
+from riskcore.report.templating import need_jinja, render
 
 _NOT_SHOWN = "not shown"
 
@@ -72,6 +75,8 @@ def public_page(
 
     Raises
     ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
     ValueError
         If a threshold is nan or negative, a household threshold is given without
         households, or a risk is 0.
@@ -86,14 +91,15 @@ def public_page(
     >>> "For publication" in text and "3 to 6" in text
     True
     """
+    need_jinja()
     if household_threshold is not None and assessment.households is None:
         raise ValueError("household_threshold: the file has no households")
     one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
     cells = assessment.cells
     return _Report((one,)).page(
         title=title,
-        use=_USE.format(_ALONE),
-        facts=parts.method_facts(assessment.method, cells.missing, cells.alpha),
+        use=_ALONE,
+        facts=method_facts(assessment.method, cells.missing, cells.alpha),
     )
 
 
@@ -115,6 +121,11 @@ def public_protection_page(
         from two pages one could compute what neither of them tells. With it how the
         file was protected and about how many values were suppressed.
 
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
     Examples
     --------
     >>> import riskcore
@@ -124,6 +135,7 @@ def public_protection_page(
     >>> "fewer than 10" in public_protection_page(result)
     True
     """
+    need_jinja()
     settings = protected.settings
     threshold = _shown(settings.threshold)
     household_threshold = _shown(settings.household_threshold)
@@ -133,10 +145,10 @@ def public_protection_page(
     ]
     return _Report(tuple(sets)).page(
         title=title,
-        use=_USE.format(_PROTECTED),
-        verdict=_verdict(protected),
+        use=_PROTECTED,
+        verdict=public_verdict(protected),
         suppressed=protected.suppressed,
-        facts=_facts(settings),
+        facts=public_facts(settings),
     )
 
 
@@ -144,11 +156,6 @@ def _shown(threshold: float | None) -> float | None:
     return None if threshold is None else threshold_shown(threshold)
 
 
-_USE = (
-    f"<b>For publication:</b> this page holds classes of at least {FEWEST} records and "
-    "rounded figures. No weight, risk or combination of values of a single record "
-    "follows from them. {}"
-)
 _ALONE = (
     "It goes with the file it describes, or alone: not beside another version of that "
     "file, such as a protected one, and not beside another report of it."
@@ -213,44 +220,32 @@ class _Report:
         *,
         title: str,
         use: str,
-        facts: parts.Pairs,
+        facts: Pairs,
         verdict: str = "",
         suppressed: Mapping[Any, int] | None = None,
     ) -> str:
         """Return the page."""
-        return parts.framed(
+        return render(
+            "public.html",
             title=title,
-            lead=self._lead(),
             use=use,
             verdict=verdict,
-            sections=[
-                self._charts(),
-                self._figures(),
-                _suppression(suppressed, self._n) if suppressed else "",
-                self._table(),
-                parts.settings_section(facts),
-                self._rules(),
-            ],
-            footer="It loads nothing from elsewhere.",
+            n=self._n,
+            keys=[one.assessment.cells.keys for one in self.sets],
+            fewest=FEWEST,
+            coarse=COARSE,
+            of_households=self.sets[0].assessment.households is not None,
+            columns=len(self.views),
+            charts=self._charts(),
+            figures=self._figures(),
+            suppression=public_suppression(suppressed, self._n) if suppressed else None,
+            classes=self._classes(),
+            facts=[(name, str(value)) for name, value in facts],
         )
 
     @property
     def _n(self) -> int:
         return self.sets[0].assessment.cells.n
-
-    @property
-    def _of_households(self) -> bool:
-        return self.sets[0].assessment.households is not None
-
-    def _lead(self) -> str:
-        keys = [parts.crossed(one.assessment.cells.keys) for one in self.sets]
-        if len(keys) > 1:
-            named = "; ".join(f"keys {i}: {one}" for i, one in enumerate(keys, 1))
-            known = f"key variables of {len(keys)} intruders, {named}"
-        else:
-            several = len(self.sets[0].assessment.cells.keys) > 1
-            known = f"key variable{'s' if several else ''} {keys[0]}"
-        return f"Re-identification risk of {counted(self._n, 'record')}; {known}."
 
     def _name(self, view: View) -> str:
         """Return what a view is of, as text."""
@@ -260,41 +255,25 @@ class _Report:
         found = [one.assessment is view.assessment for one in self.sets]
         return f"{risk}, keys {found.index(True) + 1}"
 
-    def _charts(self) -> str:
+    def _charts(self) -> list[dict[str, str]]:
+        """Return the charts, none if nothing is said of risks."""
         if self.classes is None:
-            return ""
-        figures = []
+            return []
+        charts = []
         for k, view in enumerate(self.views):
-            name = self._name(view)
-            drawing = class_plot(
-                self.classes.counts[k], self.classes.edges, name, f"chart-{k}"
-            )
-            figures.append(
-                f'<figure>\n<figcaption id="chart-{k}">Records by {name}.<br>'
-                '<span class="key"><i class="b"></i>records per class (left)</span> '
-                '<span class="key"><i class="l"></i>share of records at or above the '
-                "risk, known at the bounds of the classes (right)</span>"
-                "</figcaption>\n"
-                f"{drawing}\n</figure>"
-            )
-        return parts.section("chart", "Risk chart", "\n".join(figures))
+            name, at = self._name(view), f"chart-{k}"
+            drawing = class_plot(self.classes.counts[k], self.classes.edges, name, at)
+            charts.append({"id": at, "name": name, "drawing": drawing})
+        return charts
 
-    def _figures(self) -> str:
+    def _figures(self) -> dict[str, Any]:
         columns = [dict(self._column(one)) for one in self.sets]
         names = dict.fromkeys(name for column in columns for name in column)
-        rows = [[name, *(column[name] for column in columns)] for name in names]
-        head = ["", *(f"Keys {i}" for i in range(1, len(columns) + 1))]
-        if len(columns) == 1:
-            head = ["", "The file"]
-        body = parts.table(
-            "Figures of the file, rounded", head, rows, [False] + [True] * len(columns)
-        )
-        if self.classes is None:
-            body += (
-                f'\n<p class="note">The file is too small for classes of {FEWEST} '
-                f"records in {FEWEST} cells: nothing is said of its risks.</p>"
-            )
-        return parts.section("figures", "The file", body)
+        heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
+        return {
+            "head": ["", *(heads if len(columns) > 1 else ["The file"])],
+            "lines": [[name, *(column[name] for column in columns)] for name in names],
+        }
 
     def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
         cells, groups = one.assessment.cells, one.assessment.households
@@ -339,61 +318,23 @@ class _Report:
                 between(*self.classes.reaching(k, threshold)),
             )
 
-    def _table(self) -> str:
+    def _classes(self) -> dict[str, Any] | None:
+        """Return the table of classes, None if nothing is said of risks."""
         classes = self.classes
         if classes is None:
-            return ""
+            return None
         # Beside many columns of counts no shares are needed.
         shares = len(self.views) <= 2
         head, columns = ["Risk"], [_class_names(classes)]
         for k, view in enumerate(self.views):
-            name = self._name(view)
-            head.append(name.capitalize())
+            head.append(self._name(view).capitalize())
             columns.append([f"{count:,}" for count in classes.counts[k].tolist()])
             if shares:
                 above = classes.at_least(k)[:-1] / classes.n
                 head.append("Share at or above")
                 columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
-        body = parts.table(
-            "Records by class of risk",
-            head,
-            list(zip(*columns, strict=True)),
-            [False] + [True] * (len(columns) - 1),
-        )
-        return parts.section("classes", "Classes of risk", body)
-
-    def _rules(self) -> str:
-        households = f" and {FEWEST} households" if self._of_households else ""
-        several = len(self.views) > 1
-        columns = (
-            " The classes are the same for all columns, and the numbers of records "
-            f"above a bound differ between them by 0 or by at least {FEWEST}."
-            if several
-            else ""
-        )
-        lines = [
-            parts.RISK_DEFINITION,
-            "Classes begin and end at 1, 2 or 5 times a power of ten; the lower bound "
-            "belongs to a class. From the largest risks down, neighbouring ones are "
-            "taken together until each holds no record, or at least "
-            f"{FEWEST} of at least {FEWEST} cells{households}; "
-            f"the upper bound of each is at least twice the lower one.{columns}",
-            f"Other counts are rounded to two digits and no finer than {COARSE}; rates "
-            "and the population to two digits. A rate is not shown if, with the "
-            "classes, it would say more of one record than its class does, or if its "
-            "difference from another is mostly due to one record or household; the "
-            "population is not shown if more than a third of it is in one cell or "
-            "household.",
-            "Numbers of records at a threshold are those of whole classes, so that for "
-            "a threshold within a class there is a range.",
-        ]
-        if self._of_households:
-            lines.insert(1, parts.HOUSEHOLD_DEFINITION)
-        return parts.section(
-            "definitions",
-            "Definitions and rules",
-            "\n".join(f"<p>{line}</p>" for line in lines),
-        )
+        lines = [list(line) for line in zip(*columns, strict=True)]
+        return {"head": head, "lines": lines}
 
 
 def _class_names(classes: PublicClasses) -> list[str]:
@@ -403,82 +344,3 @@ def _class_names(classes: PublicClasses) -> list[str]:
 
 def _rounded_text(x: float | None) -> str:
     return _NOT_SHOWN if x is None else f"about {two_digits(x)}"
-
-
-def _suppression(suppressed: Mapping[Any, int], n: int) -> str:
-    counts = {name: coarse(count) for name, count in suppressed.items()}
-    longest = max(counts.values()) or 1
-    rows = [
-        [
-            parts.label(name),
-            about(count),
-            _share(count, counts[name], n),
-            parts.bar(counts[name] / longest),
-        ]
-        for name, count in suppressed.items()
-    ]
-    head = ["Variable", "Values suppressed", "Share of records", parts.BAR_TITLE]
-    return parts.section(
-        "suppression",
-        "Suppression",
-        parts.table(
-            "Values suppressed, by variable", head, rows, [False, True, True, False]
-        ),
-    )
-
-
-def _share(count: int, rounded: int, n: int) -> str:
-    """Return the share of the records, of a count that is rounded."""
-    if 0 < count < COARSE:
-        return f"less than {two_digits(COARSE / n, 2)} %"
-    return f"{two_digits(rounded / n, 2)} %" if count else "0 %"
-
-
-def _verdict(protected: Protected) -> str:
-    """Say whether the file is safe, and from what: of an unsafe one, no more."""
-    if not protected.safe:
-        return "Not safe: some risks still reach the threshold."
-    goals = " and ".join(
-        f"no {unit} has a risk that reaches {goal}"
-        for unit, goal in _goals(protected.settings)
-    )
-    known = " or ".join(
-        " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
-    )
-    return f"Safe: to an intruder who knows {known}, {goals}."
-
-
-def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what was asked for. A threshold found from a rate is one of the file."""
-    asked = {
-        "record": (settings.threshold, settings.rate),
-        "household": (settings.household_threshold, settings.household_rate),
-    }
-    for unit, (threshold, rate) in asked.items():
-        if rate is not None:
-            percent = digits(threshold_shown(rate), 2)
-            yield unit, f"the threshold for a re-identification rate of {percent} %"
-        elif threshold is not None:
-            yield unit, digits(threshold_shown(threshold))
-
-
-def _facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return how the file was protected, without codes of the data."""
-    facts = parts.method_facts(settings.method, settings.missing, settings.alpha)
-    facts += [
-        (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
-        for name, recoding in settings.recodings.items()
-    ]
-    facts.append(("costs", cost_text(settings.cost)))
-    facts.append(("suppression", parts.SUPPRESSION_NAMES[settings.suppression]))
-    for unit, goal in _goals(settings):
-        facts.append((f"the risk of no {unit} may reach", goal))
-    return facts + parts.related_facts(settings)
-
-
-def _recoding_kind(recoding: Recoding) -> str:
-    if recoding.drop:
-        return f"without the last {counted(recoding.drop, 'character')}"
-    if all(rule.single for rule in recoding.rules):
-        return "single codes replaced" if recoding.rules else "missing values replaced"
-    return "ranges of codes taken together"

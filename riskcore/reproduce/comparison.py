@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskcore.common.text_table import aligned, markdown_row
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -216,18 +218,11 @@ def plain(comparison: Comparison) -> str:
     <BLANKLINE>
       1 reproduced
     """
-    cells = [_cells(row) for row in comparison.rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [comparison.title]
+    # One table, so that columns stand in line from exhibit to exhibit.
+    laid_out = iter(aligned(map(_cells, comparison.rows), "<>><<", indent=4))
     for exhibit, rows in _exhibits(comparison.rows):
-        lines += ["", f"  {exhibit}"]
-        for row in rows:
-            item, printed, computed, verdict, why = (
-                text.rjust(width) if i in (1, 2) else text.ljust(width)
-                for i, (text, width) in enumerate(zip(_cells(row), widths, strict=True))
-            )
-            line = f"    {item}  {printed}  {computed}  {verdict}  {why}"
-            lines.append(line.rstrip())
+        lines += ["", f"  {exhibit}", *(next(laid_out) for _ in rows)]
     return "\n".join([*lines, "", f"  {summary(comparison)}"])
 
 
@@ -256,9 +251,7 @@ def markdown(comparison: Comparison) -> str:
             "| | printed | computed | | why |",
             "| --- | ---: | ---: | --- | --- |",
         ]
-        for row in rows:
-            cells = [cell.replace("|", "\\|") for cell in _cells(row)]
-            lines.append(f"| {' | '.join(cells)} |")
+        lines += [markdown_row(_cells(row)) for row in rows]
     return "\n".join(lines)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from riskcore.common.needs import need
 from riskcore.files import formats, replace
 from riskcore.reproduce.comparison import Comparison, markdown
 
@@ -127,8 +127,8 @@ def check_writable(
     folder = Path(folder)
     if pictures is not None and pictures not in PICTURES:
         raise ValueError(f"pictures: need {', '.join(PICTURES)}, not {pictures!r}")
-    if pictures is not None and find_spec("matplotlib") is None:
-        raise ImportError("figures need matplotlib: pip install matplotlib")
+    if pictures is not None:
+        need("matplotlib", "figures")
     if not folder.is_dir():
         if folder.exists():
             raise NotADirectoryError(f"{folder}: not a directory")

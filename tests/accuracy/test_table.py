@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore import accuracy, forms
-from riskcore.accuracy import names, plots, reference
+from riskcore.accuracy import names, reference
 from riskcore.files import formats
 
 COLUMNS = [
@@ -401,7 +401,7 @@ def test_refused_pictures(map_table):
 
 
 def test_without_matplotlib(monkeypatch, map_table, tmp_path):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         accuracy.plot(map_table)
     with pytest.raises(ImportError, match="pip install matplotlib"):

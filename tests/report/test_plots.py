@@ -175,6 +175,6 @@ def test_figure_needs_households_and_matplotlib(result, monkeypatch):
         figure(alone, household=True)
     with pytest.raises(ValueError, match="threshold"):
         figure(alone, threshold=-1.0)
-    monkeypatch.setattr("riskcore.report.plots.find_spec", lambda _: None)
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         figure(alone)

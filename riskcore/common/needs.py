@@ -1,0 +1,31 @@
+"""Libraries that only some of the work needs."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+def need(library: str, what: str) -> None:
+    """Refuse work for which a library is not installed, before it begins.
+
+    Parameters
+    ----------
+    library : str
+        Its name, which pip knows, too.
+    what : str
+        What needs it, in the plural.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed, with what to do.
+
+    Examples
+    --------
+    >>> need("numpy", "arrays")
+    >>> need("no_such_library", "dreams")
+    Traceback (most recent call last):
+    ImportError: dreams need no_such_library: pip install no_such_library
+    """
+    if find_spec(library) is None:
+        raise ImportError(f"{what} need {library}: pip install {library}")

@@ -1,0 +1,68 @@
+"""Tables as plain text and the rows of tables in Markdown.
+
+A library of tables would bring frames, colours and wrapping, of which nothing is
+wanted here: what is, these lines do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def aligned(
+    rows: Iterable[Sequence[str]],
+    sides: str,
+    *,
+    indent: int = 2,
+    least: Sequence[int] = (),
+) -> list[str]:
+    r"""Lay out rows in columns, two spaces apart.
+
+    Parameters
+    ----------
+    rows : iterable of sequences of str
+        All of one length, none of them with a line break.
+    sides : str
+        For each column ``<`` for text, to the left, or ``>`` for numbers, to the
+        right. The last one holds for all further columns.
+    indent : int, optional
+        Spaces before each row.
+    least : sequence of int, optional
+        Widths that the first columns have at least.
+
+    Returns
+    -------
+    list of str
+        One line for each row, without spaces at its end.
+
+    Examples
+    --------
+    >>> print(*aligned([("risk", "records"), ("0.05", "12")], "<>"), sep="\n")
+      risk  records
+      0.05       12
+    """
+    rows = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for i, width in enumerate(least[: len(widths)]):
+        widths[i] = max(widths[i], width)
+    sides = sides.ljust(len(widths), sides[-1])
+    lines = []
+    for row in rows:
+        cells = (
+            cell.rjust(width) if side == ">" else cell.ljust(width)
+            for cell, width, side in zip(row, widths, sides, strict=False)
+        )
+        lines.append((" " * indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    r"""Return one row of a table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_row(["P(A|B)", "0.5"]))
+    | P(A\|B) | 0.5 |
+    """
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

@@ -1,0 +1,43 @@
+"""Names, labels and counts as words on one line, which steer no terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def printable(text: str) -> str:
+    r"""Return text on one line; what could steer a terminal is escaped.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[31m\nb"))
+    a\x1b[31m\nb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shortened(value: Any, longest: int) -> str:
+    """Return a name or value on one line of so many characters at most.
+
+    Examples
+    --------
+    >>> shortened("abcdef", 4), shortened(None, 4)
+    ('abc…', '(missing)')
+    """
+    if value is None:
+        return "(missing)"
+    label = printable(str(value))
+    return label if len(label) <= longest else label[: longest - 1] + "…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things, in the singular if there is one.
+
+    Examples
+    --------
+    >>> counted(1, "record"), counted(1200, "record")
+    ('1 record', '1,200 records')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

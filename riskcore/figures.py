@@ -1,0 +1,368 @@
+"""The figures of a file, and how every report calls and writes them.
+
+A report takes its rows from `FIGURES`: the summary in the terminal, the table of a
+protection, the office's page and the short tables of notebooks. So a figure of the
+report is declared once, with the names that it has here and there. The page to hand
+out has figures of its own: those that may be told, rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from riskcore.common.html import short
+from riskcore.common.words import counted, shortened
+from riskcore.files.intake import intake_text
+from riskcore.microdata.cells import Cells
+from riskcore.risk.household import Households
+from riskcore.risk.threshold import RiskDistribution
+
+Plain = dict[str, Any]
+# Where a figure is shown. "households" is the part of the summary that is of them,
+# "stages" the table of a protection in the terminal.
+Place = Literal[
+    "text", "households", "stages", "page", "notebook", "notebook of stages"
+]
+# How a value is written in a place, given all figures; None: there is nothing to tell.
+Form = Callable[[Any, Plain, Place], str | None]
+
+# A name or label of more characters is cut in text.
+_LONGEST_LABEL = 40
+
+METHOD_NAMES = {
+    "exact": "exact",
+    "series7": "series7, the formula of mu-Argus",
+    "franconi": "franconi, the formula of sdcMicro",
+}
+MISSING_NAMES = {
+    "category": "one more category",
+    "wildcard": "match any value, as in sdcMicro",
+    "argus": "match any value, as in mu-Argus",
+}
+
+
+# Numbers
+
+
+def of_file(
+    cells: Cells,
+    distribution: RiskDistribution,
+    groups: Households | None,
+    method: str,
+) -> Plain:
+    """Return the figures of a file as plain values, ready for JSON.
+
+    Parameters
+    ----------
+    cells : Cells
+    distribution : RiskDistribution
+        Of the individual risk over records.
+    groups : Households or None
+    method : str
+        How the risk was computed.
+
+    Returns
+    -------
+    dict
+        Of text, finite numbers, None, dicts and lists.
+    """
+    below = cells.below_sample
+    return {
+        "records": cells.n,
+        "cells": len(cells),
+        "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
+        "intake": None if cells.intake is None else cells.intake.to_dict(),
+        "keys": [code(key) for key in cells.keys],
+        "missing_values": {
+            str(key): count
+            for key, count in zip(cells.keys, cells.missing_values, strict=True)
+        },
+        "weighted": cells.weighted,
+        "missing": cells.missing,
+        "alpha": cells.alpha,
+        "population": math.fsum(cells.weight_sum),
+        "cells_below_sample": int(np.count_nonzero(below)),
+        "records_below_sample": int(cells.records[below].sum()),
+        "method": method,
+        "reidentification_rate": distribution.reidentification_rate,
+        "expected_reidentifications": distribution.expected_reidentifications,
+        "max_risk": distribution.max_risk,
+        "households": None if groups is None else {
+            "households": len(groups),
+            "reidentification_rate": groups.reidentification_rate,
+            "max_risk": groups.distribution.max_risk,
+        },
+    }  # fmt: skip
+
+
+def code(value: Any) -> Any:
+    """Return the name or a value of a key as JSON can hold it: else as text."""
+    plain = value is None or isinstance(value, str | int)
+    finite = isinstance(value, float) and math.isfinite(value)
+    return value if plain or finite else str(value)
+
+
+# Numbers as they are written
+
+
+def label(value: Any) -> str:
+    """Return a key's name or value, cut if it is long."""
+    return shortened(value, _LONGEST_LABEL)
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction in per cent, with eight digits."""
+    return f"{100 * fraction:.8g} %"
+
+
+def amount(value: float) -> str:
+    """Return a sum of weights: with one decimal, or with eight digits."""
+    return f"{value:,.1f}" if 1 <= value < 1e15 else f"{value:.8g}"
+
+
+def missing_rule(figures: Plain) -> str | None:
+    """Return what missing keys mean, None if they are refused."""
+    rule = figures["missing"]
+    if rule == "refuse":
+        return None
+    alpha = f", alpha {figures['alpha']:.8g}" if rule == "wildcard" else ""
+    return MISSING_NAMES[rule] + alpha
+
+
+def missing_counts(counts: Mapping[str, int]) -> str | None:
+    """Return the keys of which values are missing, and how many."""
+    found = (f"{label(key)} {count:,}" for key, count in counts.items() if count)
+    return ", ".join(found) or None
+
+
+def _count(value: int, _: Plain, __: Place) -> str:
+    return f"{value:,}"
+
+
+def _risk(value: float, _: Plain, place: Place) -> str:
+    if place == "page":
+        return short(value)
+    return f"{value:.6g}" if place.startswith("notebook") else f"{value:.8g}"
+
+
+def _rate(value: float, _: Plain, place: Place) -> str:
+    if place == "page":
+        return f"{short(value, 2)} %"
+    return f"{value:.6%}" if place.startswith("notebook") else percent(value)
+
+
+def _population(value: float, figures: Plain, place: Place) -> str:
+    if place == "page":
+        weighted = figures["weighted"]
+        return amount(value) if weighted else "no weights: the file itself"
+    if not figures["weighted"]:
+        return "no weights: the file is taken to be the whole population"
+    return f"{amount(value)}, the sum of the weights"
+
+
+# The declaration
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a file, as reports show it.
+
+    Attributes
+    ----------
+    name : str
+        Its name among the figures; ``a.b`` is ``b`` of the dict ``a``, if there is one.
+    form : callable
+        How it is written.
+    names : dict of place to str
+        Where it is shown, and what it is called there. On the page, letters of formulas
+        stand between asterisks.
+    at : str
+        The name of a threshold that the page adds to what it calls the figure.
+    if_any : bool
+        Whether a row of zeros is left out.
+    each : bool
+        Whether it is a dict with a row for each of its keys.
+    """
+
+    name: str
+    form: Form
+    names: Mapping[Place, str]
+    at: str = ""
+    if_any: bool = False
+    each: bool = False
+
+    def value(self, figures: Plain) -> Any:
+        """Return the value, None if the file has no such figure."""
+        found: Any = figures
+        for part in self.name.split("."):
+            found = None if found is None else found.get(part)
+        return found
+
+
+FIGURES = (
+    Figure("records", _count, {
+        "text": "records", "page": "Records", "notebook": "records",
+    }),
+    Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),
+    Figure("keys", lambda keys, *_: " x ".join(map(label, keys)), {"text": "keys"}),
+    Figure(
+        "cells",
+        lambda cells, figures, _: (
+            f"{cells:,}, of them {counted(figures['sample_uniques'], 'sample unique')}"
+        ),
+        {"text": "cells", "notebook": "cells"},
+    ),
+    Figure("cells", _count, {"page": "Cells", "stages": "cells"}),
+    Figure("sample_uniques", _count, {
+        "page": "Sample uniques", "stages": "sample uniques",
+    }),
+    Figure(
+        "missing_values", lambda counts, *_: missing_counts(counts),
+        {"text": "missing values"},
+    ),
+    Figure(
+        "missing_values", _count, {"page": "Missing values of"}, if_any=True, each=True,
+    ),
+    Figure(
+        "missing", lambda _, figures, __: missing_rule(figures),
+        {"text": "missing keys"},
+    ),
+    Figure("population", _population, {
+        "text": "population", "page": "Population, the sum of the weights",
+    }),
+    Figure("method", lambda method, *_: METHOD_NAMES[method], {
+        "text": "individual risk",
+    }),
+    Figure("reidentification_rate", _rate, {
+        "text": "re-identification rate", "page": "Re-identification rate",
+        "notebook": "re-identification rate", "stages": "re-identification rate",
+        "notebook of stages": "re-identification rate",
+    }),
+    Figure("expected_reidentifications", _risk, {
+        "text": "expected re-identifications", "page": "Expected re-identifications",
+        "notebook": "expected re-identifications",
+        "stages": "expected re-identifications",
+    }),
+    Figure("max_risk", _risk, {
+        "text": "maximum risk", "page": "Maximum risk", "notebook": "maximum risk",
+        "stages": "maximum risk", "notebook of stages": "maximum risk",
+    }),
+    # In text a sentence.
+    Figure("cells_below_sample", _count, {
+        "page": "Cells whose weights add to less than their records (*F* < *f*), "
+        "with the risk 1/*f*",
+    }, if_any=True),
+    Figure("records_below_sample", _count, {
+        "page": "Records in such cells",
+    }, if_any=True),
+    Figure("unsafe_records", _count, {
+        "page": "Unsafe records, by their own risk or their household's",
+        "stages": "unsafe records", "notebook of stages": "unsafe records",
+    }),
+    Figure("at_risk_threshold", _count, {
+        "page": "Unsafe records, risk at or above", "stages": "  by their own risk",
+    }, at="threshold"),
+    Figure("capped_rate", _rate, {
+        "page": "Rate with risks lowered to",
+    }, at="threshold"),
+    Figure("households.households", _count, {
+        "households": "households", "page": "Households", "notebook": "households",
+    }),
+    Figure("households.reidentification_rate", _rate, {
+        "households": "re-identification rate",
+        "page": "Household re-identification rate",
+        "notebook": "household re-identification rate",
+    }),
+    Figure("households.max_risk", _risk, {
+        "households": "maximum risk", "page": "Maximum household risk",
+    }),
+    Figure("unsafe_households", _count, {
+        "page": "Unsafe households, risk at or above", "stages": "unsafe households",
+    }, at="household_threshold"),
+    Figure("records_in_unsafe_households", _count, {
+        "page": "Records in unsafe households",
+    }),
+)  # fmt: skip
+
+# The figures of a cell among the riskiest: in text, and on the page.
+CELL_FIGURES = {
+    "sample_frequency": ("f", "Records *f*"),
+    "population_frequency": ("F", "Population *F*"),
+    "sampling_fraction": ("p", "*p* = *f*/*F*"),
+    "individual_risk": ("risk", "Risk"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table of figures, with a value for each stage of a file.
+
+    Attributes
+    ----------
+    label : str
+        What the figure is called.
+    of : str or None
+        The name of the key that it is of, which comes from the file.
+    values : list of str
+    """
+
+    label: str
+    of: str | None
+    values: list[str]
+
+
+def table(stages: list[Plain], place: Place) -> list[Row]:
+    """Return the rows of a place for a file at several stages, or for one file.
+
+    Parameters
+    ----------
+    stages : list of dict
+        The figures of the file at each stage. What a stage lacks is left blank.
+    place : str
+        Where the table is shown.
+
+    Returns
+    -------
+    list of Row
+
+    Examples
+    --------
+    >>> table([{"records": 1200}, {"records": 1200}], "notebook")
+    [Row(label='records', of=None, values=['1,200', '1,200'])]
+    """
+    shown = (figure for figure in FIGURES if place in figure.names)
+    return [row for figure in shown for row in _rows(figure, stages, place)]
+
+
+def rows(figures: Plain, place: Place) -> list[tuple[str, str]]:
+    """Return the names and values of a place for one file."""
+    return [(row.label, row.values[0]) for row in table([figures], place)]
+
+
+def _rows(figure: Figure, stages: list[Plain], place: Place) -> Iterator[Row]:
+    """Yield the rows of one figure, none if there is nothing to tell."""
+    values = [figure.value(stage) for stage in stages]
+    name = figure.names[place]
+    if place == "page" and figure.at:
+        limits = [stage[figure.at] for stage in stages if figure.at in stage]
+        name = f"{name} {short(limits[0])}" if limits else name
+    names = [None]
+    if figure.each:
+        names = list(dict.fromkeys(key for value in values for key in value or {}))
+        columns = [[(value or {}).get(key) for value in values] for key in names]
+    else:
+        columns = [values]
+    for of, column in zip(names, columns, strict=True):
+        if not any(column) if figure.if_any else all(one is None for one in column):
+            continue
+        written = [
+            None if value is None else figure.form(value, stage, place)
+            for value, stage in zip(column, stages, strict=True)
+        ]
+        if any(one is not None for one in written):
+            yield Row(name, of, [one or "" for one in written])

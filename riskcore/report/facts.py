@@ -1,0 +1,113 @@
+"""How the figures of a report were made: its settings, as names and values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from riskcore.common.words import printable
+from riskcore.figures import METHOD_NAMES, MISSING_NAMES, label
+from riskcore.microdata.recode import Recoding
+from riskcore.protection.settings import Settings
+
+Pairs = Iterable[tuple[str, Any]]
+
+SUPPRESSION_NAMES = {
+    "exact": "the cheapest keys of each record",
+    "argus": "by the rules of mu-Argus",
+}
+
+
+def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
+    """Return the columns of weights and households, for the office's own report."""
+    roles = {"weight": weight, "household": household}
+    return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
+
+
+def method_facts(method: str, missing: str, alpha: float) -> list[tuple[str, str]]:
+    """Return how the risk was computed, for the settings of a report."""
+    facts = [("individual risk", METHOD_NAMES[method])]
+    if missing != "refuse":
+        facts.append(("missing keys", MISSING_NAMES[missing]))
+    if missing == "wildcard":
+        facts.append(("alpha", f"{alpha:g}"))
+    return facts
+
+
+def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
+    """Return the rules of the recodings, for the settings of a report.
+
+    Parameters
+    ----------
+    recodings : mapping of column names to Recoding
+
+    Returns
+    -------
+    list of (str, str)
+        What it is and the rules, one on each line.
+
+    Examples
+    --------
+    >>> from riskcore import Recoding
+    >>> recoding_facts({"age": Recoding.top_bottom(top=85)})
+    [('recoding of age', '[85, inf) \u2192 85')]
+    """
+    return [
+        (f"recoding of {printable(str(name))}", _rules(recoding))
+        for name, recoding in recodings.items()
+    ]
+
+
+def _rules(recoding: Recoding) -> str:
+    lines = str(recoding).split("\n")
+    return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in lines)
+
+
+def suppression_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return what blanking costs and how it is chosen."""
+    return [
+        ("costs", cost_text(settings.cost)),
+        ("suppression", SUPPRESSION_NAMES[settings.suppression]),
+    ]
+
+
+def cost_text(cost: Any) -> str:
+    """Say what blanking each key costs."""
+    if isinstance(cost, str):
+        return {
+            "fewest": "equal for all keys, ties by entropy and name",
+            "equal": "equal for all keys, ties by their order",
+            "entropy": "entropy",
+        }[cost]
+    numbers = {
+        key: float("inf" if one == "never" else one) for key, one in cost.items()
+    }
+    return ", ".join(
+        f"{label(key)} {format(one, '.8g') if math.isfinite(one) else 'never'}"
+        for key, one in numbers.items()
+    )
+
+
+def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return the thresholds as they were asked for."""
+    asked = {
+        "risk threshold": settings.threshold,
+        "re-identification rate asked for": settings.rate,
+        "household risk threshold": settings.household_threshold,
+        "household rate asked for": settings.household_rate,
+    }
+    return [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
+
+
+def related_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return what is blanked together."""
+    facts = []
+    if settings.household_keys:
+        keys = ", ".join(map(str, settings.household_keys))
+        facts.append(("equal within households", keys))
+    for key, others in settings.related.items():
+        facts.append(
+            (f"blanked with {printable(str(key))}", ", ".join(map(str, others)))
+        )
+    return facts

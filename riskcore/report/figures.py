@@ -1,0 +1,147 @@
+"""What is asked of an assessment, as numbers for a program and for every report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from riskcore.assessment import Assessment
+from riskcore.figures import code
+
+# Risks at which the summary counts the unsafe records if none is asked for.
+DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+
+
+def summary(
+    assessment: Assessment,
+    *,
+    thresholds: Sequence[float] = (),
+    rate: float | None = None,
+    unsafe: int | None = None,
+    top: int = 10,
+) -> dict[str, Any]:
+    """Return the figures of an assessment as plain Python values, ready for JSON.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    thresholds : sequence of float, optional
+        Risks at which to count the unsafe records; by default `DEFAULT_THRESHOLDS`.
+    rate : float, optional
+        Re-identification rate, a fraction, for which to give the risk threshold.
+    unsafe : int, optional
+        Number of unsafe records for which to give the risk threshold.
+    top : int, optional
+        How many of the riskiest cells to list.
+
+    Returns
+    -------
+    dict
+        Of text, finite numbers, None, dicts and lists. A threshold that no record
+        reaches is None; what is neither text nor a finite number becomes text.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> figures = summary(result, thresholds=[0.5])
+    >>> figures["sample_uniques"], figures["unsafe_records"]
+    (1, [{'threshold': 0.5, 'records': 3}])
+    """
+    counted_at = thresholds or DEFAULT_THRESHOLDS
+    figures = {**assessment.figures}
+    households = figures.pop("households")
+    figures["unsafe_records"] = [
+        {"threshold": float(t), "records": assessment.unsafe_count(t)}
+        for t in counted_at
+    ]
+    if rate is not None:
+        threshold = assessment.risk_threshold(rate=rate)
+        figures["for_rate"] = {"rate": rate, **_at(assessment, threshold)}
+    if unsafe is not None:
+        threshold = assessment.risk_threshold(unsafe=unsafe)
+        figures["for_unsafe"] = {"unsafe": unsafe, **_at(assessment, threshold)}
+    if households is not None:
+        figures["households"] = {
+            **households,
+            **_households_asked(assessment, counted_at, rate),
+        }
+    figures["riskiest"] = [
+        {str(name): code(value) for name, value in row.items()}
+        for row in assessment.riskiest(top)
+    ]
+    return figures
+
+
+def _at(assessment: Assessment, threshold: float) -> dict[str, Any]:
+    return {
+        "threshold": threshold if math.isfinite(threshold) else None,
+        "records": assessment.unsafe_count(threshold),
+    }
+
+
+def _households_asked(
+    assessment: Assessment, thresholds: Sequence[float], rate: float | None
+) -> dict[str, Any]:
+    groups = assessment.households
+    assert groups is not None
+    figures: dict[str, Any] = {
+        "unsafe_households": [
+            {
+                "threshold": float(t),
+                "households": assessment.unsafe_household_count(t),
+                "records": groups.distribution.unsafe_count(t),
+            }
+            for t in thresholds
+        ],
+    }
+    if rate is not None:
+        threshold = assessment.household_threshold(rate=rate)
+        figures["for_rate"] = {
+            "rate": rate,
+            "threshold": threshold if math.isfinite(threshold) else None,
+            "households": assessment.unsafe_household_count(threshold),
+        }
+    return figures
+
+
+def stage_figures(
+    assessment: Assessment,
+    threshold: float | None,
+    household_threshold: float | None,
+    unsafe: int | None,
+) -> dict[str, Any]:
+    """Return the figures of a stage of a file, with what holds at its thresholds.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    threshold, household_threshold : float or None
+        The second one only with households.
+    unsafe : int or None
+        The number of records unsafe by either, if it is known.
+
+    Returns
+    -------
+    dict
+        The figures of the file; what is not known is not there.
+    """
+    figures = {**assessment.figures}
+    if unsafe is not None:
+        figures["unsafe_records"] = unsafe
+    if threshold is not None:
+        figures |= {
+            "threshold": threshold,
+            "at_risk_threshold": assessment.unsafe_count(threshold),
+            "capped_rate": assessment.distribution.capped_rate(threshold),
+        }
+    groups = assessment.households
+    if household_threshold is not None and groups is not None:
+        records = groups.distribution.unsafe_count(household_threshold)
+        figures |= {
+            "household_threshold": household_threshold,
+            "unsafe_households": assessment.unsafe_household_count(household_threshold),
+            "records_in_unsafe_households": records,
+        }
+    return figures

@@ -1,0 +1,86 @@
+"""What the report to hand out says of a protection, by the rules of `public`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from riskcore.common.html import digits
+from riskcore.common.words import counted, printable
+from riskcore.microdata.recode import Recoding
+from riskcore.protection.record import COARSE, about, coarse
+from riskcore.protection.result import Protected
+from riskcore.protection.settings import Settings
+from riskcore.report.facts import method_facts, related_facts, suppression_facts
+from riskcore.report.public import threshold_shown, two_digits
+
+
+def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
+    """Return about how many values of each column were suppressed, of n records."""
+    counts = {name: coarse(count) for name, count in suppressed.items()}
+    longest = max(counts.values()) or 1
+    return [
+        {
+            "name": name,
+            "about": about(count),
+            "share": _share(count, counts[name], n),
+            "of_largest": counts[name] / longest,
+        }
+        for name, count in suppressed.items()
+    ]
+
+
+def _share(count: int, rounded: int, n: int) -> str:
+    """Return the share of the records, of a count that is rounded."""
+    if 0 < count < COARSE:
+        return f"less than {two_digits(COARSE / n, 2)} %"
+    return f"{two_digits(rounded / n, 2)} %" if count else "0 %"
+
+
+def public_verdict(protected: Protected) -> str:
+    """Say whether the file is safe, and from what: of an unsafe one, no more."""
+    if not protected.safe:
+        return "Not safe: some risks still reach the threshold."
+    goals = " and ".join(
+        f"no {unit} has a risk that reaches {goal}"
+        for unit, goal in _goals(protected.settings)
+    )
+    known = " or ".join(
+        " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
+    )
+    return f"Safe: to an intruder who knows {known}, {goals}."
+
+
+def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what was asked for. A threshold found from a rate is one of the file."""
+    asked = {
+        "record": (settings.threshold, settings.rate),
+        "household": (settings.household_threshold, settings.household_rate),
+    }
+    for unit, (threshold, rate) in asked.items():
+        if rate is not None:
+            percent = digits(threshold_shown(rate), 2)
+            yield unit, f"the threshold for a re-identification rate of {percent} %"
+        elif threshold is not None:
+            yield unit, digits(threshold_shown(threshold))
+
+
+def public_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return how the file was protected, without codes of the data."""
+    facts = method_facts(settings.method, settings.missing, settings.alpha)
+    facts += [
+        (f"recoding of {printable(str(name))}", _recoding_kind(recoding))
+        for name, recoding in settings.recodings.items()
+    ]
+    facts += suppression_facts(settings)
+    for unit, goal in _goals(settings):
+        facts.append((f"the risk of no {unit} may reach", goal))
+    return facts + related_facts(settings)
+
+
+def _recoding_kind(recoding: Recoding) -> str:
+    if recoding.drop:
+        return f"without the last {counted(recoding.drop, 'character')}"
+    if all(rule.single for rule in recoding.rules):
+        return "single codes replaced" if recoding.rules else "missing values replaced"
+    return "ranges of codes taken together"

@@ -1,0 +1,21 @@
+"use strict";
+(() => {
+  const theme = document.getElementById("theme"), root = document.documentElement;
+  const dark = () => root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  const name = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+  theme.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    name();
+  });
+  name();
+  theme.hidden = false;
+  // On paper nothing can be opened.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const part of closed) part.open = true;
+  });
+  addEventListener("afterprint", () => { for (const part of closed) part.open = false; });
+})();

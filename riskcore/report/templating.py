@@ -1,0 +1,144 @@
+"""Pages of HTML from templates, in which all text is escaped.
+
+Names and categories come from files and steer nothing: what a template writes is one
+line of printable characters, and escaped unless it was made here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files as resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from riskcore import __version__
+from riskcore.common import html
+from riskcore.common.html import short
+from riskcore.common.needs import need
+from riskcore.common.words import counted, printable, shortened
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# A longer label is cut.
+_LONGEST_LABEL = 80
+
+
+def need_jinja() -> None:
+    """Refuse reports if there is nothing to make a page with."""
+    need("jinja2", "reports")
+
+
+def render(template: str, *, moving: bool = False, **values: Any) -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in `riskcore/report/templates`.
+    moving : bool, optional
+        Whether the page has the script of the chart with a threshold to move.
+    **values
+        What the template names. Text is escaped.
+
+    Returns
+    -------
+    str
+        HTML that loads nothing. The same arguments give the same text.
+    """
+    style, theme = _element("style.css"), _element("theme.js")
+    chart = _element("chart.js") if moving else ""
+    scripts = [theme, chart] if moving else [theme]
+    return _environment().get_template(template).render(
+        policy=_policy([style], scripts),
+        version=__version__,
+        style=style,
+        theme_script=theme,
+        chart_code=chart,
+        **values,
+    )  # fmt: skip
+
+
+def _element(name: str) -> str:
+    """Return the text of an element of style or script, as it is in the page."""
+    path = resources("riskcore.report").joinpath("templates", name)
+    return f"\n{path.read_text('utf-8')}"
+
+
+def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """Return the rule that lets a browser load nothing and run the page's scripts."""
+    style, script = (
+        " ".join(
+            f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
+            for part in parts
+        )
+        for parts in (styles, scripts)
+    )
+    return (
+        f"default-src 'none'; style-src {style}; "
+        f"script-src {script}; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("riskcore.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finalized,
+    )
+    environment.filters |= {
+        "label": _label,
+        "cell": _cell,
+        "percent": lambda fraction: f"{short(fraction, 2)} %",
+        "thousands": "{:,}".format,
+    }
+    environment.globals["counted"] = counted
+    # In the order of the page, without spaces: the data of a chart are long.
+    environment.policies["json.dumps_kwargs"] = {
+        "allow_nan": False,
+        "separators": (",", ":"),
+    }
+    return environment
+
+
+def _finalized(value: Any) -> Any:
+    """Return what a template writes: text on one line; what is HTML as it is."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return printable(value)
+    return value
+
+
+def _label(value: Any) -> Any:
+    """Return a name or category; what would steer the lines around it is contained."""
+    from markupsafe import Markup
+
+    if value is None:
+        return shortened(None, _LONGEST_LABEL)
+    return Markup(html.label(shortened(value, _LONGEST_LABEL)))
+
+
+def _cell(item: Any) -> Any:
+    """Return a cell of a table: numbers in figures, all else as a label."""
+    if not is_number(item):
+        return _label(item)
+    if isinstance(item, int | np.integer):
+        return f"{item:,}"
+    return short(float(item)) if math.isfinite(item) else str(item)
+
+
+def is_number(item: Any) -> bool:
+    """Whether a cell is written in figures."""
+    number = isinstance(item, int | float | np.integer | np.floating)
+    return number and not isinstance(item, bool)

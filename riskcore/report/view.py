@@ -1,0 +1,215 @@
+"""The charts of the office's page: what each one shows, and at which threshold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment import Assessment
+from riskcore.common.html import digits, short
+from riskcore.common.words import printable
+from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
+from riskcore.report.svg import risk_plot
+from riskcore.risk.file_risk import Counts
+from riskcore.risk.threshold import RiskDistribution
+
+RECORDS, HOUSEHOLDS = 0, 1
+_LEVELS = {RECORDS: "individual risk", HOUSEHOLDS: "household risk"}
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of the page in which a number can be written.
+
+    It shows six digits; the script works with all of them.
+    """
+
+    id: str
+    name: str
+    name_of_households: str
+    mode: str
+    short: str
+    exact: str
+
+
+@dataclass(frozen=True, eq=False)
+class ChartView:
+    """One chart: a stage, and individual or household risk."""
+
+    stage: int
+    level: int
+    name: str
+    distribution: RiskDistribution
+    units: RiskDistribution
+    curve: RiskCurve
+    given: float | None
+    only: bool
+
+    @property
+    def id(self) -> str:
+        """The id of the figure."""
+        return f"view-{self.stage}-{self.level}"
+
+    @property
+    def risk(self) -> str:
+        """The risk that is shown."""
+        return _LEVELS[self.level]
+
+    @property
+    def of_households(self) -> bool:
+        """Whether it is the risk of households."""
+        return self.level == HOUSEHOLDS
+
+    @property
+    def drawing(self) -> str:
+        """The chart as SVG."""
+        description = f"{self.id}-text"
+        edges = self.curve.edges
+        return risk_plot(self.distribution, edges, self.start, self.risk, description)
+
+    @cached_property
+    def start(self) -> float:
+        """The threshold shown first, as the page can show it."""
+        start = self.given
+        if start is None:
+            start = self.distribution.threshold_for_unsafe(self.distribution.n // 100)
+            start = min(start, self.distribution.max_risk)
+        k = int(np.searchsorted(self.curve.threshold, start))
+        ends = k == 0 or k == len(self.curve.threshold)
+        if self.curve.complete or ends or self.curve.threshold[k] == start:
+            return start
+        return float(self.curve.threshold[k - 1])
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The three boxes, with the numbers the page starts at."""
+        t = self.start
+        unsafe, capped = self.units.unsafe_count(t), self.distribution.capped_rate(t)
+        return (
+            Box(
+                "threshold", "Risk threshold", "Household risk threshold", "decimal",
+                short(t), digits(t),
+            ),
+            Box(
+                "count", "Unsafe records", "Unsafe households", "numeric",
+                str(unsafe), str(unsafe),
+            ),
+            Box(
+                "rate", "Re-identification rate at most, %", "", "decimal",
+                short(capped, 2), digits(capped, 2),
+            ),
+        )  # fmt: skip
+
+    @property
+    def slots(self) -> dict[str, str]:
+        """The numbers of the sentences that say what holds at the threshold."""
+        t, own = self.start, self.distribution
+        unsafe = own.unsafe_count(t)
+        return {
+            "name": self.name,
+            "threshold": short(t),
+            "count": f"{self.units.unsafe_count(t):,}",
+            "of": f"{self.units.n:,}",
+            "records": f"{unsafe:,}",
+            "n": f"{own.n:,}",
+            "share": short(unsafe / own.n, 2),
+            "rate": short(own.reidentification_rate, 2),
+            "capped": short(own.capped_rate(t), 2),
+            "safe": short(own.safe_rate(t), 2),
+        }
+
+    @property
+    def classes(self) -> list[list[str]]:
+        """The numbers behind the chart: a line for each class of risk."""
+        own, edges = self.distribution, self.curve.edges.tolist()
+        lines = []
+        for low, high, count in zip(
+            edges[:-1], edges[1:], self.curve.counts.tolist(), strict=True
+        ):
+            unsafe = own.unsafe_count(low)
+            lines.append(
+                [
+                    f"{digits(low)} to {digits(high)}",
+                    f"{count:,}",
+                    f"{unsafe:,}",
+                    f"{short(unsafe / own.n, 2)} %",
+                    f"{short(own.capped_rate(low), 2)} %",
+                ]
+            )
+        return lines
+
+    def data(self) -> dict[str, Any]:
+        """Return what the script of the page works with."""
+        curve = self.curve
+        values = {
+            "stage": self.stage,
+            "level": self.level,
+            "name": printable(self.name),
+            "n": curve.n,
+            "rate": curve.rate,
+            "complete": curve.complete,
+            "axis": self.curve.edges[[0, -1]].tolist(),
+            "start": self.start if math.isfinite(self.start) else None,
+            "threshold": curve.threshold.tolist(),
+            "records": curve.unsafe.tolist(),
+            "sum": curve.risk_below.tolist(),
+            "rest": curve.risk_below_rest.tolist(),
+        }
+        if self.of_households:
+            values["count"] = self._unit_counts().tolist()
+        return values
+
+    def _unit_counts(self) -> Counts:
+        return np.array([self.units.unsafe_count(t) for t in self.curve.threshold])
+
+
+def chart_views(
+    stages: Mapping[str, Assessment],
+    threshold: float | None,
+    household_threshold: float | None,
+) -> list[ChartView]:
+    """Return the charts, those of one level with the same classes.
+
+    Parameters
+    ----------
+    stages : mapping of str to Assessment
+        The file at each stage.
+    threshold, household_threshold : float or None
+        The thresholds that the charts start at.
+
+    Returns
+    -------
+    list of ChartView
+        Of records, and then of households, if there are any; each in the order of the
+        stages.
+    """
+    views = []
+    for level, given in ((RECORDS, threshold), (HOUSEHOLDS, household_threshold)):
+        found = [_distributions(one, level) for one in stages.values()]
+        if None in found:
+            continue
+        pairs = [pair for pair in found if pair]
+        edges = shared_edges(pair[0] for pair in pairs)
+        include = [] if given is None else [given]
+        for stage, (name, (own, units)) in enumerate(zip(stages, pairs, strict=True)):
+            curve = risk_curve(own, include=include, edges=edges)
+            only = len(stages) == 1
+            views.append(ChartView(stage, level, name, own, units, curve, given, only))
+    return views
+
+
+def _distributions(
+    assessment: Assessment, level: int
+) -> tuple[RiskDistribution, RiskDistribution] | None:
+    """Return the risk over records, and over what is counted: records or households."""
+    if level == RECORDS:
+        return assessment.distribution, assessment.distribution
+    groups = assessment.households
+    if groups is None:
+        return None
+    return groups.distribution, RiskDistribution(groups.risk)

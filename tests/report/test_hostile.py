@@ -1,0 +1,136 @@
+"""Wherever text of a file or of its user reaches a page, it is shown and does not run.
+
+The list of places is the list of ways in: a new one belongs here.
+"""
+
+import math
+from html.parser import HTMLParser
+
+import pytest
+
+from riskcore import Recoding, assess, protect
+from riskcore.common.words import printable
+from riskcore.page import (
+    page,
+    protection_page,
+    public_page,
+    public_protection_page,
+    recoding_facts,
+)
+from riskcore.report.facts import role_facts
+
+HOSTILE = [
+    "</script><script>document.title = 'run'</script>",
+    '"><img src=x onerror="document.title = 1">',
+    "' onfocus='alert(1)",
+    "</bdi></td></table></section><iframe>",
+    "\u202eesrever\u2066 \x1b[31m\x00 a\udcff",
+    "{{ 7*7 }}{% raw %} *f* <!-- &amp; \u2028",
+]
+ROLES = {"w": [5.0] * 18, "hh": [1, 2, 3] * 6}
+
+
+def plain(**options):
+    """Return the office's page of a small file."""
+    result = assess({"k": ["a", "b"] * 9, **ROLES}, ["k"], "w")
+    return page({"original": result}, **{"title": "T", **options})
+
+
+def keyed(text, **options):
+    return assess({text: ["a", None] * 9, **ROLES}, [text], "w", **options)
+
+
+def labelled(text):
+    data = {"k": [text, "b", "c"] * 6, "w": [5.0, 9.0, 10.0] * 6}
+    return assess(data, ["k"], "w")
+
+
+def named(text):
+    """Protect a file in which everything has the name."""
+    keys = [f"{text}{i}" for i in range(3)]
+    data = {key: ["a", "b", "c"] * 6 for key in keys[:2]} | {keys[2]: ["x"] * 18}
+    return protect(
+        {**data, **ROLES}, keys[:2], "w", "hh", threshold=0.9,
+        recodings={keys[0]: Recoding.mapping({"a": text})}, cost={keys[0]: 2.0},
+        related={keys[1]: [keys[2]]},
+    )  # fmt: skip
+
+
+def unsafe(text):
+    data = {text: ["a", "b", "c"] * 6, **ROLES}
+    return protect(data, [text], "w", threshold=1e-6, cost={text: math.inf})
+
+
+PLACES = {
+    "title": lambda text: plain(title=text),
+    "verdict": lambda text: plain(verdict=text),
+    "name of a key": lambda text: page(
+        {"original": keyed(text, missing="category")}, title="T"
+    ),
+    "code of a key": lambda text: page(
+        {"original": labelled(text)}, title="T", riskiest=labelled(text).riskiest(2)
+    ),
+    "name of a key in a list": lambda text: plain(riskiest=[{text: 1}]),
+    "stage": lambda text: page(
+        dict.fromkeys([text, "after"], labelled("a")), title="T", unsafe={text: 1}
+    ),
+    "suppressed column": lambda text: plain(
+        suppression={"variables": {text: {"suppressed": 1, "share": 0.5}}}
+    ),
+    "name of a round": lambda text: plain(suppression={"rounds": [{text: 1}]}),
+    "value of a round": lambda text: plain(suppression={"rounds": [{"a": text}]}),
+    "setting": lambda text: plain(facts=[(text, 1)]),
+    "value of a setting": lambda text: plain(facts=[("a", text)]),
+    "line of a long setting": lambda text: plain(facts=[("a", f"{text}\n" * 20)]),
+    "column of the household": lambda text: plain(facts=role_facts(None, text)),
+    "recoded column": lambda text: plain(
+        facts=recoding_facts({text: Recoding.top_bottom(top=5)})
+    ),
+    "what shows": lambda text: plain(shown=[{"text": text, "advice": "a"}]),
+    "what can be done": lambda text: plain(shown=[{"text": "a", "advice": text}]),
+    "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
+    "protection that is not safe": lambda text: protection_page(
+        unsafe(text), title="T"
+    ),
+    "public title": lambda text: public_page(labelled("a"), title=text),
+    "public name of a key": lambda text: public_page(keyed(text, missing="category")),
+    "public protection": lambda text: public_protection_page(named(text)),
+    "public title of a protection": lambda text: public_protection_page(
+        named("k"), title=text
+    ),
+}
+
+
+class Elements(HTMLParser):
+    """What a browser makes of a page: its elements and attributes, and its text."""
+
+    def __init__(self, made):
+        super().__init__()
+        self.found, self.text = [], []
+        self.feed(made)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, *sorted(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag):
+        self.found.append((f"/{tag}",))
+
+    def handle_comment(self, data):
+        self.found.append(("comment",))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_it_is_shown_and_not_run(place, text):
+    made = PLACES[place](text)
+    made.encode()
+    assert all(c.isprintable() or c in "\n\xa0" for c in made)
+    found, harmless = Elements(made), Elements(PLACES[place]("A" * len(text)))
+    # The elements are those of any other text, so that this one made none.
+    assert found.found == harmless.found
+    assert any(printable(text)[:70] in one for one in found.text)

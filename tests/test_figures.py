@@ -1,0 +1,140 @@
+"""The declaration of the figures: one place, from which every report has its rows."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore import assess, figures, page, protect, simulate
+from riskcore.assessment import PopulationBelowSample
+from riskcore.figures import FIGURES, Figure, Place, rows, table
+from riskcore.report.figures import summary
+from riskcore.report.text import protection_text, text
+
+ROOT = Path(riskcore.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def result():
+    data = {
+        "k": ["a", "b", "c", None, "d"] * 8, "w": [0.5, 30, 40, 50, 60] * 8,
+        "hh": list(range(40)),
+    }  # fmt: skip
+    with pytest.warns(PopulationBelowSample):
+        return assess(data, ["k"], "w", "hh", missing="category")
+
+
+@pytest.fixture(scope="module")
+def protected():
+    data = simulate.microdata(900, np.random.default_rng(5))
+    return protect(
+        data, ["SEX", "AGE"], "WEIGHT", "HOUSEHOLD", threshold=0.05,
+        household_threshold=0.01,
+    )  # fmt: skip
+
+
+def test_every_figure_has_a_number_and_a_place(result, protected):
+    (stages,) = (one.comparison() for one in protected.sets)
+    asked = {"threshold": 0.1, "household_threshold": 0.1}
+    known = {
+        **result.figures, **stages["original"], **asked,
+        "records_in_unsafe_households": 1, "intake": {"records": 40},
+    }  # fmt: skip
+    for one in FIGURES:
+        assert one.value(known) is not None, one.name
+        assert one.names, one.name
+        assert set(one.names) <= set(get_args(Place))
+
+
+def test_no_place_shows_two_figures_by_one_name():
+    for place in get_args(Place):
+        names = [one.names[place] for one in FIGURES if place in one.names]
+        assert names
+        assert len(set(names)) == len(names)
+
+
+def test_a_figure_added_to_the_declaration_is_in_every_report(
+    result, protected, monkeypatch
+):
+    everywhere = dict.fromkeys(get_args(Place), "a new figure")
+    new = Figure("records", lambda value, *_: f"{value} new", everywhere)
+    of_stages = Figure("cells", lambda value, *_: f"{value} new", everywhere)
+    monkeypatch.setattr(figures, "FIGURES", (*FIGURES, new, of_stages))
+    own = "40 new"
+    said = text(summary(result), "title")
+    assert re.search(rf"^  a new figure +{own}$", said, re.MULTILINE)
+    assert re.search(rf"^    a new figure +{own}$", said, re.MULTILINE)
+    assert f">{own}</td>" in result._repr_html_()
+    assert f">{own}</td>" in page.page({"original": result}, title="T")
+    assert re.search(
+        r"^    a new figure( +\d+ new){2}$",
+        protection_text(protected.to_dict(), "title"),
+        re.MULTILINE,
+    )
+    assert re.search(r"a new figure: original, protected</th>", protected._repr_html_())
+
+
+def test_reports_agree_to_their_last_digit(result):
+    """The same number, with eight digits in text and six on the page."""
+    places = ("text", "page", "notebook")
+    written = {place: dict(rows(result.figures, place)) for place in places}
+    rate = 100 * result.reidentification_rate
+    shown = [written[p]["re-identification rate"] for p in ("text", "notebook")]
+    shown.append(written["page"]["Re-identification rate"])
+    for one, digits in zip(shown, (8, 6, 6), strict=True):
+        assert float(one.strip(" %")) == pytest.approx(rate, rel=10 ** (1 - digits))
+    assert shown[0] == f"{rate:.8g} %"
+
+
+def test_nothing_is_shown_of_nothing(result):
+    assert table([{}], "page") == []
+    assert rows({"records": 1, "intake": None}, "text") == [("records", "1")]
+    whole = assess({"k": [1, 2]}, ["k"]).figures
+    names = [row.label for row in table([whole], "page")]
+    assert not any("weights add" in name or "Missing" in name for name in names)
+    assert "Households" not in names
+    names = [row.label for row in table([result.figures], "page")]
+    assert any("weights add" in name for name in names)
+    assert "Missing values of" in names
+
+
+def test_a_stage_without_a_figure_is_left_blank_and_zeros_are_zeros():
+    stages = [
+        {"records": 5, "cells_below_sample": 0, "unsafe_records": 3},
+        {"records": 5, "cells_below_sample": 2},
+    ]
+    values = [row.values for row in table(stages, "page")]
+    assert values == [["5", "5"], ["0", "2"], ["3", ""]]
+
+
+def test_stages_have_a_row_for_every_key_that_lacks_values():
+    stages = [
+        {"missing_values": {"a": 0, "b": 0, "c": 1}},
+        {"missing_values": {"a": 2, "b": 0, "d": 0}},
+    ]
+    found = [(row.of, row.values) for row in table(stages, "page")]
+    assert found == [("a", ["0", "2"]), ("c", ["1", ""])]
+
+
+def test_rows_are_declared_nowhere_else():
+    """What reports call the figures stands in the declaration alone."""
+    names = {
+        name
+        for one in FIGURES
+        for place, name in one.names.items()
+        if place in ("page", "stages") and len(name.split()) > 1
+    }
+    # The page to hand out has figures of its own, the estimates of uniques too.
+    own = {"public_page.py", "text.py"}
+    rooms = (ROOT / name for name in ("report", "protection", "cli"))
+    files = {path for room in rooms for path in room.rglob("*.*")}
+    files.add(ROOT / "assessment.py")
+    files = {path for path in files if path.suffix in (".py", ".html")}
+    assert len(files) > 30
+    for path in files:
+        if path.name not in own:
+            text = path.read_text()
+            assert [name for name in names if f'"{name}"' in text] == [], path
