@@ -162,8 +162,10 @@ def borders():
 
 def arb_value(name, f, second):
     """Return the enclosure of a function by Arb, an implementation of its own."""
-    p = f / second if name.endswith("frequencies") else second
-    ctx.prec = 300 - 2 * min(0, math.frexp(p)[1]) - 2 * min(0, math.frexp(f)[1])
+    bits = math.frexp(second)[1]
+    if name.endswith("frequencies"):  # f/F may round to 0
+        bits = math.frexp(f)[1] - bits
+    ctx.prec = 300 - 2 * min(0, bits) - 2 * min(0, math.frexp(f)[1])
     f, second = arb(f), arb(second)
     p = f / second if name.endswith("frequencies") else second
     q = 1 - p

@@ -43,3 +43,9 @@ def test_the_first_call_of_a_warm_process_needs_no_compiler(python):
     riskcore.individual_risk(3, 0.1)
     code = "import sys, riskcore; riskcore.individual_risk(3, 0.1)"
     assert python(f"{code}; print('numba' in sys.modules)") == "False"
+
+
+def test_a_command_loads_only_what_it_needs(python):
+    loaded = set(python("import sys, riskcore.cli; print(*sys.modules)").split())
+    assert "riskcore.cli.assess" in loaded
+    assert loaded.isdisjoint([*HEAVY, "mpmath", "jinja2", "riskcore.simulate"])

@@ -10,7 +10,6 @@ from typing import Any
 from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet, records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.simulate import survey
 
 _DEMO = """\
 Make a census-like sample survey with households and weights, write it to a file,
@@ -65,6 +64,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.files import formats
     from riskcore.files.replace import refuse_existing
     from riskcore.report.templating import need_jinja
+    from riskcore.simulate import survey
 
     need_jinja()
     target = options.file or Path("riskcore-demo.csv")

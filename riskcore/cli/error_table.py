@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.accuracy import files, text
 from riskcore.cli.options import add_quiet, grid_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.words import printable
@@ -102,6 +101,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
+    from riskcore.accuracy import files, text
     from riskcore.accuracy.table import error_table, summary
 
     if options.output is not None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from riskcore.cli.options import add_quiet, number, records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.simulate import samples, survey
 
 _SIMULATE = """\
 Simulate data of which the truth is known.
@@ -122,6 +121,7 @@ def _check(options: argparse.Namespace) -> None:
 def _microdata(
     options: argparse.Namespace, random: Any
 ) -> tuple[dict[str, Any], list[str]]:
+    from riskcore.simulate import survey
 
     columns = survey.microdata(options.records, random)
     people = columns["WEIGHT"].sum()
@@ -137,7 +137,7 @@ def _population(
 ) -> tuple[dict[str, Any], list[str]]:
     import numpy as np
 
-    from riskcore.simulate import populations
+    from riskcore.simulate import populations, samples
 
     N, K = options.population, options.cells
     makers = {

@@ -12,7 +12,7 @@ from riskcore.special.elementary import (
     exp_parts,
     exprel,
     log,
-    log1p,
+    log1p_positive,
     log_parts,
 )
 
@@ -80,9 +80,9 @@ def test_log1p(ulps):
         2.0**53,
         1e300,
     ]
-    errors = [ulps(log1p(x), exact(mpmath.log1p, x)) for x in small]
+    errors = [ulps(log1p_positive(x), exact(mpmath.log1p, x)) for x in small]
     assert max(errors) < 1
-    assert log1p(0.0) == 0
+    assert log1p_positive(0.0) == 0
 
 
 def test_exp_parts(ulps):
