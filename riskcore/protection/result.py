@@ -276,7 +276,7 @@ class Protected:
             ],
             "suppressed": self.suppressed,
             "blanked_share": self.blanked_share,
-            "shown": _shown_plain(self, self.shown if shown is None else shown),
+            "shown": shown_plain(self, self.shown if shown is None else shown),
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
@@ -430,7 +430,7 @@ class Protected:
         )
         shown = _what_shows(self, layout.columns, layout.order)
         warn_of_what_shows(self, shown, shuffled=shuffled)
-        told_by = _shown_plain(self, shown, shuffled=shuffled)
+        told_by = shown_plain(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
             parts = layout.write(create, self.settings.recodings, progress)
             again = self._read_back(layout, parts) if verify else self
@@ -759,9 +759,10 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
-def _shown_plain(
+def shown_plain(
     result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> list[dict[str, Any]]:
+    """Return what is told, each with its text and what can be done, as plain data."""
     return [
         {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
         for one in shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from riskcore.common.words import printable
@@ -104,10 +104,11 @@ def related_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return what is blanked together."""
     facts = []
     if settings.household_keys:
-        keys = ", ".join(map(str, settings.household_keys))
-        facts.append(("equal within households", keys))
+        facts.append(("equal within households", _named(settings.household_keys)))
     for key, others in settings.related.items():
-        facts.append(
-            (f"blanked with {printable(str(key))}", ", ".join(map(str, others)))
-        )
+        facts.append((f"blanked with {printable(str(key))}", _named(others)))
     return facts
+
+
+def _named(columns: Iterable[Hashable]) -> str:
+    return ", ".join(printable(str(name)) for name in columns)

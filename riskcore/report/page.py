@@ -17,7 +17,7 @@ from typing import Any
 from riskcore import figures
 from riskcore.assessment import Assessment
 from riskcore.files import replace
-from riskcore.protection.result import Protected, finite
+from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.facts import (
     Pairs,
     method_facts,
@@ -290,7 +290,7 @@ def protection_page(
         unsafe={stage: told["unsafe_records"] for stage, told in comparison.items()}
         if one.aim.of_households
         else None,
-        shown=protected.to_dict()["shown"] if shown is None else shown,
+        shown=shown_plain(protected, protected.shown) if shown is None else shown,
     )
 
 

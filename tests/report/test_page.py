@@ -743,3 +743,17 @@ def test_the_page_of_a_protection():
     with pytest.raises(IndexError):
         protection_page(result, title="Survey", keys=2)
     assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)
+
+
+def test_columns_of_a_protection_may_have_names_that_are_no_text():
+    data = {0: list("ffmff"), 1: list("11222"), "w": [30.0] * 5}
+    result = protect(data, [0, 1], "w", threshold=0.05)
+    assert "key variables <bdi>0</bdi> x <bdi>1</bdi>" in protection_page(
+        result, title="T"
+    )
+
+
+def test_a_name_of_two_lines_is_one_line_among_the_settings():
+    data = {"a": list("ffmff"), "b\nc": list("11222"), "w": [30.0] * 5}
+    result = protect(data, ["a"], "w", threshold=0.05, related={"a": ["b\nc"]})
+    assert "<bdi>b\\nc</bdi>" in protection_page(result, title="T")
