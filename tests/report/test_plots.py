@@ -31,9 +31,15 @@ def result():
     return assess(data, ["age", "region"], "w", "hh")
 
 
+SCALE = 2**1074  # every double is a whole number over it
+
+
 def exact_sum_below(file, t):
     safe = zip(file.risk.tolist(), file.frequency.tolist(), strict=True)
-    return sum((f * Fraction(r) for r, f in safe if r < t), Fraction(0))
+    ratios = ((f, *r.as_integer_ratio()) for r, f in safe if r < t)
+    return Fraction(
+        sum(f * top * (SCALE // bottom) for f, top, bottom in ratios), SCALE
+    )
 
 
 def test_all_distinct_risks_if_they_are_few(many):
