@@ -28,7 +28,7 @@ from bench._common import HERE, command, publish, table
 from riskcore.accuracy import reference
 from riskcore.risk.individual import CONTRACTS
 from riskcore.special.gauss import enclosure
-from riskcore.special.gauss.methods import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
+from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
 
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation

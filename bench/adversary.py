@@ -21,8 +21,8 @@ import riskcore
 from bench import accuracy, models_accuracy, posterior, worst
 from bench._common import command
 from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gamma import ufuncs
-from riskcore.special.gauss.methods import P_FORWARD, P_NEAR_ONE, P_SMALL
+from riskcore.special.gamma import functions
+from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL
 
 ALIVE = 60  # points that the search goes on from
 RESTARTS = 3
@@ -241,7 +241,7 @@ COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
 }
-assert set(ufuncs.UFUNCS) == set(models_accuracy.EXACT)
+assert set(functions.UFUNCS) == set(models_accuracy.EXACT)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@
 
     python -m bench.continued_fraction
 
-riskcore/special/gauss/methods.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1) of
+riskcore/special/gauss/regions.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1) of
 D = S(1) after a fixed number of levels, with the tail f + n - 1 - k q. The table gives
 the largest relative error of D that this cut leaves, in exact arithmetic (mpmath, 200
 bits; D = f/2F1 by mpmath's own 2F1), over a grid that starts at the region's corner.

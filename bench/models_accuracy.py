@@ -2,7 +2,7 @@
 
     python -m bench.models_accuracy [--points 4000] [--seed 1] [--no-speed]
 
-Exact values are differences of Arb's log-gamma, digamma and Hurwitz zeta ufuncs, at
+Exact values are differences of Arb's log-gamma, digamma and Hurwitz zeta functions, at
 a precision that covers what cancels; the kernels use none of them. A second table takes
 log P(F = 1 | f = 1) of the Dirichlet-multinomial model from n, N, K and alpha, so that
 the rounding of the arguments counts. The worst points ever found, in worst_points.csv,
@@ -22,8 +22,8 @@ from scipy.special import gammaln
 from bench import worst
 from bench._common import command, interleaved, machine, publish, table
 from bench.posterior import Case, all_errors, error_in_ulp, measure_row, powers
-from riskcore.special.gamma import ufuncs
-from riskcore.special.gamma.ufuncs import CONTRACTS, ZERO
+from riskcore.special.gamma import functions
+from riskcore.special.gamma.functions import CONTRACTS, ZERO
 
 SPEED_POINTS = 20_000
 GOAL = 1e-15  # relative error of log P(F = 1 | f = 1)
@@ -78,7 +78,7 @@ def error_at(name, arguments):
     least = ZERO if name == "log_rising_factorial" else 2.0**-1000
     if not abs(ball) > least:
         raise ArithmeticError("next to a zero, where the error is absolute")
-    return error_in_ulp(float(getattr(ufuncs, name)(*arguments)), ball)
+    return error_in_ulp(float(getattr(functions, name)(*arguments)), ball)
 
 
 # --- points ------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def next_to_zero(rng, n):
     low, high = 1.4617 - x, np.full(n, 200.0)
     for _ in range(60):
         middle = (low + high) / 2
-        above = ufuncs.log_rising_factorial(x, middle) > 0
+        above = functions.log_rising_factorial(x, middle) > 0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return x, low * (1 + both_signs(rng, -17, -1, n))
 
@@ -161,7 +161,7 @@ POINTS = {
 
 def measured(name, points):
     """Return computed and exact values with their arguments, without the zeros."""
-    computed = getattr(ufuncs, name)(*points).tolist()
+    computed = getattr(functions, name)(*points).tolist()
     rows = []
     arguments = np.transpose(points).tolist()
     for value, at in zip(computed, map(tuple, arguments), strict=True):
@@ -215,7 +215,7 @@ def unique_rows(rng, n):
     x, s, t = (sample - 1) + (K - 1) * alpha, 1 + alpha, N - sample
     keep = t > 0
     ours, naive = [], []
-    stable = ufuncs.log_gamma_ratio(x, s, t)
+    stable = functions.log_gamma_ratio(x, s, t)
     with np.errstate(all="ignore"):
         textbook = gammaln(x + s) + gammaln(x + t) - gammaln(x) - gammaln(x + s + t)
     for i in np.flatnonzero(keep).tolist():
@@ -255,7 +255,7 @@ def speed_rows(rng):
     cases = {}
     for name, regions in POINTS.items():
         points = next(iter(regions.values()))(rng, SPEED_POINTS)
-        cases[name] = partial(getattr(ufuncs, name), *points)
+        cases[name] = partial(getattr(functions, name), *points)
     medians = interleaved(cases, 5)
     return [[name, f"{1e9 * medians[name] / SPEED_POINTS:.0f}"] for name in cases]
 

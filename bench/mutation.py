@@ -116,11 +116,11 @@ KERNELS = (
 )
 
 # Tests that follow those of the module itself, the first pattern that fits.
-GAMMA = "special/gamma/test_ufuncs"
-GAUSS = ["special/gauss/test_methods", "special/gauss/test_enclosure"]
+GAMMA = "special/gamma/test_functions"
+GAUSS = ["special/gauss/test_regions", "special/gauss/test_enclosure"]
 PROTECT = ["protection/test_protect", "test_cli_protect"]
 WIDER = {
-    "riskcore/special/gamma/ufuncs.py": [
+    "riskcore/special/gamma/functions.py": [
         "models/test_polya_urn",
         "compiled/test_contract",
     ],
@@ -137,10 +137,10 @@ WIDER = {
     "riskcore/special/near_one.py": [GAUSS[0]],
     "riskcore/special/*.py": [*GAUSS, "risk/test_bounds"],
     "riskcore/forms.py": ["accuracy/test_table"],
-    "riskcore/risk/individual.py": ["compiled/test_ufunc"],
-    "riskcore/risk/posterior.py": ["compiled/test_ufunc"],
-    "riskcore/risk/bounds.py": ["compiled/test_ufunc"],
-    "riskcore/risk/histogram.py": ["report/test_plots"],
+    "riskcore/risk/individual.py": ["compiled/test_ufunc_maker"],
+    "riskcore/risk/posterior.py": ["compiled/test_ufunc_maker"],
+    "riskcore/risk/bounds.py": ["compiled/test_ufunc_maker"],
+    "riskcore/risk/histogram.py": ["report/test_pictures"],
     "riskcore/risk/*.py": ["test_assessment"],
     "riskcore/models/solve.py": [
         "models/test_ewens",

@@ -28,7 +28,7 @@ import numpy as np
 import riskcore
 from bench._common import command, machine, publish, table
 from riskcore import embed
-from riskcore.compiled.ufunc import made_from
+from riskcore.compiled.ufunc_maker import made_from
 
 PER_GROUP = 30_000
 SLOWER = 30  # times fewer points for the functions of the posterior of F

@@ -31,8 +31,8 @@ from bench import accuracy
 from bench._common import command, publish, replace, table
 from bench.atlas import PAGE, paragraph, save
 from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gauss import methods
-from riskcore.special.gauss.methods import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
+from riskcore.special.gauss import regions
+from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
 
 # By the number of the region.
 NAMES = (
@@ -43,7 +43,7 @@ NAMES = (
     "fraction, p near 1 or f >= 32",
     "other: midpoints of enclosures",
 )
-FAST = range(methods.OTHER)
+FAST = range(regions.OTHER)
 BLOCK = 1_000_000
 ARB_BLOCK = 5000
 
@@ -188,10 +188,10 @@ class Found:
     """Errors by region: counts, histogram, worst points; the map; failures."""
 
     def __init__(self):
-        self.points = np.zeros(methods.REGIONS, int)
-        self.rounded = np.zeros(methods.REGIONS, int)
-        self.histogram = np.zeros((methods.REGIONS, BINS + 1), int)
-        self.worst = [[] for _ in range(methods.REGIONS)]
+        self.points = np.zeros(regions.REGIONS, int)
+        self.rounded = np.zeros(regions.REGIONS, int)
+        self.histogram = np.zeros((regions.REGIONS, BINS + 1), int)
+        self.worst = [[] for _ in range(regions.REGIONS)]
         self.map = np.zeros((len(ROWS), len(COLUMNS) - 1))
         self.checked = 0
         self.failures = []
@@ -246,7 +246,7 @@ class Found:
 
 @functools.cache
 def compiled_region():
-    return numba.vectorize(["int64(float64, float64)"])(methods.region)
+    return numba.vectorize(["int64(float64, float64)"])(regions.region)
 
 
 def region_of(f, p):
@@ -279,7 +279,7 @@ def sweep_by_arb(work):
     """Return what Arb shows at one block of cells that take the enclosures."""
     group, seed, part, n = work
     f, p, _ = accuracy.points(group, seed + 1, part, n)
-    other = region_of(f, p) == methods.OTHER
+    other = region_of(f, p) == regions.OTHER
     f, p = f[other], p[other]
     r = riskcore.individual_risk(f, p)
     cases = zip(r.tolist(), f.tolist(), p.tolist(), strict=True)
@@ -287,7 +287,7 @@ def sweep_by_arb(work):
         accuracy.errors([value], exact_risk, x, y, [-1021])[0] for value, x, y in cases
     ]
     found = Found()
-    found.note(f, p, np.array(errors), [methods.OTHER])
+    found.note(f, p, np.array(errors), [regions.OTHER])
     found.check(f, p, r)
     return found
 
@@ -323,7 +323,7 @@ def search(work):
 def draw_histogram(found):
     figure = Figure((7.6, 4.2), layout="constrained")
     axes = figure.subplots()
-    shades = colormaps["viridis"](np.linspace(0, 0.9, methods.REGIONS))
+    shades = colormaps["viridis"](np.linspace(0, 0.9, regions.REGIONS))
     edges = BIN * np.arange(BINS + 1)
     for name, counts, shade in zip(NAMES, found.histogram, shades, strict=True):
         share = np.where(counts > 0, counts / max(counts.sum(), 1), np.nan)[:BINS]
@@ -373,7 +373,7 @@ def region_table(found, searched):
         rows.append(
             [
                 name,
-                "Arb" if number == methods.OTHER else "enclosures",
+                "Arb" if number == regions.OTHER else "enclosures",
                 f"{found.points[number]:,}",
                 f"{found.largest(number):.3f}",
                 rounded(found, number),
@@ -401,7 +401,7 @@ def summary_table(found, searched):
     points, right = found.points[fast].sum(), found.rounded[fast].sum()
     worst = max(
         (searched.get(number, found).worst[number] or [(0.0, 1.0, 1.0)])[0]
-        for number in range(methods.REGIONS)
+        for number in range(regions.REGIONS)
     )
     error, f, p = worst
     return table(
@@ -496,7 +496,7 @@ def gather(pool, task, work, label):
         now = time.monotonic() - start
         if now - last > 10 or done == len(work):
             last = now
-            worst = max(map(found.largest, range(methods.REGIONS)))
+            worst = max(map(found.largest, range(regions.REGIONS)))
             print(f"{label}: {found.checked:,} points, {now:.0f} s, {worst:.3f} ulp",
                   file=sys.stderr, flush=True)  # fmt: skip
     return found
@@ -533,7 +533,7 @@ def main():
     for f, p in found.failures[:20]:
         print(f"bounds fail at {f.hex()}, {p.hex()}", file=sys.stderr)
     worst = max(
-        searched.get(number, found).largest(number) for number in range(methods.REGIONS)
+        searched.get(number, found).largest(number) for number in range(regions.REGIONS)
     )
     return 1 if found.failures or worst >= 1 else 0
 

@@ -1,8 +1,8 @@
-"""The public name of `riskcore.report.curve` and `riskcore.report.plots`."""
+"""The public name of `riskcore.report.risk_curve` and `riskcore.report.pictures`."""
 
 from __future__ import annotations
 
-from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
-from riskcore.report.plots import figure, uniques_figure
+from riskcore.report.pictures import figure, uniques_figure
+from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 
 __all__ = ["RiskCurve", "figure", "risk_curve", "shared_edges", "uniques_figure"]

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from riskcore.compiled.jit import Native, loop_on_arrays
-from riskcore.compiled.ufunc import made_from
+from riskcore.compiled.ufunc_maker import made_from
 from riskcore.risk import bounds, individual, posterior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]

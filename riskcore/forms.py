@@ -32,7 +32,7 @@ import numpy as np
 
 from riskcore.common import arguments
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import on_demand
+from riskcore.compiled.ufunc_maker import on_demand
 from riskcore.special.elementary import log
 from riskcore.special.gauss.remaining import gauss
 

@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from riskcore import cli
 from riskcore.accuracy import reference
-from riskcore.special.gauss import enclosure, methods
+from riskcore.special.gauss import enclosure, regions
 
 # The same examples in every run: a failure is there for all who run the tests, or for
 # none. New ones: pytest --hypothesis-profile=search.
@@ -61,7 +61,7 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of special/gauss/methods.py; its OTHER by the methods of enclosure.py.
+# The regions of special/gauss/regions.py; its OTHER by the methods of enclosure.py.
 METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
@@ -149,9 +149,9 @@ def neighbours(*numbers):
 @pytest.fixture(scope="session")
 def borders():
     """Return (f, p) on the borders between methods and one ulp to either side."""
-    f = [0.5, 1.0, 1.5, 2.0, methods.F_SMALL, 5.0, 15.0, methods.F_FRACTION]
-    f += [methods.F_LARGE, 1000.0]
-    p = [methods.P_NEAR_ONE, methods.P_SMALL, methods.P_FORWARD, methods.RARE]
+    f = [0.5, 1.0, 1.5, 2.0, regions.F_SMALL, 5.0, 15.0, regions.F_FRACTION]
+    f += [regions.F_LARGE, 1000.0]
+    p = [regions.P_NEAR_ONE, regions.P_SMALL, regions.P_FORWARD, regions.RARE]
     p += [enclosure.P_SHORT, enclosure.P_LEVELS]
     p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]

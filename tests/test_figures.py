@@ -11,7 +11,7 @@ import riskcore
 from riskcore import assess, figures, page, protect, simulate
 from riskcore.assessment import PopulationBelowSample
 from riskcore.figures import FIGURES, Figure, Place, rows, table
-from riskcore.report.figures import summary
+from riskcore.report.summary import summary
 from riskcore.report.text import protection_text, text
 
 ROOT = Path(riskcore.__file__).parent

@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
     )
     from riskcore.files import formats, replace
     from riskcore.microdata.cells import check_missing, refuse_taken
-    from riskcore.report.figures import summary
+    from riskcore.report.summary import summary
 
     check_missing(options.missing, options.alpha)
     if options.output is not None:

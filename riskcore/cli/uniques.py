@@ -193,9 +193,9 @@ def _size(text: str) -> tuple[int, int]:
 
 def _plot(found: Any, options: argparse.Namespace) -> None:
     from riskcore.files import replace
-    from riskcore.report import plots
+    from riskcore.report import pictures
 
-    figure = plots.uniques_figure(found)
+    figure = pictures.uniques_figure(found)
     overwrite, sources = options.overwrite, _sources(options)
     with replace.replacing(options.plot, overwrite, sources) as file:
         figure.savefig(file, format=options.plot.suffix.lstrip(".").lower())

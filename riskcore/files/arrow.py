@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 
 from riskcore.common.progress import Parts
-from riskcore.files.format import FileFormat, Format, Recoded
+from riskcore.files.base_format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
 from riskcore.files.reading import NUMBER, warn_of_idle_codes
 from riskcore.files.replace import Create

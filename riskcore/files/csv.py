@@ -17,9 +17,9 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.files.arrow import ArrowFormat, import_pyarrow
+from riskcore.files.base_format import Format, Header, distinct, suffix_of
 from riskcore.files.csv_scan import Scan
 from riskcore.files.csv_writer import write_csv
-from riskcore.files.format import Format, Header, distinct, suffix_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import DELIMITERS, Reading
 

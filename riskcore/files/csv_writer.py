@@ -13,7 +13,7 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.files.argus.text import encodes
 from riskcore.files.arrow import import_pyarrow
-from riskcore.files.format import Format
+from riskcore.files.base_format import Format
 from riskcore.files.reading import DELIMITERS
 
 _MARK = "\ufeff"

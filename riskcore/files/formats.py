@@ -13,8 +13,8 @@ from typing import Any
 
 from riskcore.common.progress import Parts
 from riskcore.files.argus.format import ArgusFile
+from riskcore.files.base_format import FileFormat, Format, Header, Recoded
 from riskcore.files.csv import CsvFile, LineBreaksInFields
-from riskcore.files.format import FileFormat, Format, Header, Recoded
 from riskcore.files.intake import Intake
 from riskcore.files.parquet import ParquetFile
 from riskcore.files.reading import DoubtfulCodes, Reading

@@ -12,7 +12,7 @@ from riskcore.files.arrow import (
     in_plain_layout,
     with_sorted_dictionaries,
 )
-from riskcore.files.format import Format, Header, distinct
+from riskcore.files.base_format import Format, Header, distinct
 from riskcore.files.intake import Intake
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc_maker import elementwise
 from riskcore.intruder.arguments import FORMS, LARGEST, Floats, setting, whole
 from riskcore.special.double_double import dd_add, dd_divide, dd_log
 from riskcore.special.elementary import exp_parts, exprel

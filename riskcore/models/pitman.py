@@ -20,7 +20,7 @@ from riskcore.models.superpopulation import (
     check_method,
     check_parameter,
 )
-from riskcore.special.gamma.ufuncs import (
+from riskcore.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
     expm1,

@@ -20,7 +20,7 @@ from riskcore.models.superpopulation import (
     check_parameter,
     check_sizes,
 )
-from riskcore.special.gamma.ufuncs import (
+from riskcore.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
     exp,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
-from riskcore.special.gamma.ufuncs import exp, gamma_ratio, log
+from riskcore.special.gamma.functions import exp, gamma_ratio, log
 
 # The distribution of tau takes urns up to 2^90; beyond this, shares change by below
 # 2^-36.

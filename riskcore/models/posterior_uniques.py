@@ -34,7 +34,7 @@ from riskcore.compiled.jit import kernel, native
 from riskcore.special.double_double import sqrt
 from riskcore.special.elementary import exp
 from riskcore.special.floats import BLOCK, fma, stack
-from riskcore.special.gamma.ufuncs import (
+from riskcore.special.gamma.functions import (
     expm1,
     gamma_ratio,
     log_gamma_ratio,

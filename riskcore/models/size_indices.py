@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.special.gamma.ufuncs import log_rising_factorial
+from riskcore.special.gamma.functions import log_rising_factorial
 
 Ints = NDArray[np.int64]
 

@@ -27,8 +27,8 @@ from riskcore.report.facts import (
     suppression_facts,
     threshold_facts,
 )
-from riskcore.report.figures import stage_figures
 from riskcore.report.public_page import public_page, public_protection_page
+from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render
 from riskcore.report.view import chart_views
 from riskcore.risk.file_risk import as_threshold

@@ -22,6 +22,7 @@ from riskcore.common.html import digits
 from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
 from riskcore.report.facts import Pairs, method_facts
+from riskcore.report.page_charts import class_plot
 from riskcore.report.public import (
     FEWEST,
     PublicClasses,
@@ -39,7 +40,6 @@ from riskcore.report.public_facts import (
     public_suppression,
     public_verdict,
 )
-from riskcore.report.svg import class_plot
 from riskcore.report.templating import need_jinja, render
 
 _NOT_SHOWN = "not shown"

@@ -14,7 +14,7 @@ _THRESHOLD, _COUNT = 12, 11
 
 
 def text(figures: dict[str, Any], title: str) -> str:
-    """Return the figures of `riskcore.report.figures.summary` as text.
+    """Return the figures of `riskcore.report.summary.summary` as text.
 
     Parameters
     ----------

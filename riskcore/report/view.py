@@ -13,8 +13,8 @@ import numpy as np
 from riskcore.assessment import Assessment
 from riskcore.common.html import digits, short
 from riskcore.common.words import printable
-from riskcore.report.curve import RiskCurve, risk_curve, shared_edges
-from riskcore.report.svg import risk_plot
+from riskcore.report.page_charts import risk_plot
+from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 from riskcore.risk.file_risk import Counts
 from riskcore.risk.threshold import RiskDistribution
 

@@ -1,6 +1,6 @@
 """Bounds of the individual risk: doubles proven to enclose the exact value.
 
-The proof is in notes/enclosures.md. Nothing here rests on the sampled error of
+The proof is in notes/rounding_proof.md. Nothing here rests on the sampled error of
 ``individual_risk``, and no code is shared with it but the floating-point primitives.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import UfuncSource, clear_flags, on_demand
+from riskcore.compiled.ufunc_maker import UfuncSource, clear_flags, on_demand
 from riskcore.special.floats import bits, fma, from_bits, two_sum
 from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
 
@@ -153,10 +153,10 @@ riskcore.individual_risk : r itself, rounded.
 Notes
 -----
 A double-double evaluation carries a proven bound of its error, as a rule 2^-103 of r
-and 2^-96 at worst; ``notes/enclosures.md`` has the proof. Where a double lies within
-that bound of r, undecided, the bounds are the two doubles around it, two ulp apart.
-That happens for f and p of few bits: at 14 of 2,048,000 points with f = 1 to 256 and p
-of four bits, such as f = 4, p = 2^-53, and at 19 of 289,000 points with f and p within
+and 2^-96 at worst; ``notes/rounding_proof.md`` has the proof. Where a double lies
+within that bound of r, undecided, the bounds are the two doubles around it, two ulp
+apart. That happens for f and p of few bits: at 14 of 2,048,000 points with f = 1 to 256
+and p of four bits, such as f = 4, p = 2^-53, and at 19 of 289,000 points with f and p within
 8 ulp of powers of two, such as f = 2^52 + 1, p = 1/2 (``bench/ties.py``), but at none
 of the 1e8 random points of ``bench/sweep.py``.
 
@@ -213,8 +213,8 @@ Examples
 
 __getattr__ = on_demand(__name__, UFUNCS)
 
-# The exact value lies between the two: proved in notes/enclosures.md. They are at most
-# two units apart, at tests/data/two_ulp_points.csv, else one or none.
+# The exact value lies between the two: proved in notes/rounding_proof.md. They are at
+# most two units apart, at tests/data/two_ulp_points.csv, else one or none.
 CONTRACTS = (
     Contract(
         "individual_risk_bounds",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import UfuncSource, address, clear_flags, on_demand
+from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
 from riskcore.special.elementary import log_high_low, log_parts
 from riskcore.special.floats import (
     BLOCK,
@@ -31,7 +31,7 @@ from riskcore.special.floats import (
 )
 from riskcore.special.gauss.blocks import Block, Value, by_region
 from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
-from riskcore.special.gauss.methods import (
+from riskcore.special.gauss.regions import (
     P_NEAR_ONE,
     RARE,
     division,

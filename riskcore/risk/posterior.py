@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import on_demand
+from riskcore.compiled.ufunc_maker import on_demand
 from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.inverse_moments import moments

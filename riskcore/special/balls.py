@@ -6,7 +6,7 @@ exact result for members of its operands. Midpoints follow the double-word algor
 of Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15); radii do not
 take their worst cases but add up what each rounding lost, or half an ulp of what it
 returned. So the radius falls with the low part, and a risk next to a double is still
-told from it (notes/enclosures.md, sections 1 to 3).
+told from it (notes/rounding_proof.md, sections 1 to 3).
 
 Numbers should be 0 or between 2^-900 and 2^900; below, underflow widens the radius.
 """

@@ -13,14 +13,14 @@ from riskcore import intruder
 from riskcore.accuracy import reference
 from riskcore.intruder import acquaintances, keys, risk, subpopulations, uniques
 from riskcore.risk import bounds, household, individual, posterior
-from riskcore.special.gamma import ufuncs
+from riskcore.special.gamma import functions
 
 accuracy = import_module("bench.accuracy")
 worst = import_module("bench.worst")
 ERROR_AT = {
     "individual": (individual, accuracy.error_at),
     "posterior": (posterior, import_module("bench.posterior").error_at),
-    "functions": (ufuncs, import_module("bench.models_accuracy").error_at),
+    "functions": (functions, import_module("bench.models_accuracy").error_at),
     **{
         module.__name__: (module, import_module("bench.intruder").error_at)
         for module in (acquaintances, keys, risk, subpopulations, uniques)
@@ -191,7 +191,7 @@ TABLES = {
     "bench/README.md, models": (
         "bench/README.md",
         "models_accuracy",
-        [contract.function for contract in ufuncs.CONTRACTS],
+        [contract.function for contract in functions.CONTRACTS],
     ),
 }
 

@@ -17,7 +17,7 @@ from riskcore import embed, forms
 from riskcore.compiled import jit
 from riskcore.compiled.jit import Native, native, register_with_numba
 from riskcore.risk import bounds, individual, posterior
-from riskcore.special.gamma import ufuncs
+from riskcore.special.gamma import functions
 from tests import needs
 
 PACKAGE = Path(riskcore.__file__).parent
@@ -343,7 +343,7 @@ def entry_modules():
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         wanted = {"riskcore.compiled.jit": {"native", "Native"}}
-        wanted["riskcore.compiled.ufunc"] = {"build", "elementwise", "on_demand"}
+        wanted["riskcore.compiled.ufunc_maker"] = {"build", "elementwise", "on_demand"}
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 names = {alias.name for alias in node.names}
@@ -355,7 +355,7 @@ def entry_modules():
 
 
 def test_entry_modules_are_found():
-    assert {"riskcore.compiled.ufunc", "riskcore.embed", "riskcore.forms"} < {
+    assert {"riskcore.compiled.ufunc_maker", "riskcore.embed", "riskcore.forms"} < {
         *entry_modules()
     }
     assert {"riskcore.risk.individual", "riskcore.simulate.populations"} < {
@@ -410,7 +410,7 @@ LOOPS = {
     **{name: source.loop for name, source in bounds.UFUNCS.items()},
     **posterior.UFUNCS,
     **forms.UFUNCS,
-    **ufuncs.UFUNCS,
+    **functions.UFUNCS,
 }
 
 
@@ -427,7 +427,7 @@ def test_functions_used_are_found():
     used = set()
     functions_used(LOOPS["individual_risk"], used)
     modules = {function.__module__ for function in used}
-    assert {"riskcore.special.gauss.methods", "riskcore.special.elementary"} < modules
+    assert {"riskcore.special.gauss.regions", "riskcore.special.elementary"} < modules
 
 
 def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
@@ -441,7 +441,7 @@ def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
         sources = jit._sources(entry._modules)
         assert {
             "riskcore.risk.individual",
-            "riskcore.special.gauss.methods",
+            "riskcore.special.gauss.regions",
         } <= sources.keys()
     assert len(made) == 2
 

@@ -25,7 +25,7 @@ from riskcore.page import (
     write_page,
 )
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.report.figures import summary
+from riskcore.report.summary import summary
 from riskcore.risk.threshold import RiskDistribution
 from tests import needs
 

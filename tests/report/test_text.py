@@ -7,7 +7,7 @@ import pytest
 
 from riskcore import assess, estimate_uniques
 from riskcore.assessment import PopulationBelowSample
-from riskcore.report.figures import summary
+from riskcore.report.summary import summary
 from riskcore.report.text import text, uniques_text
 
 DATA = {

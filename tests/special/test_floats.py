@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc_maker import elementwise
 from riskcore.special.floats import (
     BLOCK,
     bits,

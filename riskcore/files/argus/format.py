@@ -13,7 +13,7 @@ import numpy as np
 from riskcore.common.progress import Parts
 from riskcore.files.argus import reader, writer
 from riskcore.files.argus.metadata import Metadata, metadata_beside, metadata_of
-from riskcore.files.format import FileFormat, Format, Header, Recoded, suffix_of
+from riskcore.files.base_format import FileFormat, Format, Header, Recoded, suffix_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading, numbers_among, warn_of_idle_codes
 from riskcore.files.replace import Create

@@ -23,7 +23,7 @@ from riskcore.files.argus.metadata import (
     unquoted,
 )
 from riskcore.files.argus.text import Array, encodes, encoding_of
-from riskcore.files.format import Recoded
+from riskcore.files.base_format import Recoded
 
 _BLANK = ord(" ")
 # What ends a line or a file.

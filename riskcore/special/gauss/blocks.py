@@ -13,7 +13,7 @@ from typing import Any
 from riskcore.compiled.jit import kernel, primitive
 from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import BLOCK, integer_stack, stack
-from riskcore.special.gauss.methods import (
+from riskcore.special.gauss.regions import (
     FORWARD_15,
     LEVELS_15,
     LEVELS_29,

@@ -24,7 +24,7 @@ from riskcore.special.double_double import (
 from riskcore.special.elementary import exp_parts, log_high_low
 from riskcore.special.floats import fma, two_product, two_sum
 from riskcore.special.gauss.enclosure import P_LEVELS, risk_ball, scaled, scaling
-from riskcore.special.gauss.methods import (
+from riskcore.special.gauss.regions import (
     FORWARD_15,
     LEVELS_15,
     LEVELS_29,

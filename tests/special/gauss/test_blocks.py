@@ -3,7 +3,7 @@ import pytest
 
 from riskcore.special.floats import BLOCK
 from riskcore.special.gauss import blocks
-from riskcore.special.gauss.methods import region
+from riskcore.special.gauss.regions import region
 
 CODES = np.random.default_rng(2).integers(0, 6, BLOCK).tolist()
 

@@ -26,7 +26,7 @@ from riskcore.special.gauss.enclosure import (
 )
 
 UNIT = mpf(2) ** -53
-# Roundings of one level, in X = x/y: notes/enclosures.md, section 5.
+# Roundings of one level, in X = x/y: notes/rounding_proof.md, section 5.
 IN_DOUBLES, IN_PAIRS = 9 * UNIT, 36 * UNIT**2
 
 
@@ -148,7 +148,7 @@ TO = math.nextafter
     ],
 )
 def test_methods_meet_where_the_note_says(monkeypatch, f, p, first):
-    # notes/enclosures.md, section 7: each bound is proven where its method is used.
+    # notes/rounding_proof.md, section 7: each bound is proven where its method is used.
     called = []
 
     def note(name, really):

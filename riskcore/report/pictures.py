@@ -10,7 +10,6 @@ import numpy as np
 
 from riskcore.assessment import Assessment
 from riskcore.common.needs import need
-from riskcore.report.curve import shared_edges
 from riskcore.report.public import (
     between,
     public_classes,
@@ -18,6 +17,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
+from riskcore.report.risk_curve import shared_edges
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts
 from riskcore.risk.threshold import RiskDistribution

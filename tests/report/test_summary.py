@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from riskcore import assess
-from riskcore.report.figures import DEFAULT_THRESHOLDS, stage_figures, summary
+from riskcore.report.summary import DEFAULT_THRESHOLDS, stage_figures, summary
 
 DATA = {
     "sex": ["f", "m", "f", "m"],

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.accuracy import reference
-from riskcore.special.gamma import ufuncs
-from riskcore.special.gamma.ufuncs import CONTRACTS, ZERO
+from riskcore.special.gamma import functions
+from riskcore.special.gamma.functions import CONTRACTS, ZERO
 from tests import thin
 
 RATIOS = ["log_gamma_ratio", "gamma_ratio", "log_gamma_ratio_curvature"]
@@ -44,7 +44,7 @@ def exact(name, *at):
 
 
 def assert_within_contract(name, points, ulps):
-    values = getattr(ufuncs, name)(*points)
+    values = getattr(functions, name)(*points)
     for value, at in zip(values, np.transpose(points).tolist(), strict=True):
         expected = exact(name, *at)
         if name == "log_rising_factorial" and abs(expected) < ZERO:
@@ -57,7 +57,7 @@ def assert_within_contract(name, points, ulps):
 
 
 def test_every_function_has_a_contract():
-    assert set(PROMISED) == set(ufuncs.UFUNCS)
+    assert set(PROMISED) == set(functions.UFUNCS)
 
 
 def test_contracts_state_two_decimals():
@@ -69,7 +69,9 @@ def test_contracts_state_two_decimals():
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.function)
 def test_the_witness_has_the_error_stated(contract, ulps):
     at = [float.fromhex(number) for number in contract.witness]
-    error = ulps(getattr(ufuncs, contract.function)(*at), exact(contract.function, *at))
+    error = ulps(
+        getattr(functions, contract.function)(*at), exact(contract.function, *at)
+    )
     # Rounded up, and measured by Arb in the ulp of the exact value.
     assert abs(error - contract.worst) < 0.0151
     assert contract.worst < contract.ulps
@@ -84,7 +86,7 @@ def test_ratios_are_exact(name, ulps):
     any_size = list(powers(rng, -18, 18, (3, n)))
     points = np.hstack([models, small, any_size])
     if name == "gamma_ratio":
-        points = points[:, ufuncs.gamma_ratio(*points) > 1e-290]
+        points = points[:, functions.gamma_ratio(*points) > 1e-290]
     assert_within_contract(name, points, ulps)
 
 
@@ -120,7 +122,7 @@ def test_elementary_functions_are_exact(name, ulps):
     ],
 )
 def test_population_uniques_of_the_dirichlet_multinomial(n, N, K, alpha, expected):
-    p = ufuncs.gamma_ratio((n - 1) + (K - 1) * alpha, 1 + alpha, N - n)
+    p = functions.gamma_ratio((n - 1) + (K - 1) * alpha, 1 + alpha, N - n)
     assert round(float(p), 10) == expected
 
 
@@ -135,7 +137,7 @@ def test_arguments_rounded_once_cost_little():
         if n == N:
             continue
         x, s, t = (n - 1) + (K - 1) * alpha, 1 + alpha, N - n
-        computed = float(ufuncs.log_gamma_ratio(x, s, t))
+        computed = float(functions.log_gamma_ratio(x, s, t))
         with mpmath.workprec(400):
             a = mpmath.mpf(alpha)
             expected = reference.log_gamma_ratio((n - 1) + (K - 1) * a, 1 + a, t)
@@ -148,7 +150,7 @@ def test_arguments_rounded_once_cost_little():
 @given(arguments, steps, steps)
 def test_ratio_is_symmetric(x, s, t):
     for name in ("log_gamma_ratio", "gamma_ratio"):
-        function = getattr(ufuncs, name)
+        function = getattr(functions, name)
         assert function(x, s, t) == function(x, t, s)
 
 
@@ -158,8 +160,10 @@ def test_ratio_of_a_step_of_one(x, t):
     with mpmath.workprec(200):
         expected = mpmath.mpf(x) / (mpmath.mpf(x) + t)
         logarithm = mpmath.log1p(-t / (mpmath.mpf(x) + t))
-    assert ufuncs.gamma_ratio(x, 1, t) == pytest.approx(float(expected), rel=3e-16)
-    assert ufuncs.log_gamma_ratio(x, t, 1) == pytest.approx(float(logarithm), rel=3e-16)
+    assert functions.gamma_ratio(x, 1, t) == pytest.approx(float(expected), rel=3e-16)
+    assert functions.log_gamma_ratio(x, t, 1) == pytest.approx(
+        float(logarithm), rel=3e-16
+    )
 
 
 @given(arguments, st.integers(1, 2**30), st.integers(1, 2**30), steps)
@@ -167,8 +171,8 @@ def test_ratios_multiply_along_a_step(x, t, u, s):
     x = float(np.float32(x))
     if x + t != Fraction(x) + t:
         return
-    whole = ufuncs.log_gamma_ratio(x, s, t + u)
-    parts = ufuncs.log_gamma_ratio(x, s, t) + ufuncs.log_gamma_ratio(x + t, s, u)
+    whole = functions.log_gamma_ratio(x, s, t + u)
+    parts = functions.log_gamma_ratio(x, s, t) + functions.log_gamma_ratio(x + t, s, u)
     assert parts == pytest.approx(whole, rel=5e-16)
 
 
@@ -178,7 +182,9 @@ def test_ratio_of_integers_is_a_product(x, t, s):
     for i in range(s):
         product *= Fraction(x + i, x + t + i)
     if float(product) > 1e-300:
-        assert ufuncs.gamma_ratio(x, s, t) == pytest.approx(float(product), rel=3e-16)
+        assert functions.gamma_ratio(x, s, t) == pytest.approx(
+            float(product), rel=3e-16
+        )
 
 
 @given(st.floats(0.01, 1e6), st.floats(0.01, 10), st.integers(1, 50))
@@ -187,15 +193,15 @@ def test_curvature_is_a_sum(x, s, t):
     c = s / (x + 2 * s + np.arange(t))
     terms = np.log1p(s * s / ((x + np.arange(t)) * (x + 2 * s + np.arange(t))))
     assert terms == pytest.approx(np.log1p(c * c / (1 - 2 * c)), rel=1e-7)
-    computed = ufuncs.log_gamma_ratio_curvature(x, s, t)
+    computed = functions.log_gamma_ratio_curvature(x, s, t)
     assert computed == pytest.approx(-math.fsum(terms), rel=4e-15)
 
 
 @given(st.floats(0.01, 1e3), st.floats(0.01, 1e3), st.floats(0.01, 1e3))
 def test_curvature_is_a_difference_of_ratios(x, s, t):
-    two = ufuncs.log_gamma_ratio(x, 2 * s, t)
-    one = ufuncs.log_gamma_ratio(x + s, s, t)
-    computed = ufuncs.log_gamma_ratio_curvature(x, s, t)
+    two = functions.log_gamma_ratio(x, 2 * s, t)
+    one = functions.log_gamma_ratio(x + s, s, t)
+    computed = functions.log_gamma_ratio_curvature(x, s, t)
     assert computed == pytest.approx(two - 2 * one, rel=1e-13, abs=1e-14 * abs(two))
 
 
@@ -210,11 +216,11 @@ def test_differences_of_integers_are_sums(x, m):
         ),
     }
     for name, total in series.items():
-        computed = getattr(ufuncs, name)(x, m)
+        computed = getattr(functions, name)(x, m)
         assert computed == pytest.approx(float(total), rel=5e-16), name
         assert (computed == 0) == (total == 0)
     excess = math.fsum(math.log1p(i / x) for i in range(m))
-    assert ufuncs.log_rising_excess(x, m) == pytest.approx(excess, rel=5e-16)
+    assert functions.log_rising_excess(x, m) == pytest.approx(excess, rel=5e-16)
 
 
 @given(st.floats(2.0**-20, 1e6), st.floats(0.01, 1e4))
@@ -229,7 +235,7 @@ def test_recurrence_in_the_argument(x, m):
             "trigamma_difference": a * a - b * b,
         }
     for name, fall in falls.items():
-        here, there = (float(getattr(ufuncs, name)(z, m)) for z in (y, y + 1))
+        here, there = (float(getattr(functions, name)(z, m)) for z in (y, y + 1))
         scale = abs(here) + abs(there)
         assert here - there == pytest.approx(float(fall), rel=1e-15, abs=1e-15 * scale)
 
@@ -241,10 +247,10 @@ def test_deficits_complete_their_differences(x, m):
         ("trigamma_difference", "trigamma_deficit"): Fraction(m) / Fraction(x) ** 2,
     }
     for names, whole in wholes.items():
-        parts = [float(getattr(ufuncs, name)(x, m)) for name in names]
+        parts = [float(getattr(functions, name)(x, m)) for name in names]
         rounding = 3e-16 * sum(map(abs, parts))
         assert sum(parts) == pytest.approx(float(whole), rel=3e-16, abs=rounding)
-    excess, factorial = (float(getattr(ufuncs, name)(x, m)) for name in RISING[::-1])
+    excess, factorial = (float(getattr(functions, name)(x, m)) for name in RISING[::-1])
     power = m * math.log(x)
     rounding = 3e-16 * (abs(excess) + abs(power))
     assert excess + power == pytest.approx(factorial, rel=3e-16, abs=rounding)
@@ -261,8 +267,8 @@ def test_derivatives(x, m):
         ("digamma_difference", "trigamma_difference", -1),
     ]
     for function, slope, sign in pairs:
-        low, high = map(float, getattr(ufuncs, function)(ends, m))
-        middle = sign * float(getattr(ufuncs, slope)(x, m))
+        low, high = map(float, getattr(functions, function)(ends, m))
+        middle = sign * float(getattr(functions, slope)(x, m))
         lost = 1e-15 * (abs(low) + abs(high)) / h
         assert (high - low) / (2 * h) == pytest.approx(middle, rel=1e-4, abs=lost)
 
@@ -272,46 +278,48 @@ def test_derivatives(x, m):
 
 def test_steps_of_zero():
     x = np.array([1e-40, 0.5, 3, 1e18])
-    assert (ufuncs.log_gamma_ratio(x, 0, [0, 1, 2, 3]) == 0).all()
-    assert (ufuncs.gamma_ratio(x, [0, 1, 2, 3], 0) == 1).all()
-    assert (ufuncs.log_gamma_ratio_curvature(x, 0, 5) == 0).all()
+    assert (functions.log_gamma_ratio(x, 0, [0, 1, 2, 3]) == 0).all()
+    assert (functions.gamma_ratio(x, [0, 1, 2, 3], 0) == 1).all()
+    assert (functions.log_gamma_ratio_curvature(x, 0, 5) == 0).all()
     for name in RISING + PSI:
-        assert (getattr(ufuncs, name)(x, 0) == 0).all()
+        assert (getattr(functions, name)(x, 0) == 0).all()
     for name in ("log_rising_excess", "digamma_deficit", "trigamma_deficit"):
-        assert (getattr(ufuncs, name)(x, 1) == 0).all()
+        assert (getattr(functions, name)(x, 1) == 0).all()
 
 
 def test_argument_of_zero():
     # Nothing seen before, or one cell only: no sample unique stays unique.
-    assert ufuncs.log_gamma_ratio(0, 1, 5) == -math.inf
-    assert ufuncs.gamma_ratio(0, 1, 5) == 0
-    assert ufuncs.log_gamma_ratio_curvature(0, 1, 5) == -math.inf
-    assert ufuncs.log_gamma_ratio(0, 0, 5) == 0
+    assert functions.log_gamma_ratio(0, 1, 5) == -math.inf
+    assert functions.gamma_ratio(0, 1, 5) == 0
+    assert functions.log_gamma_ratio_curvature(0, 1, 5) == -math.inf
+    assert functions.log_gamma_ratio(0, 0, 5) == 0
 
 
 def test_leading_terms_for_large_arguments():
     x, m = 1e30, 1000.0
-    assert ufuncs.log_gamma_ratio(x, 7, m) == pytest.approx(-7 * m / x, rel=1e-15)
-    assert ufuncs.log_gamma_ratio_curvature(x, 7, m) == pytest.approx(
+    assert functions.log_gamma_ratio(x, 7, m) == pytest.approx(-7 * m / x, rel=1e-15)
+    assert functions.log_gamma_ratio_curvature(x, 7, m) == pytest.approx(
         -49 * m / x**2, rel=1e-15
     )
     excess = m * (m - 1) / (2 * x)
-    assert ufuncs.log_rising_excess(x, m) == pytest.approx(excess, rel=1e-15)
-    assert ufuncs.digamma_deficit(x, m) == pytest.approx(excess / x, rel=1e-15)
-    assert ufuncs.trigamma_deficit(x, m) == pytest.approx(2 * excess / x**2, rel=1e-15)
+    assert functions.log_rising_excess(x, m) == pytest.approx(excess, rel=1e-15)
+    assert functions.digamma_deficit(x, m) == pytest.approx(excess / x, rel=1e-15)
+    assert functions.trigamma_deficit(x, m) == pytest.approx(
+        2 * excess / x**2, rel=1e-15
+    )
 
 
 def test_leading_terms_for_tiny_arguments():
     x, m = 1e-40, 5.0
-    assert ufuncs.digamma_difference(x, m) == pytest.approx(1 / x, rel=1e-15)
-    assert ufuncs.trigamma_difference(x, m) == pytest.approx(1 / x**2, rel=1e-15)
+    assert functions.digamma_difference(x, m) == pytest.approx(1 / x, rel=1e-15)
+    assert functions.trigamma_difference(x, m) == pytest.approx(1 / x**2, rel=1e-15)
     expected = math.log(x) + math.log(24)  # x Gamma(5)
-    assert ufuncs.log_rising_factorial(x, m) == pytest.approx(expected, rel=1e-15)
+    assert functions.log_rising_factorial(x, m) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize("name", [*RATIOS, *RISING, *PSI])
 def test_outside_the_domain(name):
-    function = getattr(ufuncs, name)
+    function = getattr(functions, name)
     good = [2.0] * function.nin
     assert np.isfinite(function(*good))
     for i in range(function.nin):
@@ -327,16 +335,16 @@ def test_outside_the_domain(name):
 def test_elementary_functions_at_their_ends():
     nan, inf = math.nan, math.inf
     with np.errstate(all="raise"):
-        assert np.isnan(ufuncs.log([0.0, -1.0, inf, nan])).all()
-        assert np.isnan(ufuncs.log1p([-1.0, -2.0, inf, nan])).all()
-        assert np.isnan(ufuncs.log1pmx([-1.0, -2.0, inf, nan])).all()
-        assert np.isnan(ufuncs.exp(nan))
-        assert np.isnan(ufuncs.expm1(nan))
-        assert ufuncs.exp([-inf, -1e9, 0, 1e9, inf]).tolist() == [0, 0, 1, inf, inf]
-        found = ufuncs.expm1([-inf, -1e9, 0, 1e9, inf]).tolist()
+        assert np.isnan(functions.log([0.0, -1.0, inf, nan])).all()
+        assert np.isnan(functions.log1p([-1.0, -2.0, inf, nan])).all()
+        assert np.isnan(functions.log1pmx([-1.0, -2.0, inf, nan])).all()
+        assert np.isnan(functions.exp(nan))
+        assert np.isnan(functions.expm1(nan))
+        assert functions.exp([-inf, -1e9, 0, 1e9, inf]).tolist() == [0, 0, 1, inf, inf]
+        found = functions.expm1([-inf, -1e9, 0, 1e9, inf]).tolist()
         assert found == [-1, -1, 0, inf, inf]
-    assert ufuncs.log1p(0.0) == 0
-    assert ufuncs.log1pmx(0.0) == 0
+    assert functions.log1p(0.0) == 0
+    assert functions.log1pmx(0.0) == 0
 
 
 # --- as ufuncs ---------------------------------------------------------------------
@@ -344,17 +352,17 @@ def test_elementary_functions_at_their_ends():
 PLACES = [1e-9, 0.3, 1.0, 4.5, 17.0, 1e6]
 
 
-@pytest.mark.parametrize("name", ufuncs.UFUNCS)
+@pytest.mark.parametrize("name", functions.UFUNCS)
 def test_compiled_and_interpreted_give_the_same_bits(name):
-    function = getattr(ufuncs, name)
+    function = getattr(functions, name)
     rng = np.random.default_rng(5)
     for at in rng.choice(PLACES, (4, function.nin)).tolist():
-        assert float(function(*at)) == ufuncs.UFUNCS[name](*at), at
+        assert float(function(*at)) == functions.UFUNCS[name](*at), at
 
 
-@pytest.mark.parametrize("name", ufuncs.UFUNCS)
+@pytest.mark.parametrize("name", functions.UFUNCS)
 def test_the_ufunc_behaves_as_one(name):
-    function = getattr(ufuncs, name)
+    function = getattr(functions, name)
     assert isinstance(function, np.ufunc)
     assert "Examples" in function.__doc__
     columns = np.random.default_rng(6).choice(PLACES, (function.nin, 50))
@@ -366,14 +374,14 @@ def test_the_ufunc_behaves_as_one(name):
 
 def test_no_other_names():
     with pytest.raises(AttributeError, match="no attribute 'lgamma'"):
-        ufuncs.lgamma  # noqa: B018
+        functions.lgamma  # noqa: B018
 
 
 IN_NUMBA = """
 import numba
-from riskcore.special.gamma import ufuncs
+from riskcore.special.gamma import functions
 
-log, log1pmx = ufuncs.log, ufuncs.log1pmx  # soon compiled
+log, log1pmx = functions.log, functions.log1pmx  # soon compiled
 
 @numba.njit
 def compiled(x, m):
@@ -390,12 +398,12 @@ def test_in_compiled_code(python):
 SAME_BITS = """
 import hashlib
 import numpy as np
-from riskcore.special.gamma import ufuncs
+from riskcore.special.gamma import functions
 
 rng = np.random.default_rng(7)
 digest = hashlib.sha256()
-for name in ufuncs.UFUNCS:
-    function = getattr(ufuncs, name)
+for name in functions.UFUNCS:
+    function = getattr(functions, name)
     points = rng.choice([-1, 1, 1, 1], (function.nin, 400)) * np.ldexp(
         1 + rng.random((function.nin, 400)), rng.integers(-40, 40, (function.nin, 400))
     )

@@ -16,7 +16,7 @@ import xarray as xr
 import riskcore
 from riskcore import embed, forms
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import elementwise
+from riskcore.compiled.ufunc_maker import elementwise
 
 r = riskcore.individual_risk
 

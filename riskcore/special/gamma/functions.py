@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc import on_demand
+from riskcore.compiled.ufunc_maker import on_demand
 from riskcore.special import elementary, near_one
 from riskcore.special.gamma import digamma, ratio, rising
 
@@ -225,8 +225,8 @@ def log_gamma_ratio_kernel(x: float, s: float, t: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.gamma_ratio : the ratio itself.
-    riskcore.special.gamma.ufuncs.log_gamma_ratio_curvature : for the variance.
+    riskcore.special.gamma.functions.gamma_ratio : the ratio itself.
+    riskcore.special.gamma.functions.log_gamma_ratio_curvature : for the variance.
 
     References
     ----------
@@ -234,7 +234,7 @@ def log_gamma_ratio_kernel(x: float, s: float, t: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log_gamma_ratio
+    >>> from riskcore.special.gamma.functions import log_gamma_ratio
     >>> n, N, K, alpha = 3e5, 1e6, 2e4, 1.0
     >>> float(log_gamma_ratio((n - 1) + (K - 1) * alpha, 1 + alpha, N - n))
     -2.31848025...
@@ -271,11 +271,11 @@ def gamma_ratio_kernel(x: float, s: float, t: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.log_gamma_ratio : its logarithm.
+    riskcore.special.gamma.functions.log_gamma_ratio : its logarithm.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import gamma_ratio
+    >>> from riskcore.special.gamma.functions import gamma_ratio
     >>> float(gamma_ratio(99, 1, 900))  # Ewens, theta -> 0, n = 100, N = 1000
     0.0990990990990991
     """
@@ -311,7 +311,7 @@ def log_gamma_ratio_curvature_kernel(x: float, s: float, t: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.log_gamma_ratio : log p_1.
+    riskcore.special.gamma.functions.log_gamma_ratio : log p_1.
 
     References
     ----------
@@ -319,7 +319,7 @@ def log_gamma_ratio_curvature_kernel(x: float, s: float, t: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log_gamma_ratio_curvature
+    >>> from riskcore.special.gamma.functions import log_gamma_ratio_curvature
     >>> float(log_gamma_ratio_curvature(98, 1, 900))
     -0.009150869...
     """
@@ -353,11 +353,11 @@ def log_rising_factorial_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.log_rising_excess : the same less m log x.
+    riskcore.special.gamma.functions.log_rising_excess : the same less m log x.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log_rising_factorial
+    >>> from riskcore.special.gamma.functions import log_rising_factorial
     >>> float(log_rising_factorial(0.5, 3))  # log(1/2 3/2 5/2)
     0.6286086594223741
     """
@@ -396,7 +396,7 @@ def log_rising_excess_kernel(x: float, m: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log_rising_excess
+    >>> from riskcore.special.gamma.functions import log_rising_excess
     >>> float(log_rising_excess(1e18, 1000))
     4.99499999...e-13
     """
@@ -432,11 +432,11 @@ def digamma_difference_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.digamma_deficit : m/x less it.
+    riskcore.special.gamma.functions.digamma_deficit : m/x less it.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import digamma_difference
+    >>> from riskcore.special.gamma.functions import digamma_difference
     >>> float(digamma_difference(2, 3))  # 1/2 + 1/3 + 1/4
     1.0833333333333333
     """
@@ -469,11 +469,11 @@ def digamma_deficit_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.digamma_difference : m/x less it.
+    riskcore.special.gamma.functions.digamma_difference : m/x less it.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import digamma_deficit
+    >>> from riskcore.special.gamma.functions import digamma_deficit
     >>> float(digamma_deficit(2, 3))  # 1/6 + 2/8
     0.4166666666666667
     """
@@ -505,11 +505,11 @@ def trigamma_difference_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.trigamma_deficit : m/x^2 less it.
+    riskcore.special.gamma.functions.trigamma_deficit : m/x^2 less it.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import trigamma_difference
+    >>> from riskcore.special.gamma.functions import trigamma_difference
     >>> float(trigamma_difference(2, 3))  # 1/4 + 1/9 + 1/16
     0.4236111111111111
     """
@@ -543,11 +543,11 @@ def trigamma_deficit_kernel(x: float, m: float) -> float:
 
     See Also
     --------
-    riskcore.special.gamma.ufuncs.trigamma_difference : m/x^2 less it.
+    riskcore.special.gamma.functions.trigamma_difference : m/x^2 less it.
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import trigamma_deficit
+    >>> from riskcore.special.gamma.functions import trigamma_deficit
     >>> float(trigamma_deficit(2, 3))  # 0 + 5/36 + 3/16
     0.3263888888888889
     """
@@ -577,7 +577,7 @@ def log_kernel(x: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log
+    >>> from riskcore.special.gamma.functions import log
     >>> float(log(2.0))
     0.6931471805599453
     """
@@ -602,7 +602,7 @@ def log1p_kernel(x: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log1p
+    >>> from riskcore.special.gamma.functions import log1p
     >>> float(log1p(-1e-20))
     -1e-20
     """
@@ -627,7 +627,7 @@ def log1pmx_kernel(x: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import log1pmx
+    >>> from riskcore.special.gamma.functions import log1pmx
     >>> float(log1pmx(1e-8))
     -4.999999966666667e-17
     """
@@ -652,7 +652,7 @@ def exp_kernel(x: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import exp
+    >>> from riskcore.special.gamma.functions import exp
     >>> float(exp(1.0))
     2.718281828459045
     """
@@ -677,7 +677,7 @@ def expm1_kernel(x: float) -> float:
 
     Examples
     --------
-    >>> from riskcore.special.gamma.ufuncs import expm1
+    >>> from riskcore.special.gamma.functions import expm1
     >>> float(expm1(-1e-20))
     -1e-20
     """

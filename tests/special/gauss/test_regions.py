@@ -8,8 +8,8 @@ import pytest
 
 from riskcore.accuracy import reference
 from riskcore.special.elementary import log_high_low
-from riskcore.special.gauss import methods
-from riskcore.special.gauss.methods import (
+from riskcore.special.gauss import regions
+from riskcore.special.gauss.regions import (
     FORWARD_15,
     LEVELS_15,
     LEVELS_29,
@@ -42,29 +42,29 @@ def by_logarithm(method):
 
 
 RESOLVENTS = {
-    ONE: by_logarithm(lambda f, p, high, low: methods.resolvent_one(p, high, low)),
-    SMALL: by_logarithm(methods.resolvent_small),
-    FORWARD_15: methods.resolvent_forward_15,
-    LEVELS_29: methods.resolvent_29,
-    LEVELS_15: methods.resolvent_15,
+    ONE: by_logarithm(lambda f, p, high, low: regions.resolvent_one(p, high, low)),
+    SMALL: by_logarithm(regions.resolvent_small),
+    FORWARD_15: regions.resolvent_forward_15,
+    LEVELS_29: regions.resolvent_29,
+    LEVELS_15: regions.resolvent_15,
 }
 FRACTIONS = {
-    ONE: by_logarithm(lambda f, p, high, low: methods.fraction_one(p, high, low)),
-    SMALL: by_logarithm(methods.fraction_small),
+    ONE: by_logarithm(lambda f, p, high, low: regions.fraction_one(p, high, low)),
+    SMALL: by_logarithm(regions.fraction_small),
 }
 
 
 @pytest.mark.parametrize("p", [0.02, 0.4, 0.6, 0.9])
 def test_a_region_for_every_frequency(p):
-    downwards = LEVELS_15 if p >= methods.P_NEAR_ONE else LEVELS_29
+    downwards = LEVELS_15 if p >= regions.P_NEAR_ONE else LEVELS_29
     expected = [
-        (1.0, ONE if p < methods.P_NEAR_ONE else LEVELS_15),
-        (2.0, SMALL if p < methods.P_SMALL else downwards),
-        (4.0, SMALL if p < methods.P_SMALL else downwards),
-        (5.0, FORWARD_15 if p < methods.P_FORWARD else downwards),
-        (15.0, FORWARD_15 if p < methods.P_FORWARD else downwards),
-        (2.5, OTHER if p < methods.P_SMALL else downwards),
-        (down(16.0), OTHER if p < methods.P_SMALL else downwards),
+        (1.0, ONE if p < regions.P_NEAR_ONE else LEVELS_15),
+        (2.0, SMALL if p < regions.P_SMALL else downwards),
+        (4.0, SMALL if p < regions.P_SMALL else downwards),
+        (5.0, FORWARD_15 if p < regions.P_FORWARD else downwards),
+        (15.0, FORWARD_15 if p < regions.P_FORWARD else downwards),
+        (2.5, OTHER if p < regions.P_SMALL else downwards),
+        (down(16.0), OTHER if p < regions.P_SMALL else downwards),
         (16.0, downwards),
         (down(32.0), downwards),
         (32.0, LEVELS_15),
@@ -81,9 +81,9 @@ def test_the_shorter_questions_agree(cells, borders):
     f, p = (np.hstack(both).tolist() for both in zip(cells(3000), borders, strict=True))
     for x, y in zip([*f, -1.0, 0.0, 3.0], [*p, 0.1, 0.1, 2.0], strict=True):
         where = region(x, y)
-        assert methods.is_one(x, y) == (where == ONE)
-        assert methods.is_small(x, y) == (where in (ONE, SMALL))
-        assert methods.is_levels_15(x, y) == (where == LEVELS_15)
+        assert regions.is_one(x, y) == (where == ONE)
+        assert regions.is_small(x, y) == (where in (ONE, SMALL))
+        assert regions.is_levels_15(x, y) == (where == LEVELS_15)
 
 
 def test_regions_meet_where_the_note_says():
@@ -114,8 +114,8 @@ def test_bad_fractions_are_no_fast_cells(f, p):
 @pytest.mark.parametrize("p", [1e-9, 0.3, 1.0])
 def test_an_infinite_frequency_gives_nan(p):
     assert region(math.inf, p) == LEVELS_15
-    D, D_low, _ = methods.resolvent_15(math.inf, p)
-    assert math.isnan(methods.quotient(p, 0.0, D, D_low))
+    D, D_low, _ = regions.resolvent_15(math.inf, p)
+    assert math.isnan(regions.quotient(p, 0.0, D, D_low))
 
 
 @pytest.fixture(scope="module")
@@ -164,12 +164,12 @@ def test_fraction(where, most, by_region):
 
 
 def test_the_fraction_of_few_contains_that_of_one():
-    for p in np.random.default_rng(3).uniform(0, methods.P_NEAR_ONE, 200).tolist():
+    for p in np.random.default_rng(3).uniform(0, regions.P_NEAR_ONE, 200).tolist():
         log_p = log_high_low(p, 0.0)
-        alone = methods.fraction_one(p, *log_p)
-        assert methods.fraction_small(1.0, p, *log_p) == alone
-        alone = methods.resolvent_one(p, *log_p)
-        assert methods.resolvent_small(1.0, p, *log_p) == alone
+        alone = regions.fraction_one(p, *log_p)
+        assert regions.fraction_small(1.0, p, *log_p) == alone
+        alone = regions.resolvent_one(p, *log_p)
+        assert regions.resolvent_small(1.0, p, *log_p) == alone
 
 
 def test_quotient_is_rounded_little_more_than_once():
@@ -177,7 +177,7 @@ def test_quotient_is_rounded_little_more_than_once():
     for _ in range(500):
         a, b = (float(2.0**e) for e in rng.uniform(-50, 50, 2))
         a_low, b_low = (float(x * 2.0**-53 * rng.uniform(-1, 1)) for x in (a, b))
-        got = methods.quotient(a, a_low, b, b_low)
+        got = regions.quotient(a, a_low, b, b_low)
         with mpmath.workprec(200):
             exact = (mpmath.mpf(a) + a_low) / (mpmath.mpf(b) + b_low)
             assert abs(got - exact) <= 0.5001 * math.ulp(got)
