@@ -156,9 +156,9 @@ A double-double evaluation carries a proven bound of its error, as a rule 2^-103
 and 2^-96 at worst; ``notes/rounding_proof.md`` has the proof. Where a double lies
 within that bound of r, undecided, the bounds are the two doubles around it, two ulp
 apart. That happens for f and p of few bits: at 14 of 2,048,000 points with f = 1 to 256
-and p of four bits, such as f = 4, p = 2^-53, and at 19 of 289,000 points with f and p within
-8 ulp of powers of two, such as f = 2^52 + 1, p = 1/2 (``bench/ties.py``), but at none
-of the 1e8 random points of ``bench/sweep.py``.
+and p of four bits, such as f = 4, p = 2^-53, and at 19 of 289,000 points with f and p
+within 8 ulp of powers of two, such as f = 2^52 + 1, p = 1/2 (``bench/ties.py``), but at
+none of the 1e8 random points of ``bench/sweep.py``.
 
 References
 ----------
