@@ -85,7 +85,11 @@ def tail(f, q, order):
 # --- Figure 1 of the guidelines -----------------------------------------------------
 
 ORDERS = range(1, 8)
-EQUATIONS = {1: "S0 (10)", 2: "S0 (9), S3 (13)", 7: "S3 (14)"}
+EQUATIONS = {
+    1: "Polettini (2003, eq. 10)",
+    2: "Polettini (2003, eq. 9), Polettini and Seri (2004, eq. 13)",
+    7: "Polettini and Seri (2004, eq. 14)",
+}
 PANELS = ((4, "a"), (50, "b"))
 
 
@@ -261,9 +265,9 @@ def rule():
     rule gives no order. For small q it wastes terms: at f = 2, p = 0.95 and epsilon =
     {short(DRAWN)} it asks for order {asked:.0f} where {enough:.0f} is enough."""
     return f"""\
-S0 section 3 asks for the least order j > -log(epsilon)/log(f), for an absolute error
-below epsilon. The rule knows neither p nor the factorial in the term j! q^j/(f+1)_j,
-and is no bound.
+Polettini (2003, section 3) asks for the least order j > -log(epsilon)/log(f), for an
+absolute error below epsilon. The rule knows neither p nor the factorial in the term
+j! q^j/(f+1)_j, and is no bound.
 
 ![Where the rule fails, and the orders it asks for]({figure_of_rule()})
 
@@ -282,7 +286,7 @@ rule wastes terms.
 
 
 def scipy_printed(f, p):
-    """Return S0 (6) and S3 (9) with SciPy's 2F1, as it is printed."""
+    """Return the published 2F1, as it is printed, with SciPy's."""
     return p**f / f * hyp2f1(f, f, f + 1, 1 - p)
 
 
@@ -425,9 +429,9 @@ def read_closed_form(errors):
 def read_binomial_sum(errors):
     f, p = errors.not_finite("binomial_sum")
     return f"""
-    S3 (7). For small p it keeps its digits until p^(1-f) overflows: hatched on the
-    left, from f = {f[p < 0.5].min():.0f} at p = {short(ENDS)} on; (p/q)^f underflows
-    just before. Towards p = 1 and for
+    Polettini and Seri (2004, eq. 7). For small p it keeps its digits until p^(1-f)
+    overflows: hatched on the left, from f = {f[p < 0.5].min():.0f} at
+    p = {short(ENDS)} on; (p/q)^f underflows just before. Towards p = 1 and for
     large f its terms cancel: at f = 10 half of the digits are lost at
     {errors.lost_at("binomial_sum", 10, HALF_THE_DIGITS)} and all at
     {errors.lost_at("binomial_sum", 10, ALL)}. f = 1 is a logarithm alone."""
@@ -455,7 +459,8 @@ def read_printed(errors):
     f, _ = errors.not_finite(PRINTED)
     smallest = 0, 10 * ENDS
     return f"""
-    (p^f/f) hyp2f1(f, f, f+1, 1-p), S0 (6) and S3 (9), which the guidelines call stable.
+    (p^f/f) hyp2f1(f, f, f+1, 1-p), Polettini (2003, eq. 6) and Polettini and Seri
+    (2004, eq. 9), which the guidelines call stable.
     For small p this 2F1 grows like p^(1-f) and feels the rounding of 1-p: for p below
     {short(smallest[1])} errors of {errors.size(PRINTED, 2, smallest)} at f = 2 and
     {errors.size(PRINTED, 10, smallest)} at f = 10. From f = {f.min():.0f} on it

@@ -16,8 +16,8 @@ Simulate data of which the truth is known.
                          design weights; --records
   zipf                   cells of a population, p_k proportional to k^-EXPONENT;
                          --population --cells --exponent
-  dirichlet-multinomial  cell probabilities from a symmetric Dirichlet law;
-                         --population --cells --alpha
+  dirichlet-multinomial  cell probabilities from a symmetric Dirichlet
+                         distribution; --population --cells --alpha
   pitman                 cells opened one after the other; --population --theta --sigma
                          (0: Ewens)
 
@@ -37,7 +37,7 @@ The same seed gives the same data. The exit status is 0, 2 if the request is ref
 130 if interrupted.
 """
 
-# What each law needs, and may have.
+# What each kind needs, and may have.
 _NEEDS = {
     "microdata": ("records",),
     "zipf": ("population", "cells", "exponent"),
@@ -50,19 +50,19 @@ def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its own."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "simulate",
-        usage="riskcore simulate LAW [options]",
+        usage="riskcore simulate KIND [options]",
         help="data of which the truth is known",
         description=_SIMULATE,
         epilog=_SIMULATE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("law", metavar="LAW", choices=_NEEDS, help="see above")
+    parser.add_argument("kind", metavar="KIND", choices=_NEEDS, help="see above")
     parser.add_argument("--records", type=records, metavar="N", help="of microdata")
     parser.add_argument("--population", type=whole, metavar="N", help="people")
     parser.add_argument("--cells", type=whole, metavar="K", help="possible cells")
     for name in ("exponent", "alpha", "theta", "sigma"):
-        parser.add_argument(f"--{name}", type=number, help=f"{name} of the law")
+        parser.add_argument(f"--{name}", type=number, help=f"{name} of the population")
     parser.add_argument("--sample", type=whole, metavar="N", help="people to draw")
     parser.add_argument(
         "--seed", type=whole, default=2004, help="of the random generator"
@@ -90,9 +90,9 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
-    progress(f"simulating {options.law}")
+    progress(f"simulating {options.kind}")
     random = np.random.default_rng(options.seed)
-    make = _microdata if options.law == "microdata" else _population
+    make = _microdata if options.kind == "microdata" else _population
     columns, lines = make(options, random)
     if options.output is not None:
         progress(f"writing {options.output}")
@@ -102,16 +102,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse parameters that the law has not, and ask for those it needs."""
-    needs = _NEEDS[options.law]
+    """Refuse parameters that the kind has not, and ask for those it needs."""
+    needs = _NEEDS[options.kind]
     every = {name for names in _NEEDS.values() for name in names}
     for name in sorted(every):
         given = getattr(options, name) is not None
         if name in needs and not given:
-            raise ValueError(f"{options.law} needs --{name}")
+            raise ValueError(f"{options.kind} needs --{name}")
         if name not in needs and given:
-            raise ValueError(f"{options.law} has no --{name}")
-    if options.law == "microdata":
+            raise ValueError(f"{options.kind} has no --{name}")
+    if options.kind == "microdata":
         if options.sample is not None:
             raise ValueError("microdata are a sample already: no --sample")
         if options.output is None:
@@ -149,7 +149,7 @@ def _population(
             N, options.theta, options.sigma, random
         ),
     }
-    F = makers[options.law]()
+    F = makers[options.kind]()
     columns = {"cell": np.arange(1, len(F) + 1), "population_frequency": F}
     occupied = int(np.count_nonzero(F))
     lines = [

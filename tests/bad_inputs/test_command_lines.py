@@ -189,7 +189,7 @@ REFUSED = {
     "uniques: plot in no folder": ([*UNIQUES, "--plot", "no/p.png"], "no"),
     "uniques: plot over the file": ([*UNIQUES, "--plot", "s.csv"], "s.csv"),
     # simulate
-    "simulate: nothing": (["simulate"], "LAW"),
+    "simulate: nothing": (["simulate"], "KIND"),
     "simulate: no law": (["simulate", "normal"], "'normal'"),
     "simulate: no exponent": (ZIPF, "zipf needs --exponent"),
     "simulate: other's option": ([*ZIPF, "--exponent", "1", "--theta", "1"],

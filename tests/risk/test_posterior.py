@@ -24,7 +24,7 @@ from tests import thin
 
 # Bounds of the errors at the points of these tests, in ulp. Searches find larger ones:
 # posterior.CONTRACTS, bench/worst_points.csv.
-LAW, LOG_LAW, TAILS, MOMENTS = 0.75, 0.6, 8, 4
+PROBABILITY, LOG_PROBABILITY, TAILS, MOMENTS = 0.75, 0.6, 8, 4
 
 real_f = st.floats(0.02, 1e6) | st.integers(1, 100).map(float)
 fractions = st.floats(1e-6, 1) | st.floats(1e-15, 1e-12).map(lambda d: 1 - d)
@@ -149,8 +149,8 @@ def test_error_of_the_probability(ulps):
             exact = exact_log_probability(*map(float, cell[:3]))
             log_errors.append(ulps(cell[4], exact))
             errors.append(ulps(cell[3], mpmath.exp(exact)))
-    assert 0.45 < max(errors) < LAW
-    assert 0.45 < max(log_errors) < LOG_LAW
+    assert 0.45 < max(errors) < PROBABILITY
+    assert 0.45 < max(log_errors) < LOG_PROBABILITY
 
 
 @pytest.mark.parametrize("p", [5e-324, 2.0**-1040, 1e-300])
@@ -167,7 +167,7 @@ def test_probability_at_tiny_p(p, ulps):
             found = riskcore.population_frequency_probability(*cell[:2], p)
             assert ulps(found, mpmath.exp(exact)) <= 1
             found = riskcore.log_population_frequency_probability(*cell[:2], p)
-            assert ulps(found, exact) < LOG_LAW
+            assert ulps(found, exact) < LOG_PROBABILITY
 
 
 def test_population_frequency_past_exact_integers(ulps):
@@ -180,7 +180,7 @@ def test_population_frequency_past_exact_integers(ulps):
         with mpmath.workprec(400):
             F_, f_, p_ = map(float, cell)
             j = mpmath.mpf(F_) - mpmath.mpf(f_)
-            assert ulps(got, mpmath.exp(exact_log_probability(f_, j, p_))) < LAW
+            assert ulps(got, mpmath.exp(exact_log_probability(f_, j, p_))) < PROBABILITY
 
 
 @pytest.mark.parametrize(("f", "p"), [(1, 0.5), (2, 0.25), (3, 0.9), (7, 0.125)])
