@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from riskcore.compiled.jit import Native, loop_on_arrays
-from riskcore.compiled.ufunc_maker import made_from
+from riskcore.compiled.ufunc_maker import code_in_c, made_from
 from riskcore.risk import bounds, individual, posterior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
@@ -211,12 +211,7 @@ def _make_scalar(ufunc: np.ufunc) -> CFunction:
     source, loop = made_from(ufunc)
     _refuse_several_results(ufunc)
     names = list(signature(source.scalar).parameters)
-    code = Native(
-        source.scalar,
-        ", ".join(["float64"] * ufunc.nin),
-        f"{loop.identity}.scalar",
-        returns="float64",
-    )
+    code = code_in_c(loop.identity)
     kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * ufunc.nin)
     arguments = ", ".join(f"double {name}" for name in names)
     return _pointer(kind, code.address(), f"double {ufunc.__name__}({arguments});")

@@ -4,26 +4,29 @@ Numba makes machine code of every function on its own, with wrappers for Python 
 Kernels are only ever called by other kernels, so theirs are left out: their code is
 optimised, kept as LLVM's and linked into the entry points, and there is one piece of
 machine code for each of these. A shared kernel, a long one beside the fast paths, gets
-its own, which the entry points call; the code of users, which Numba compiles itself,
-gets a copy.
+its own, which the entry points call. The code of users, which Numba compiles itself,
+calls the machine code of a ufunc through a pointer that it asks for at its first call:
+to compile the kernel into it would take many seconds.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import llvmlite.binding as llvm
 import numba
 from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.registry import cpu_target
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering, NativeParforLowering
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import lower_builtin, register_jitable
+from numba.extending import intrinsic, lower_builtin, register_jitable
 from numba.extending import overload as numba_overload
 
 # IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
@@ -75,8 +78,28 @@ def add_kernel(function: Callable[..., Any], symbol: str) -> None:
     )(function)
 
 
-def add_overload(name: Any, scalar: Callable[..., Any]) -> None:
-    """Let code of users call ``name``, and run a kernel of up to three numbers.
+def add_call(name: Any, identity: str, inputs: int) -> None:
+    """Let code of users call ``name``: machine code that is found when it runs.
+
+    Parameters
+    ----------
+    name : object
+        What stands in their code.
+    identity : str
+        What the machine code is asked for by, see `offer`.
+    inputs : int
+        The number of its arguments, doubles as the result is.
+    """
+    _add_overload(name, _call_of(identity, inputs), inputs)
+
+
+def add_kernel_call(name: Any, scalar: Callable[..., Any]) -> None:
+    """Let code of users call ``name``, and compile a kernel into it."""
+    _add_overload(name, scalar, len(inspect.signature(scalar).parameters))
+
+
+def _add_overload(name: Any, scalar: Callable[..., Any], inputs: int) -> None:
+    """Let code of users call ``name`` as a function of up to three doubles.
 
     Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
     float32 what it is, and the kernel would run in single precision.
@@ -99,8 +122,81 @@ def add_overload(name: Any, scalar: Callable[..., Any]) -> None:
             else None
         ),
     )
-    chooser = choosers[len(inspect.signature(scalar).parameters) - 1]
-    numba_overload(name, jit_options=OPTIONS)(chooser)
+    numba_overload(name, jit_options=OPTIONS)(choosers[inputs - 1])
+    # While Numba types a function that asks a module for the name, it has read its
+    # registries already.
+    if "_toplevel_typing_context" in vars(cpu_target):
+        cpu_target.typing_context.refresh()
+
+
+def _call_of(identity: str, inputs: int) -> Callable[..., Any]:
+    """Make the call of machine code that is asked for when it is first needed."""
+    from llvmlite import ir
+
+    double, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(double, [double] * inputs)
+
+    def emit(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        module, name = builder.module, f"riskcore.{identity}"
+        slot = module.globals.get(name)
+        if slot is None:
+            slot = ir.GlobalVariable(module, kind.as_pointer(), name)
+            slot.linkage = "internal"
+            slot.initializer = ir.Constant(slot.value_type, None)
+        with builder.if_then(
+            cgutils.is_null(builder, builder.load(slot)), likely=False
+        ):
+            asked = context.insert_const_string(module, identity)
+            found = builder.call(_finder(context, builder, byte), [asked])
+            builder.store(builder.bitcast(found, slot.value_type), slot)
+        return builder.call(builder.load(slot), arguments)
+
+    result = signature(numba.float64, *[numba.float64] * inputs)
+    typed: Any = (
+        lambda context, a: (result, emit),
+        lambda context, a, b: (result, emit),
+        lambda context, a, b, c: (result, emit),
+    )
+    return cast("Callable[..., Any]", intrinsic(typed[inputs - 1]))
+
+
+def _finder(context: Any, builder: Any, byte: Any) -> Any:
+    """Return what code of users calls to find machine code.
+
+    Its symbol is known in every process in which Numba calls this package. Where Numba
+    does not, as the package is not installed, an address does, and such code is not
+    kept in Numba's cache.
+    """
+    from llvmlite import ir
+
+    kind = ir.FunctionType(byte, [byte])
+    if _offered[_FINDER].in_every_process:
+        return cgutils.get_or_insert_function(builder.module, kind, _FINDER)
+    address = context.add_dynamic_addr(builder, _offered[_FINDER].address, _FINDER)
+    return builder.bitcast(address, kind.as_pointer())
+
+
+class _Offered(NamedTuple):
+    address: int
+    in_every_process: bool
+
+
+_FINDER = "riskcore_find_machine_code"
+_offered: dict[str, _Offered] = {}
+
+
+def offer(finder: int, *, in_every_process: bool) -> None:
+    """Let code of users find machine code.
+
+    Parameters
+    ----------
+    finder : int
+        The address of a C function that returns the machine code of a name.
+    in_every_process : bool
+        Whether Numba has this called before it runs any code of its cache.
+    """
+    _offered[_FINDER] = _Offered(finder, in_every_process)
+    llvm.add_symbol(_FINDER, finder)
 
 
 # --- compiling -----------------------------------------------------------------------

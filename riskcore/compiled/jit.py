@@ -19,11 +19,13 @@ import ctypes
 import hashlib
 import inspect
 import logging
+import math
 import os
 import re
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -40,7 +42,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _kernels: list[tuple[Callable[..., Any], str]] = []
 _shared: dict[str, Callable[..., Any]] = {}
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
-_overloads: list[tuple[Any, Callable[..., Any]]] = []
+_calls: list[tuple[str, tuple[Any, ...]]] = []
 # Two locks: Numba registers with its own compiler lock held, and compiling, which takes
 # that one, happens under the first.
 _loaded: set[str] = set()
@@ -99,29 +101,75 @@ def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
     return lambda function: Native(function, signature)
 
 
-def overload(name: Any, scalar: Callable[..., float]) -> None:
-    """Let user code under ``@njit`` call ``name`` as the kernel ``scalar``."""
+def callable_by_users(name: Any, identity: str, inputs: int) -> None:
+    """Let user code under ``@njit`` call ``name``: the machine code of an identity."""
+    _callable("add_call", name, identity, inputs)
+
+
+def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
+    """Let user code under ``@njit`` call ``name``, and compile ``scalar`` into it.
+
+    For kernels whose result is not a double: it takes seconds.
+    """
+    _callable("add_kernel_call", name, scalar)
+
+
+def _callable(how: str, *what: Any) -> None:
     with _registering:
-        _overloads.append((name, scalar))
+        _calls.append((how, what))
         if "numba" in sys.modules:
-            register_with_numba()
+            _register()
 
 
 def register_with_numba() -> None:
-    """Tell Numba of every kernel, primitive and overload met so far.
+    """Tell Numba of what users may call, before its first compilation in a process.
 
-    Numba calls this itself (entry point ``numba_extensions``) before its first
-    compilation in a process.
+    Numba calls this itself, by the entry point ``numba_extensions``.
     """
+    _register(in_every_process=True)
+
+
+def _register(in_every_process: bool = False) -> None:
+    """Tell Numba of every kernel, primitive and ufunc met so far."""
     from riskcore.compiled import compiler
 
     with _registering:
+        if in_every_process or not _finders:
+            _finders.append(_FINDER(_find))  # what C calls must not go away
+            address = ctypes.cast(_finders[-1], ctypes.c_void_p).value
+            assert address is not None
+            compiler.offer(address, in_every_process=in_every_process)
         while _primitives:
             compiler.add_primitive(*_primitives.pop())
         while _kernels:
             compiler.add_kernel(*_kernels.pop())
-        while _overloads:
-            compiler.add_overload(*_overloads.pop())
+        while _calls:
+            how, what = _calls.pop()
+            getattr(compiler, how)(*what)
+
+
+_FINDER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
+_finders: list[Any] = []
+_NUMBERS = 3  # a ufunc has at most so many
+
+
+_not_found = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * _NUMBERS)(
+    lambda *_: math.nan
+)
+
+
+def _find(identity: bytes) -> int | None:
+    """Return the machine code of a ufunc's C function, for code of users.
+
+    It cannot raise there: what is wrong is printed, and the result is nan.
+    """
+    from riskcore.compiled.ufunc_maker import code_in_c
+
+    try:
+        return code_in_c(identity.decode()).address()
+    except BaseException:
+        traceback.print_exc()
+        return ctypes.cast(_not_found, ctypes.c_void_p).value
 
 
 class Native:
@@ -209,7 +257,7 @@ def _argument(kind: str, value: Any) -> Any:
 
 def _compile(function: Callable[..., Any], signature: list[str], returns: str) -> Code:
     """Compile with Numba, which is loaded here."""
-    register_with_numba()
+    _register()
     from riskcore.compiled import compiler
 
     return compiler.compiled(function, signature, returns)

@@ -4,6 +4,8 @@ import copy
 import doctest
 import math
 import pickle
+import subprocess
+import sys
 
 import cloudpickle
 import dask.array as da
@@ -297,6 +299,92 @@ def test_numba_calls_them(first, python, tmp_path):
     )
     code = f"import sys; sys.path.append({str(tmp_path / 'installed')!r})\n{first}\n"
     assert python(code + IN_NUMBA) == "same"
+
+
+BY_ATTRIBUTE = """
+import numba
+import riskcore
+
+@numba.njit(cache=True)
+def total(f, p):
+    total = 0.0
+    for i in range(len(f)):
+        total += riskcore.individual_risk(f[i], p) + riskcore.forms.series7(f[i], p)
+    return total
+
+@numba.njit(parallel=True, cache=True)
+def all_at_once(f, p):
+    found = f.copy()
+    for i in numba.prange(len(f)):
+        found[i] = riskcore.individual_risk(f[i], p)
+    return found
+"""
+ITS_USE = """
+import numpy as np
+import users, riskcore
+f = np.arange(1.0, 60.0)
+found = users.all_at_once(f, 0.25)
+assert found.tolist() == riskcore.individual_risk(f, 0.25).tolist()
+expected = 0.0
+for x in f:
+    expected += riskcore.individual_risk(x, 0.25) + riskcore.forms.series7(x, 0.25)
+assert users.total(f, 0.25) == expected
+print(sum(users.total.stats.cache_hits.values()))
+"""
+
+
+def test_as_an_attribute_in_a_fresh_process_and_from_numbas_cache(python, tmp_path):
+    entry_points(
+        tmp_path,
+        "[numba_extensions]\ninit = riskcore.compiled.jit:register_with_numba\n",
+    )
+    (tmp_path / "users.py").write_text(BY_ATTRIBUTE)
+    here = f"import sys; sys.path.append({str(tmp_path)!r})\n"
+    assert python(here + ITS_USE) == "0"
+    assert python(here + ITS_USE) == "1"
+    # The code in Numba's cache finds what the package has now.
+    now = """
+from riskcore.risk import individual
+from riskcore.compiled import ufunc_maker
+ufunc_maker._scalars["riskcore.risk.individual.individual_risk"] = lambda f, p: f * p
+import numpy as np, users
+print(users.all_at_once(np.array([1.0, 2.0]), 0.25))
+"""
+    assert python(here + now) == "[0.25 0.5 ]"
+
+
+def test_where_numba_does_not_know_the_package_nothing_is_kept(python, tmp_path):
+    (tmp_path / "users.py").write_text(BY_ATTRIBUTE)
+    here = f"""
+import sys, warnings, importlib.metadata
+sys.path.append({str(tmp_path)!r})
+importlib.metadata.entry_points = lambda **_: importlib.metadata.EntryPoints()
+warnings.simplefilter("ignore")
+"""
+    assert python(here + ITS_USE) == "0"
+    assert python(here + ITS_USE) == "0"
+
+
+def test_machine_code_that_cannot_be_made_is_told_and_gives_nan(python):
+    code = """
+import numba, riskcore
+from riskcore.compiled import ufunc_maker
+
+@numba.njit
+def risk(f, p):
+    return riskcore.individual_risk(f, p)
+
+def fails(identity):
+    raise OSError("no room")
+
+ufunc_maker.code_in_c = fails
+print(risk(1.0, 0.5))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "nan\n"
+    assert "OSError: no room" in done.stderr
 
 
 @pytest.mark.parametrize(
