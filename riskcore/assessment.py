@@ -26,6 +26,7 @@ from riskcore.microdata.cells import (
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.source import Source
+from riskcore.microdata.spread import spread
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges
@@ -504,13 +505,16 @@ class Assessment:
         return frame.with_columns(*series).to_native()
 
     def _record_columns(self) -> dict[str, NDArray[Any]]:
-        inverse = self.cells.inverse
-        columns: dict[str, NDArray[Any]] = {
-            "sample_frequency": self.cells.sample_frequency[inverse],
-            "population_frequency": self.cells.population_frequency[inverse],
-            "sampling_fraction": self.cells.sampling_fraction[inverse],
-            "individual_risk": self.individual_risk,
-        }
+        cells = self.cells
+        found = spread(
+            cells.inverse,
+            cells.sample_frequency,
+            cells.population_frequency,
+            cells.sampling_fraction,
+            self.cell_risk,
+        )
+        names = RECORD_COLUMNS[: len(found)]
+        columns: dict[str, NDArray[Any]] = dict(zip(names, found, strict=True))
         if self.households is not None:
             columns["household_risk"] = self.household_risk
         return columns
