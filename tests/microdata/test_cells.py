@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskcore.files.reading import DoubtfulCodes
 from riskcore.microdata.cells import RESULT_COLUMNS, tabulate
 
 DATA = {
@@ -18,6 +19,12 @@ DATA = {
     "w": [10.0, 0.5, 20.0, 3.0, 0.25],
 }
 HOLDERS = [dict, pd.DataFrame, pl.DataFrame, pa.table]
+
+
+def test_doubtful_codes_are_told():
+    with pytest.warns(DoubtfulCodes, match="'NA'"):
+        cells = tabulate({"mar": ["NA", "1", "NA"]}, ["mar"])
+    assert cells.sample_frequency.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
