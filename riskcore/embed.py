@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from riskcore.compiled.jit import Native, loop_on_arrays
-from riskcore.compiled.ufunc_maker import code_in_c, made_from
+from riskcore.compiled.jit import Native, code_in_c, loop_on_arrays
+from riskcore.compiled.ufunc_maker import made_from
 from riskcore.risk import bounds, individual, posterior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]

@@ -29,6 +29,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -163,8 +164,6 @@ def _find(identity: bytes) -> int | None:
 
     It cannot raise there: what is wrong is printed, and the result is nan.
     """
-    from riskcore.compiled.ufunc_maker import code_in_c
-
     try:
         return code_in_c(identity.decode()).address()
     except BaseException:
@@ -236,6 +235,33 @@ def _modules(function: Callable[..., Any]) -> Iterator[str]:
     for cell in function.__closure__ or ():
         if inspect.isfunction(cell.cell_contents):
             yield from _modules(cell.cell_contents)
+
+
+_scalars: dict[str, Callable[..., float]] = {}
+_in_c: dict[str, Native] = {}
+
+
+def offer_in_c(identity: str, scalar: Callable[..., float]) -> None:
+    """Let `code_in_c` find a kernel of doubles by its module and name."""
+    _scalars[identity] = scalar
+
+
+def code_in_c(identity: str) -> Native:
+    """Return the C function of a ufunc: doubles as arguments, one double as result.
+
+    Parameters
+    ----------
+    identity : str
+        The names of its module, which is loaded if need be, and of the ufunc.
+    """
+    import_module(identity.rpartition(".")[0])
+    with _lock:
+        if identity not in _in_c:
+            scalar = _scalars[identity]
+            doubles = ", ".join(["float64"] * len(inspect.signature(scalar).parameters))
+            name = f"{identity}.scalar"
+            _in_c[identity] = Native(scalar, doubles, name, returns="float64")
+        return _in_c[identity]
 
 
 _C_TYPES: dict[str, Any] = {

@@ -11,7 +11,6 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from riskcore.compiled.jit import (
     Native,
     callable_by_users,
     compiled_by_users,
+    offer_in_c,
     primitive,
 )
 
@@ -32,8 +32,6 @@ _FROM_FUNC_AND_DATA = 1
 _keep_alive: list[Any] = []
 _built: dict[str, np.ufunc] = {}
 _made_from: dict[np.ufunc, tuple[UfuncSource, Native]] = {}
-_scalars: dict[str, Scalar] = {}  # of what can be asked for, by identity
-_in_c: dict[str, Native] = {}
 _lock = threading.RLock()
 
 
@@ -88,7 +86,7 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
         if identity not in _built:
             arguments = "float64**, int64*, int64*, int64*"
             entry = Native(source.loop, arguments, identity)
-            _scalars[identity] = source.scalar
+            offer_in_c(identity, source.scalar)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
             made = _from_loop(entry.address(), name, source.doc.strip(), numbers)
@@ -108,25 +106,6 @@ def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
     if not isinstance(ufunc, np.ufunc) or ufunc not in _made_from:
         raise TypeError(f"not a ufunc of riskcore: {ufunc!r}")
     return _made_from[ufunc]
-
-
-def code_in_c(identity: str) -> Native:
-    """Return the C function of a ufunc: doubles as arguments, one double as result.
-
-    Parameters
-    ----------
-    identity : str
-        The names of its module, which is loaded if need be, and of the ufunc.
-    """
-    import_module(identity.rpartition(".")[0])
-    with _lock:
-        if identity not in _in_c:
-            scalar = _scalars[identity]
-            doubles = ", ".join(["float64"] * len(signature(scalar).parameters))
-            _in_c[identity] = Native(
-                scalar, doubles, f"{identity}.scalar", returns="float64"
-            )
-        return _in_c[identity]
 
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
@@ -183,7 +162,7 @@ def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar
 
     for name, source in ufuncs.items():
         scalar = source.scalar if isinstance(source, UfuncSource) else source
-        _scalars[f"{module}.{name}"] = scalar
+        offer_in_c(f"{module}.{name}", scalar)
     return look_up
 
 

@@ -345,8 +345,8 @@ def test_as_an_attribute_in_a_fresh_process_and_from_numbas_cache(python, tmp_pa
     # The code in Numba's cache finds what the package has now.
     now = """
 from riskcore.risk import individual
-from riskcore.compiled import ufunc_maker
-ufunc_maker._scalars["riskcore.risk.individual.individual_risk"] = lambda f, p: f * p
+from riskcore.compiled import jit
+jit._scalars["riskcore.risk.individual.individual_risk"] = lambda f, p: f * p
 import numpy as np, users
 print(users.all_at_once(np.array([1.0, 2.0]), 0.25))
 """
@@ -368,7 +368,7 @@ warnings.simplefilter("ignore")
 def test_machine_code_that_cannot_be_made_is_told_and_gives_nan(python):
     code = """
 import numba, riskcore
-from riskcore.compiled import ufunc_maker
+from riskcore.compiled import jit
 
 @numba.njit
 def risk(f, p):
@@ -377,7 +377,7 @@ def risk(f, p):
 def fails(identity):
     raise OSError("no room")
 
-ufunc_maker.code_in_c = fails
+jit.code_in_c = fails
 print(risk(1.0, 0.5))
 """
     done = subprocess.run(
