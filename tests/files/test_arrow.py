@@ -53,3 +53,10 @@ def test_all_kinds_of_columns_are_written(tmp_path, suffix):
     assert str(table.column("dates")[0]) == "2020-01-02"
     if ".parquet" not in suffix:
         assert table.column("single").to_pylist() == ["0.1", None]
+
+
+def test_python_objects_of_polars_cannot_be_written():
+    # Arrow would take their addresses.
+    column = pl.Series([{1}, {2}], dtype=pl.Object)
+    with pytest.raises(TypeError, match="column 'a' cannot be written: .*objects"):
+        arrow.table_of({"a": column}, plain=False)
