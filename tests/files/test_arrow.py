@@ -58,5 +58,5 @@ def test_all_kinds_of_columns_are_written(tmp_path, suffix):
 def test_python_objects_of_polars_cannot_be_written():
     # Arrow would take their addresses.
     column = pl.Series([{1}, {2}], dtype=pl.Object)
-    with pytest.raises(TypeError, match="column 'a' cannot be written: .*objects"):
+    with pytest.raises(TypeError, match=r"column 'a' cannot be written: .*objects"):
         arrow.table_of({"a": column}, plain=False)
