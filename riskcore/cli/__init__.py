@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import signal
 import sys
@@ -14,6 +15,7 @@ from typing import Any, NoReturn
 from riskcore import __version__
 from riskcore.cli import (
     assess,
+    completion,
     demo,
     error_table,
     protect,
@@ -98,9 +100,12 @@ _ARGUMENT = re.compile(
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parsed = _parser().parse_args(arguments)
+    parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks
+        completion.complete(parser, _Once)
+    parsed = parser.parse_args(arguments)
     if parsed.run is None:
-        _parser().print_help(sys.stderr)
+        parser.print_help(sys.stderr)
         return 2
     report_compilation(quiet=parsed.quiet)
     with warnings.catch_warnings():

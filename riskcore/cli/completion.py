@@ -1,0 +1,52 @@
+"""Completion in the shell: options, choices, and the columns of the file given."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+
+def complete(parser: argparse.ArgumentParser, stores: type[argparse.Action]) -> None:
+    """Answer the shell that asks for completions, and leave.
+
+    Does nothing without argcomplete.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    stores : type of Action
+        What the parser stores values with, which argcomplete does not know: it may be
+        run to find out what has been said.
+    """
+    try:
+        import argcomplete
+        from argcomplete.finders import safe_actions
+    except ImportError:
+        return
+    safe_actions.add(stores)
+    for action in _actions(parser):
+        if action.metavar == "COLUMN":
+            action.completer = columns_of_file  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield what a parser and its commands take."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+
+
+def columns_of_file(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Return the columns of the file in the line so far, none if it cannot be read."""
+    from riskcore.cli.options import reading
+    from riskcore.microdata.source import Source
+
+    try:
+        source = Source.of(parsed_args.file, reading(parsed_args))
+        return [str(name) for name in source.names]
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        return []

@@ -1,0 +1,44 @@
+"""What the shell offers when one presses the tabulator."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def offered(tmp_path):
+    """Return what is offered at the end of a line."""
+    (tmp_path / "survey.csv").write_text("REGION;AGE GROUP;WEIGHT\n1;2;3\n")
+
+    def offer(line):
+        answer = tmp_path / "answer"
+        asked = {
+            "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": "bash",
+            "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "COMP_TYPE": "9",
+            "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+            "COMP_LINE": line, "COMP_POINT": str(len(line)),
+        }  # fmt: skip
+        subprocess.run(
+            [sys.executable, "-m", "riskcore"],
+            env=asked, cwd=tmp_path, check=False, capture_output=True,
+        )  # fmt: skip
+        return answer.read_text().split("\n")
+
+    return offer
+
+
+def test_commands_options_and_choices(offered):
+    assert offered("riskcore pro") == ["protect"]
+    assert "--household" in offered("riskcore assess survey.csv --h")
+    assert offered("riskcore assess survey.csv --missing ") == [
+        "refuse", "category", "wildcard", "argus"
+    ]  # fmt: skip
+
+
+def test_columns_of_the_file(offered):
+    for option in ("--keys", "--weight", "--household"):
+        line = f"riskcore assess survey.csv {option} "
+        assert offered(line) == ["REGION", "AGE\\ GROUP", "WEIGHT"]
+        assert offered(f"{line}RE") == ["REGION"]
+    assert offered("riskcore assess nothing.csv --weight ") == [""]
