@@ -221,6 +221,14 @@ def test_one_mark_is_no_part_of_a_name(tmp_path, encoding, packed):
         assert formats.columns_of(path, Reading(encoding)).names == ("sex", "age")
 
 
+def test_a_mark_before_a_quoted_name(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeff"sex, coded",age\nf,1\n'.encode())
+    found, intake = formats.read_counted(path, ["sex, coded"])
+    assert found.to_pydict() == {"sex, coded": ["f"]}
+    assert intake.records == 1
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_no_columns_are_none(tmp_path, name):
     path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})

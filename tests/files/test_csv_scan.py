@@ -63,6 +63,17 @@ def test_two_stray_quotes_that_swallow_thousands_of_records(tmp_path):
     refused(path, r"begins in line 102 runs over 6002 lines.*swallowed records")
 
 
+@pytest.mark.parametrize("last", ['1,2",3,10', '1,2,3",10', '1,2,3,10"'])
+def test_delimiters_before_the_second_stray_quote_count(tmp_path, last):
+    path = written(tmp_path, f'{HEADER}1,2,3,"10\n{rows(3)}{last}\n')
+    if last.endswith('"'):
+        refused(path, "begins in line 2 runs over 5 lines.*swallowed records")
+    else:
+        refused(path, "1 row does not have 4 fields")
+    fits = written(tmp_path, f'{HEADER}1,"2,3,10\n{rows(3)}1,2",3,10\n', "b.csv")
+    refused(fits, "begins in line 2 runs over 5 lines.*swallowed records")
+
+
 def test_two_stray_quotes_in_one_line(tmp_path):
     refused(
         written(tmp_path, f'{HEADER}1,"2"x,3,10\n{rows(5)}'),
