@@ -27,12 +27,12 @@ from riskcore.common.words import printable
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
 
-FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet, or a
-mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
-those an intruder may know of a person, such as region, sex and age. Records with equal
-keys form a cell. The f records of a cell stand for F persons in the population, the sum
-of their weights as far as is known; the individual risk of a record, the chance to
-re-identify it, is E[1/F | f]. Risks and rates are fractions.
+FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet, Arrow
+(.feather, .arrow), or a mu-Argus data file (.asc) with its metadata (.rda) beside it.
+The key variables are those an intruder may know of a person, such as region, sex and
+age. Records with equal keys form a cell. The f records of a cell stand for F persons in
+the population, the sum of their weights as far as is known; the individual risk of a
+record, the chance to re-identify it, is E[1/F | f]. Risks and rates are fractions.
 """
 
 _ASSESS_EXAMPLES = """\
@@ -111,8 +111,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="FILE",
-        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv "
-        "or .parquet file",
+        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv, "
+        ".parquet, .feather or .arrow file",
     )
     parser.add_argument(
         "--overwrite",

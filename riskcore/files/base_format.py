@@ -46,7 +46,7 @@ class Format:
 
     Attributes
     ----------
-    kind : {"csv", "parquet", "argus"}
+    kind : {"csv", "parquet", "arrow", "argus"}
         The format, by the name that its class has.
     delimiter, encoding : str
         Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.

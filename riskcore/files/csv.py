@@ -161,7 +161,9 @@ class CsvFile(ArrowFormat):
             self.refuse_encoding()
         return Header(distinct(self.path, names))
 
-    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow no column is all of them

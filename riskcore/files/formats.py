@@ -1,4 +1,4 @@
-"""Files of microdata, by suffix: CSV, Parquet and mu-Argus, in and out.
+"""Files of microdata, by suffix: CSV, Parquet, Arrow and mu-Argus, in and out.
 
 ``read`` takes only the columns asked for and leaves codes as they are written: "01"
 stays "01". ``write`` leaves a whole file or none, in the format of another if asked to.
@@ -16,6 +16,7 @@ from riskcore.files.argus.format import ArgusFile
 from riskcore.files.base_format import FileFormat, Format, Header, Recoded
 from riskcore.files.csv import CsvFile, LineBreaksInFields
 from riskcore.files.intake import Intake
+from riskcore.files.ipc import ArrowFile
 from riskcore.files.parquet import ParquetFile
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.files.replace import (
@@ -48,6 +49,7 @@ __all__ = [
 FORMATS: tuple[type[FileFormat], ...] = (
     CsvFile,
     ParquetFile,
+    ArrowFile,
     ArgusFile,
 )
 
@@ -67,9 +69,10 @@ def read(
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
-        ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet; ``.asc``,
-        ``.dat``, ``.saf`` and any other file but CSV and Parquet with an ``.rda`` of
-        the same name beside it is mu-Argus.
+        ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet,
+        ``.feather`` and ``.arrow`` Arrow's IPC file format; ``.asc``, ``.dat``,
+        ``.saf`` and any other file with a suffix that no format knows and with an
+        ``.rda`` of the same name beside it is mu-Argus.
     columns : sequence of str, optional
         Columns to read, in this order; by default all.
     numeric : iterable of str, optional
@@ -86,7 +89,7 @@ def read(
     -------
     pyarrow.Table or dict of str to numpy.ndarray
         A dict for mu-Argus (see `riskcore.files.argus.reader.read_data`), else a table:
-        from CSV all text but for ``numeric``, from Parquet as stored.
+        from CSV all text but for ``numeric``, from Parquet and Arrow as stored.
 
     Warns
     -----
@@ -210,7 +213,7 @@ def write(
     progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Path:
-    """Write columns to a CSV, Parquet or mu-Argus file.
+    """Write columns to a CSV, Parquet, Arrow or mu-Argus file.
 
     The file appears whole or not at all. Floats are written so that they read back to
     the last bit. In CSV a missing value (None, masked, nan) is an empty field, text is
@@ -222,8 +225,9 @@ def write(
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
-        ``.parquet`` or ``.pq``, and like a mu-Argus file ``.asc``, ``.dat`` or
-        ``.saf``, of which the metadata are written beside it (``.rds``).
+        ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``, and like a mu-Argus file
+        ``.asc``, ``.dat`` or ``.saf``, of which the metadata are written beside it
+        (``.rds``).
     columns : mapping of str to array, or pyarrow.Table
         Arrays of NumPy, pandas, polars or Arrow or lists, of equal length. For
         mu-Argus see `riskcore.files.argus.writer.write_data`.

@@ -8,10 +8,16 @@ from typing import Any
 
 from riskcore.common.words import counted
 
+# What the records of a file stand in: its name among the counts, and in words.
+_PIECES = (
+    ("row_groups", "row group", "row groups"),
+    ("batches", "batch", "batches"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What the lines of a file, or the row groups of one, have become.
+    """What the lines of a file, or its row groups or batches, have become.
 
     Every line is a record or something else that is counted here.
 
@@ -20,7 +26,7 @@ class Intake:
     records : int
         Records read.
     lines : int or None
-        Lines of a text file; None for Parquet.
+        Lines of a text file; None for Parquet and Arrow.
     names : int
         Lines that hold the names of the columns.
     empty : int
@@ -31,6 +37,8 @@ class Intake:
         Quoted fields with line breaks.
     row_groups : int or None
         Row groups of a Parquet file.
+    batches : int or None
+        Batches of an Arrow file.
     """
 
     records: int
@@ -40,6 +48,7 @@ class Intake:
     within: int = 0
     broken_fields: int = 0
     row_groups: int | None = None
+    batches: int | None = None
 
     def check(self, path: Path, read: int) -> None:
         """Refuse a file of which records were lost on the way.
@@ -76,6 +85,8 @@ class Intake:
             }
         if self.row_groups is not None:
             counts["row_groups"] = self.row_groups
+        if self.batches is not None:
+            counts["batches"] = self.batches
         return {**counts, "records": self.records}
 
     def __str__(self) -> str:
@@ -86,12 +97,12 @@ def intake_text(counts: dict[str, Any]) -> str:
     """Return the counts of `Intake.to_dict` as a line of text."""
     records = counted(counts["records"], "record")
     if "lines" not in counts:
-        groups = counts.get("row_groups")
-        return (
-            records
-            if groups is None
-            else f"{records} in {counted(groups, 'row group')}"
-        )
+        pieces = [
+            counted(counts[name], noun, plural)
+            for name, noun, plural in _PIECES
+            if name in counts
+        ]
+        return " in ".join([records, *pieces])
     parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
     parts.append(records)
     if counts["empty_lines"]:

@@ -218,8 +218,8 @@ def tabulate(
     data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
-        Parquet or mu-Argus file, see `riskcore.files.formats.read`. Of a mu-Argus
-        file the weight is by default the one that its metadata declare.
+        Parquet, Arrow or mu-Argus file, see `riskcore.files.formats.read`. Of a
+        mu-Argus file the weight is by default the one that its metadata declare.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional

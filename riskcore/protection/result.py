@@ -314,8 +314,8 @@ class Protected:
             The safe file, in the format of the input: delimiter and encoding of a
             CSV, columns and codes as they were but for what was recoded or
             suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
-            `riskcore.files.argus.writer`. CSV and Parquet may change into each
-            other.
+            `riskcore.files.argus.writer`. CSV, Parquet and Arrow may change into
+            each other.
         overwrite : bool, optional
             Whether existing files may be replaced; the input never is.
         allow_unsafe : bool, optional
