@@ -607,7 +607,7 @@ def _is_the_input(source: Any, before: Any) -> bool | None:
     key = user_key(create=False)
     if before.digest is None or key is None or key.id != before.key:
         return None
-    return hmac.compare_digest(key.digest(source.path), before.digest)
+    return hmac.compare_digest(key.digest_of(source.files), before.digest)
 
 
 def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:

@@ -46,7 +46,7 @@ class Format:
 
     Attributes
     ----------
-    kind : {"csv", "parquet", "arrow", "argus"}
+    kind : {"csv", "parquet", "parquet set", "arrow", "argus"}
         The format, by the name that its class has.
     delimiter, encoding : str
         Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
@@ -54,6 +54,8 @@ class Format:
         The file.
     metadata : Metadata or None
         Of mu-Argus files.
+    files : tuple of pathlib.Path
+        The files of which the data consist, if the path is not that of one.
     missing_codes : tuple of str
         The codes of all columns that were read as missing where they stood without
         quotes: in a CSV a value that equals one needs them.
@@ -65,10 +67,13 @@ class Format:
     path: Path | None = None
     metadata: Metadata | None = None
     missing_codes: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that are read: the file, and that of its metadata."""
+        """The files that are read: the file or files, and that of the metadata."""
+        if self.files:
+            return self.files
         paths = (self.path, None if self.metadata is None else self.metadata.path)
         return tuple(path for path in paths if path is not None)
 
@@ -144,6 +149,16 @@ class FileFormat(ABC):
     @classmethod
     def is_likely(cls, path: Path) -> bool:
         """Tell whether a file that no format knows by its suffix has this format."""
+        return False
+
+    @classmethod
+    def is_many(cls, path: Path) -> bool:
+        """Tell whether a path stands for several files of this format."""
+        return False
+
+    @classmethod
+    def would_hold(cls, path: Path, target: Path) -> bool:
+        """Tell whether a file written there would be one of those of a path."""
         return False
 
     @classmethod

@@ -18,6 +18,7 @@ from riskcore.files.csv import CsvFile, LineBreaksInFields
 from riskcore.files.intake import Intake
 from riskcore.files.ipc import ArrowFile
 from riskcore.files.parquet import ParquetFile
+from riskcore.files.parquet_set import ParquetSet
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.files.replace import (
     Create,
@@ -49,6 +50,7 @@ __all__ = [
 FORMATS: tuple[type[FileFormat], ...] = (
     CsvFile,
     ParquetFile,
+    ParquetSet,
     ArrowFile,
     ArgusFile,
 )
@@ -72,7 +74,8 @@ def read(
         ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet,
         ``.feather`` and ``.arrow`` Arrow's IPC file format; ``.asc``, ``.dat``,
         ``.saf`` and any other file with a suffix that no format knows and with an
-        ``.rda`` of the same name beside it is mu-Argus.
+        ``.rda`` of the same name beside it is mu-Argus. A folder, or a pattern such as
+        ``survey/*.parquet``, stands for all its Parquet files, which are read as one.
     columns : sequence of str, optional
         Columns to read, in this order; by default all.
     numeric : iterable of str, optional
@@ -103,7 +106,7 @@ def read(
     ImportError
         If pyarrow is not installed; mu-Argus files do not need it.
     OSError
-        If the file is absent, a directory or may not be read.
+        If the file is absent, a directory without Parquet files or may not be read.
     KeyError
         If there is no such column; close names are given.
     ValueError
@@ -309,7 +312,20 @@ def check_writable(
     for target in targets:
         refuse_existing(target, overwrite)
     refuse_sources(targets, () if like is None else like.paths)
+    if like is not None and like.path is not None:
+        _refuse_within(targets, like.path)
     return path
+
+
+def _refuse_within(targets: Iterable[Path], source: Path) -> None:
+    """Refuse to write a file that would be read with those of a source."""
+    for one in FORMATS:
+        for target in targets if one.is_many(source) else ():
+            if one.would_hold(source, target):
+                raise ValueError(
+                    f"{target}: would become one of the files of {source}, which is "
+                    "read; write it elsewhere"
+                )
 
 
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
@@ -356,6 +372,9 @@ def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
         If it cannot be opened, or its format is unknown.
     """
     path, reading = Path(path), reading or Reading()
+    for one in FORMATS:
+        if one.is_many(path) and reading.metadata is None:
+            return one(path, reading)
     _refuse_unless_file(path)
     return _format_read(path, reading)(path, reading)
 

@@ -12,6 +12,7 @@ from riskcore.common.words import counted
 _PIECES = (
     ("row_groups", "row group", "row groups"),
     ("batches", "batch", "batches"),
+    ("files", "file", "files"),
 )
 
 
@@ -39,6 +40,8 @@ class Intake:
         Row groups of a Parquet file.
     batches : int or None
         Batches of an Arrow file.
+    files : int or None
+        Files that were read as one.
     """
 
     records: int
@@ -49,6 +52,7 @@ class Intake:
     broken_fields: int = 0
     row_groups: int | None = None
     batches: int | None = None
+    files: int | None = None
 
     def check(self, path: Path, read: int) -> None:
         """Refuse a file of which records were lost on the way.
@@ -87,6 +91,8 @@ class Intake:
             counts["row_groups"] = self.row_groups
         if self.batches is not None:
             counts["batches"] = self.batches
+        if self.files is not None:
+            counts["files"] = self.files
         return {**counts, "records": self.records}
 
     def __str__(self) -> str:
@@ -102,7 +108,7 @@ def intake_text(counts: dict[str, Any]) -> str:
             for name, noun, plural in _PIECES
             if name in counts
         ]
-        return " in ".join([records, *pieces])
+        return f"{records} in {' of '.join(pieces)}" if pieces else records
     parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
     parts.append(records)
     if counts["empty_lines"]:

@@ -641,7 +641,7 @@ def _keyed_digest(source: Source) -> dict[str, str | None]:
     if key is None:
         why = "no place was found to write the key of records"
         return {"hmac_sha256": None, "key": None, "why": why}
-    return {"hmac_sha256": key.digest(source.path), "key": key.id}
+    return {"hmac_sha256": key.digest_of(source.files), "key": key.id}
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:
