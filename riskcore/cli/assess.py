@@ -29,11 +29,12 @@ Assess the re-identification risk of a file of survey microdata.
 
 FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet (also a
 folder of files, or a pattern in quotes: 'survey/year=*/*.parquet'), Arrow (.feather,
-.arrow), or a mu-Argus data file (.asc) with its metadata (.rda) beside it. The key
-variables are those an intruder may know of a person, such as region, sex and age.
-Records with equal keys form a cell. The f records of a cell stand for F persons in the
-population, the sum of their weights as far as is known; the individual risk of a
-record, the chance to re-identify it, is E[1/F | f]. Risks and rates are fractions.
+.arrow), a file of SPSS (.sav, .zsav), Stata (.dta) or SAS (.sas7bdat, .xpt), or a
+mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
+those an intruder may know of a person, such as region, sex and age. Records with equal
+keys form a cell. The f records of a cell stand for F persons in the population, the sum
+of their weights as far as is known; the individual risk of a record, the chance to
+re-identify it, is E[1/F | f]. Risks and rates are fractions.
 """
 
 _ASSESS_EXAMPLES = """\

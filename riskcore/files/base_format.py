@@ -20,6 +20,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.files.argus.metadata import Metadata
 from riskcore.files.intake import Intake
+from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
 from riskcore.files.replace import Create
 
@@ -46,7 +47,7 @@ class Format:
 
     Attributes
     ----------
-    kind : {"csv", "parquet", "parquet set", "arrow", "argus"}
+    kind : str
         The format, by the name that its class has.
     delimiter, encoding : str
         Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
@@ -59,6 +60,8 @@ class Format:
     missing_codes : tuple of str
         The codes of all columns that were read as missing where they stood without
         quotes: in a CSV a value that equals one needs them.
+    labels : Labels or None
+        Of files of SPSS, Stata and SAS.
     """
 
     kind: str
@@ -67,6 +70,7 @@ class Format:
     path: Path | None = None
     metadata: Metadata | None = None
     missing_codes: tuple[str, ...] = ()
+    labels: Labels | None = None
     files: tuple[Path, ...] = ()
 
     @property
@@ -120,6 +124,8 @@ class FileFormat(ABC):
     typed : bool
         Whether files hold numbers as numbers and missing values as such, so that a
         column written has the type it had. Otherwise all is text.
+    labelled : bool
+        Whether files have labels and user-missing codes.
     beside_source : bool
         Whether a file is written field by field beside its source, in the order of
         that, and not from the columns alone.
@@ -131,6 +137,7 @@ class FileFormat(ABC):
     targets: ClassVar[tuple[str, ...]] = ()
     own_targets: ClassVar[str] = ""
     typed: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False
     beside_source: ClassVar[bool] = False
 
     # --- which paths are its own ---
@@ -197,6 +204,11 @@ class FileFormat(ABC):
             what = "decimal mark" if reading.delimiter is None else "delimiter"
             raise ValueError(
                 f"{self.path}: a {self.title} file; only a CSV has a {what}"
+            )
+        if reading.user_missing != "missing" and not self.labelled:
+            raise ValueError(
+                f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "
+                "have user-missing codes"
             )
 
     @abstractmethod

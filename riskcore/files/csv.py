@@ -131,7 +131,12 @@ class CsvFile(ArrowFormat):
             yield file
 
     def check_reading(self) -> None:
-        """Do nothing: CSV files have all options."""
+        """Refuse user-missing codes; CSV files have all other options."""
+        if self.reading.user_missing != "missing":
+            raise ValueError(
+                f"{self.path}: a CSV file; only files of SPSS, Stata and SAS have "
+                "user-missing codes"
+            )
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""

@@ -1,4 +1,4 @@
-"""Files of microdata, by suffix: CSV, Parquet, Arrow and mu-Argus, in and out.
+"""Files of microdata, by suffix: CSV, Parquet, Arrow, SPSS, Stata, SAS, mu-Argus.
 
 ``read`` takes only the columns asked for and leaves codes as they are written: "01"
 stays "01". ``write`` leaves a whole file or none, in the format of another if asked to.
@@ -26,6 +26,9 @@ from riskcore.files.replace import (
     refuse_sources,
     replacing_all,
 )
+from riskcore.files.sas import SasFile
+from riskcore.files.spss import SpssFile
+from riskcore.files.stata import StataFile
 
 __all__ = [
     "FORMATS",
@@ -52,6 +55,9 @@ FORMATS: tuple[type[FileFormat], ...] = (
     ParquetFile,
     ParquetSet,
     ArrowFile,
+    SpssFile,
+    StataFile,
+    SasFile,
     ArgusFile,
 )
 
@@ -72,7 +78,8 @@ def read(
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
         ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet,
-        ``.feather`` and ``.arrow`` Arrow's IPC file format; ``.asc``, ``.dat``,
+        ``.feather`` and ``.arrow`` Arrow's IPC file format, ``.sav`` and ``.zsav``
+        SPSS, ``.dta`` Stata, ``.sas7bdat`` and ``.xpt`` SAS; ``.asc``, ``.dat``,
         ``.saf`` and any other file with a suffix that no format knows and with an
         ``.rda`` of the same name beside it is mu-Argus. A folder, or a pattern such as
         ``survey/*.parquet``, stands for all its Parquet files, which are read as one.
@@ -104,7 +111,8 @@ def read(
     Raises
     ------
     ImportError
-        If pyarrow is not installed; mu-Argus files do not need it.
+        If pyarrow is not installed, which mu-Argus files do not need, or pyreadstat,
+        which those of SPSS, Stata and SAS need.
     OSError
         If the file is absent, a directory without Parquet files or may not be read.
     KeyError
@@ -228,7 +236,8 @@ def write(
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
-        ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``, and like a mu-Argus file
+        ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``, ``.sav``, ``.zsav`` or
+        ``.dta``, and like a mu-Argus file
         ``.asc``, ``.dat`` or ``.saf``, of which the metadata are written beside it
         (``.rds``).
     columns : mapping of str to array, or pyarrow.Table

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from riskcore.common.words import counted
+from riskcore.files.labels import Labels
 
 # What the records of a file stand in: its name among the counts, and in words.
 _PIECES = (
@@ -14,6 +15,13 @@ _PIECES = (
     ("batches", "batch", "batches"),
     ("files", "file", "files"),
 )
+
+
+# What user-missing values are, by the name of their count.
+_USER_MISSING = {
+    "user_missing_missing": "taken as missing",
+    "user_missing_kept": "kept as codes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,12 @@ class Intake:
         Batches of an Arrow file.
     files : int or None
         Files that were read as one.
+    user_missing : int or None
+        Of files of SPSS, Stata and SAS, the user-missing values in the columns read.
+    codes_kept : bool
+        Whether these are codes as others; else they are missing.
+    labels : Labels or None
+        What such a file says of its columns.
     """
 
     records: int
@@ -53,6 +67,9 @@ class Intake:
     row_groups: int | None = None
     batches: int | None = None
     files: int | None = None
+    user_missing: int | None = None
+    codes_kept: bool = False
+    labels: Labels | None = field(default=None, compare=False, repr=False)
 
     def check(self, path: Path, read: int) -> None:
         """Refuse a file of which records were lost on the way.
@@ -93,6 +110,9 @@ class Intake:
             counts["batches"] = self.batches
         if self.files is not None:
             counts["files"] = self.files
+        if self.user_missing is not None:
+            kept = "kept" if self.codes_kept else "missing"
+            counts[f"user_missing_{kept}"] = self.user_missing
         return {**counts, "records": self.records}
 
     def __str__(self) -> str:
@@ -108,6 +128,10 @@ def intake_text(counts: dict[str, Any]) -> str:
             for name, noun, plural in _PIECES
             if name in counts
         ]
+        for name, rule in _USER_MISSING.items():
+            if name in counts:
+                what = counted(counts[name], "user-missing value")
+                return f"{records}; {what}, {rule}"
         return f"{records} in {' of '.join(pieces)}" if pieces else records
     parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
     parts.append(records)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
+from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import CodedColumn, key_names, plain_value
@@ -119,6 +120,11 @@ class Cells:
     def below_sample(self) -> NDArray[np.bool_]:
         """Mask of the cells with F_k < f_k: no population can have them."""
         return self.population_frequency < self.sample_frequency
+
+    @property
+    def labels(self) -> Labels | None:
+        """What a file of SPSS, Stata or SAS says of its columns."""
+        return None if self.intake is None else self.intake.labels
 
     def present(self, key: int) -> NDArray[np.bool_]:
         """Return the mask of the cells in which a key, by position, is not missing.

@@ -20,7 +20,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
 from itertools import compress, count, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
 from riskcore.files.arrow import array_of, import_pyarrow
+from riskcore.files.labelled import parser_errors
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -567,11 +569,15 @@ def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
 
 
 class _Pieces(NamedTuple):
-    """A file of typed columns in pieces: their sizes, and how one of them is read."""
+    """A file of typed columns in pieces: their sizes, and how one of them is read.
+
+    ``times`` makes dates and times of the numbers that stand for them in some files.
+    """
 
     names: list[str]
     sizes: list[int]
     read: Callable[[int, str], Any]
+    times: Callable[[Any, Any], Any] | None = None
 
 
 @contextmanager
@@ -603,8 +609,44 @@ def _arrow_pieces(part: Path) -> Iterator[_Pieces]:
         )
 
 
+@contextmanager
+def _labelled_pieces(
+    reader: str, first: datetime, days: timedelta, ticks: timedelta, part: Path
+) -> Iterator[_Pieces]:
+    import pyreadstat
+
+    try:
+        data, about = getattr(pyreadstat, reader)(
+            str(part), output_format="dict", user_missing=True,
+            disable_datetime_conversion=True,
+        )  # fmt: skip
+    except parser_errors() as error:
+        raise OSError(str(error)) from None
+
+    def read(_: int, name: str) -> Any:
+        values = [None if value == "" else value for value in data[name]]
+        return import_pyarrow().array(values, from_pandas=True)
+
+    def times(column: Any, kind: Any) -> Any:
+        unit = days if import_pyarrow().types.is_date(kind) else ticks
+        values = [v if v is None else first + unit * v for v in column.to_pylist()]
+        return _chunked(import_pyarrow().array(values, "timestamp[us]"))
+
+    yield _Pieces(about.column_names, [about.number_rows], read, times)
+
+
+_SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
 # By format, of those with typed columns.
-_PIECES = {"parquet": _parquet_pieces, "arrow": _arrow_pieces}
+_PIECES: dict[str, Callable[[Path], AbstractContextManager[_Pieces]]] = {
+    "parquet": _parquet_pieces,
+    "arrow": _arrow_pieces,
+    "spss": partial(
+        _labelled_pieces, "read_sav", datetime(1582, 10, 14), _SECOND, _SECOND
+    ),
+    "stata": partial(
+        _labelled_pieces, "read_dta", datetime(1960, 1, 1), _DAY, _SECOND / 1000
+    ),
+}
 
 
 def _typed(
@@ -632,8 +674,12 @@ def _typed(
             for i, size in enumerate(file.sizes):
                 rows = expected.rows(begin, begin + size)
                 for name, column in wanted.items():
-                    read = _chunked(file.read(i, name))
-                    unequal = _unequal(read, _taken(column, rows))
+                    read, should = _chunked(file.read(i, name)), _taken(column, rows)
+                    if file.times is not None:
+                        if pyarrow.types.is_temporal(should.type):
+                            read = file.times(read, should.type)
+                        should = _without_nan(should)
+                    unequal = _unequal(read, should)
                     if name in expected.masks:
                         valid = read.is_valid().to_numpy()
                         unequal = unequal | (valid & expected.masks[name][rows])
@@ -671,6 +717,16 @@ def _unequal(read: Any, should: Any) -> Mask:
         unequal = unequal & ~compute.fill_null(both, False).to_numpy()
     differ: Mask = unequal.astype(bool)
     return differ
+
+
+def _without_nan(column: Any) -> Any:
+    """Return a column with nan as missing, for files that have no nan."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if not pyarrow.types.is_floating(column.type):
+        return column
+    return compute.if_else(
+        compute.is_nan(column), pyarrow.scalar(None, column.type), column
+    )
 
 
 def _as_numbers(column: Any, decimal: str) -> Array:

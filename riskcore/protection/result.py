@@ -22,6 +22,7 @@ from riskcore.common import arguments, html
 from riskcore.common.warn import warn
 from riskcore.figures import table
 from riskcore.files import formats
+from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.columns import Records, code_column
@@ -177,6 +178,14 @@ class Protected:
         By key and column, the most values first: see `riskcore.protection.disclosure`.
         """
         return _what_shows(self, Records.of(self.data).columns)
+
+    @property
+    def labels(self) -> Labels | None:
+        """The labels of a file of SPSS, Stata or SAS, of the codes not recoded."""
+        form = self.source.format
+        if form is None or form.labels is None:
+            return None
+        return form.labels.without_codes_of([str(n) for n in self.settings.recodings])
 
     @property
     def original(self) -> Assessment:

@@ -274,7 +274,7 @@ def test_what_is_said_of_a_new_format(tmp_path):
     with pytest.raises(ValueError, match=r"\.saf, \.json$"):
         formats.read(written(tmp_path, "x", "a.xlsx"))
     with pytest.raises(
-        ValueError, match=r"\.parquet, \.feather, \.arrow and \.json only$"
+        ValueError, match=r"\.arrow, \.sav, \.zsav, \.dta and \.json only$"
     ):
         formats.check_writable(tmp_path / "a.xlsx")
     with pytest.raises(ValueError, match="a JSON file; only a CSV has a delimiter"):
