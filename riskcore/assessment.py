@@ -70,8 +70,8 @@ def assess(
     data : frame, mapping or path
         Records, one per row: any eager frame that narwhals takes (pandas, polars,
         pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
-        Parquet or mu-Argus file (with its ``.rda`` beside it), of which only the
-        columns named are read.
+        Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it), of which only
+        the columns named are read; also a folder or a pattern of Parquet files.
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional

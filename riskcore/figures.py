@@ -78,6 +78,7 @@ def of_file(
         "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
         "intake": None if cells.intake is None else cells.intake.to_dict(),
         "keys": [code(key) for key in cells.keys],
+        "labels": None if cells.labels is None else cells.labels.plain(cells.keys),
         "missing_values": {
             str(key): count
             for key, count in zip(cells.keys, cells.missing_values, strict=True)
@@ -137,6 +138,16 @@ def missing_rule(figures: Plain) -> str | None:
 def missing_counts(counts: Mapping[str, int]) -> str | None:
     """Return the keys of which values are missing, and how many."""
     found = (f"{label(key)} {count:,}" for key, count in counts.items() if count)
+    return ", ".join(found) or None
+
+
+def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return the keys that have a label, and what it is."""
+    found = (
+        f"{label(key)}: {label(one['label'])}"
+        for key, one in labels.items()
+        if one["label"]
+    )
     return ", ".join(found) or None
 
 
@@ -210,6 +221,9 @@ FIGURES = (
     }),
     Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),
     Figure("keys", lambda keys, *_: " x ".join(map(label, keys)), {"text": "keys"}),
+    Figure("labels", lambda labels, *_: variable_labels(labels), {
+        "text": "labels", "page": "Labels of key variables",
+    }),
     Figure(
         "cells",
         lambda cells, figures, _: (

@@ -519,7 +519,9 @@ def test_damaged_parquet(run, folder):
     assert_refused(run("assess", "s.parquet", "--keys", "k"), "s.parquet: ")
     (folder / "s.parquet").write_bytes(whole[:200] + bytes(50_000) + whole[50_200:])
     assert_refused(run("assess", "s.parquet", "--keys", "k"), "s.parquet: ")
-    assert_refused(run("assess", ".", "--keys", "k"), "a directory, not a file")
+    assert_refused(
+        run("assess", ".", "--keys", "k"), "a directory with 1 other files beside"
+    )
     assert_refused(
         run("assess", "absent.csv", "--keys", "k"), "absent.csv: no such file"
     )

@@ -42,6 +42,7 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
     known = {
         **result.figures, **stages["original"], **asked,
         "records_in_unsafe_households": 1, "intake": {"records": 40},
+        "labels": {"k": {"label": "K", "values": {}}},
     }  # fmt: skip
     for one in FIGURES:
         assert one.value(known) is not None, one.name

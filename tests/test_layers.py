@@ -158,11 +158,8 @@ def imports_when_loaded(tree):
 def test_every_library_is_declared():
     project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    optional = [
-        each
-        for name in ("files", "report", "plot", "completion")
-        for each in extras[name]
-    ]
+    named = ("files", "report", "plot", "labelled", "completion")
+    optional = [each for name in named for each in extras[name]]
     declared = [*project["dependencies"], *optional]
     names = {re.match(r"[\w-]+", each)[0] for each in declared}
     names.add("markupsafe")  # of Jinja2, which brings it

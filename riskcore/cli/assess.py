@@ -27,7 +27,9 @@ from riskcore.common.words import printable
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
 
-FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet, or a
+FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet (also a
+folder of files, or a pattern in quotes: 'survey/year=*/*.parquet'), Arrow (.feather,
+.arrow), a file of SPSS (.sav, .zsav), Stata (.dta) or SAS (.sas7bdat, .xpt), or a
 mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
 those an intruder may know of a person, such as region, sex and age. Records with equal
 keys form a cell. The f records of a cell stand for F persons in the population, the sum
@@ -111,8 +113,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="FILE",
-        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv "
-        "or .parquet file",
+        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv, "
+        ".parquet, .feather or .arrow file",
     )
     parser.add_argument(
         "--overwrite",

@@ -83,6 +83,13 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
         "(a code with an = in every column: =A=B); empty fields of a CSV always do",
     )
+    command.add_argument(
+        "--user-missing",
+        choices=("missing", "codes"),
+        default="missing",
+        help="what codes are that a file of SPSS, Stata or SAS declares as missing: "
+        "missing (default), or codes as others",
+    )
 
 
 def add_report(command: Any) -> None:
@@ -157,6 +164,7 @@ def reading(options: argparse.Namespace) -> Reading:
         decimal=options.decimal,
         missing_codes=codes,
         metadata=options.metadata,
+        user_missing=options.user_missing,
     )
 
 

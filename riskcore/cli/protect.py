@@ -61,10 +61,11 @@ examples:
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
 Without --output the outcome is only shown. The safe file has the format of FILE (or
-.csv or .parquet). Before it takes its place it is read again, compared cell by cell and
-assessed once more: for a CSV of a million records and ten columns about 7 s beside 3 s
-for writing it, for Parquet 2 s beside 3 s (--no-read-back does without). Household
-numbers are replaced by new ones in random order: the old ones often follow the regions.
+.csv, .parquet, .feather, .arrow, .sav, .zsav or .dta). Before it takes its place it is
+read again, compared cell by cell and assessed once more: for a CSV of a million records
+and ten columns about 7 s beside 3 s for writing it, for Parquet 2 s beside 3 s
+(--no-read-back does without). Household numbers are replaced by new ones in random
+order: the old ones often follow the regions.
 
 Beside the safe file comes FILE.private.json, the record from which --replay makes the
 same file again. It is yours: with it the order of the original file can be found. The
@@ -434,7 +435,13 @@ def _reading(options: argparse.Namespace, before: Any) -> Any:
     options_of = {"missing_codes": "na"}
     changes = {
         name: recorded[name]
-        for name in ("encoding", "delimiter", "decimal", "missing_codes")
+        for name in (
+            "encoding",
+            "delimiter",
+            "decimal",
+            "missing_codes",
+            "user_missing",
+        )
         if name in recorded and options_of.get(name, name) not in given
     }
     try:
@@ -606,7 +613,7 @@ def _is_the_input(source: Any, before: Any) -> bool | None:
     key = user_key(create=False)
     if before.digest is None or key is None or key.id != before.key:
         return None
-    return hmac.compare_digest(key.digest(source.path), before.digest)
+    return hmac.compare_digest(key.digest_of(source.files), before.digest)
 
 
 def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:

@@ -71,7 +71,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="FILE",
-        help="write .csv, .tsv, .csv.gz, .parquet",
+        help="write .csv, .tsv, .csv.gz, .parquet, .feather",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="let --output replace a file"

@@ -32,12 +32,14 @@ def shortened(value: Any, longest: int) -> str:
     return label if len(label) <= longest else label[: longest - 1] + "…"
 
 
-def counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number of things, in the singular if there is one.
 
     Examples
     --------
     >>> counted(1, "record"), counted(1200, "record")
     ('1 record', '1,200 records')
+    >>> counted(2, "batch", "batches")
+    '2 batches'
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

@@ -34,7 +34,7 @@ class ArrowFormat(FileFormat):
         progress: Parts | None,
     ) -> tuple[Any, Intake]:
         """Read columns that the file has; see `FileFormat.read`."""
-        table, intake = self.read_table(columns)
+        table, intake = self.read_table(columns, progress)
         if columns and table.num_rows == 0:
             raise ValueError(f"{self.path}: a header, but no records")
         for position, name in enumerate(columns):
@@ -49,7 +49,9 @@ class ArrowFormat(FileFormat):
         return table, intake
 
     @abstractmethod
-    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
         """Return columns of the file as they stand there, and their account."""
 
     def common_codes(self) -> tuple[str, ...]:
@@ -108,7 +110,7 @@ def import_pyarrow(module: str = "") -> Any:
         return importlib.import_module(f"pyarrow.{module}".rstrip("."))
     except ImportError:
         raise ImportError(
-            "CSV and Parquet files need pyarrow: pip install pyarrow"
+            "CSV, Parquet and Arrow files need pyarrow: pip install pyarrow"
         ) from None
 
 
@@ -127,6 +129,17 @@ def in_plain_layout(column: Any) -> Any:
         return column.cast(kind)
     except pyarrow.ArrowNotImplementedError:  # by pyarrow 16
         return pyarrow.chunked_array([column.to_pylist()], kind)
+
+
+def in_plain_layouts(table: Any) -> Any:
+    """Return a table with all its columns in plain layout."""
+    for i, (name, column) in enumerate(
+        zip(table.column_names, table.columns, strict=True)
+    ):
+        plain = in_plain_layout(column)
+        if plain is not column:
+            table = table.set_column(i, name, plain)
+    return table
 
 
 def is_text(kind: Any) -> bool:

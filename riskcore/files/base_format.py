@@ -20,6 +20,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.files.argus.metadata import Metadata
 from riskcore.files.intake import Intake
+from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
 from riskcore.files.replace import Create
 
@@ -46,7 +47,7 @@ class Format:
 
     Attributes
     ----------
-    kind : {"csv", "parquet", "argus"}
+    kind : str
         The format, by the name that its class has.
     delimiter, encoding : str
         Of CSV files; "utf-8-sig" is UTF-8 with a byte order mark.
@@ -54,9 +55,13 @@ class Format:
         The file.
     metadata : Metadata or None
         Of mu-Argus files.
+    files : tuple of pathlib.Path
+        The files of which the data consist, if the path is not that of one.
     missing_codes : tuple of str
         The codes of all columns that were read as missing where they stood without
         quotes: in a CSV a value that equals one needs them.
+    labels : Labels or None
+        Of files of SPSS, Stata and SAS.
     """
 
     kind: str
@@ -65,10 +70,14 @@ class Format:
     path: Path | None = None
     metadata: Metadata | None = None
     missing_codes: tuple[str, ...] = ()
+    labels: Labels | None = None
+    files: tuple[Path, ...] = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that are read: the file, and that of its metadata."""
+        """The files that are read: the file or files, and that of the metadata."""
+        if self.files:
+            return self.files
         paths = (self.path, None if self.metadata is None else self.metadata.path)
         return tuple(path for path in paths if path is not None)
 
@@ -115,6 +124,8 @@ class FileFormat(ABC):
     typed : bool
         Whether files hold numbers as numbers and missing values as such, so that a
         column written has the type it had. Otherwise all is text.
+    labelled : bool
+        Whether files have labels and user-missing codes.
     beside_source : bool
         Whether a file is written field by field beside its source, in the order of
         that, and not from the columns alone.
@@ -126,6 +137,7 @@ class FileFormat(ABC):
     targets: ClassVar[tuple[str, ...]] = ()
     own_targets: ClassVar[str] = ""
     typed: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False
     beside_source: ClassVar[bool] = False
 
     # --- which paths are its own ---
@@ -144,6 +156,16 @@ class FileFormat(ABC):
     @classmethod
     def is_likely(cls, path: Path) -> bool:
         """Tell whether a file that no format knows by its suffix has this format."""
+        return False
+
+    @classmethod
+    def is_many(cls, path: Path) -> bool:
+        """Tell whether a path stands for several files of this format."""
+        return False
+
+    @classmethod
+    def would_hold(cls, path: Path, target: Path) -> bool:
+        """Tell whether a file written there would be one of those of a path."""
         return False
 
     @classmethod
@@ -182,6 +204,11 @@ class FileFormat(ABC):
             what = "decimal mark" if reading.delimiter is None else "delimiter"
             raise ValueError(
                 f"{self.path}: a {self.title} file; only a CSV has a {what}"
+            )
+        if reading.user_missing != "missing" and not self.labelled:
+            raise ValueError(
+                f"{self.path}: a {self.title} file; only files of SPSS, Stata and SAS "
+                "have user-missing codes"
             )
 
     @abstractmethod

@@ -131,7 +131,12 @@ class CsvFile(ArrowFormat):
             yield file
 
     def check_reading(self) -> None:
-        """Do nothing: CSV files have all options."""
+        """Refuse user-missing codes; CSV files have all other options."""
+        if self.reading.user_missing != "missing":
+            raise ValueError(
+                f"{self.path}: a CSV file; only files of SPSS, Stata and SAS have "
+                "user-missing codes"
+            )
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""
@@ -161,7 +166,9 @@ class CsvFile(ArrowFormat):
             self.refuse_encoding()
         return Header(distinct(self.path, names))
 
-    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow no column is all of them

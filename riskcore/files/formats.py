@@ -1,4 +1,4 @@
-"""Files of microdata, by suffix: CSV, Parquet and mu-Argus, in and out.
+"""Files of microdata, by suffix: CSV, Parquet, Arrow, SPSS, Stata, SAS, mu-Argus.
 
 ``read`` takes only the columns asked for and leaves codes as they are written: "01"
 stays "01". ``write`` leaves a whole file or none, in the format of another if asked to.
@@ -16,7 +16,9 @@ from riskcore.files.argus.format import ArgusFile
 from riskcore.files.base_format import FileFormat, Format, Header, Recoded
 from riskcore.files.csv import CsvFile, LineBreaksInFields
 from riskcore.files.intake import Intake
+from riskcore.files.ipc import ArrowFile
 from riskcore.files.parquet import ParquetFile
+from riskcore.files.parquet_set import ParquetSet
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.files.replace import (
     Create,
@@ -24,6 +26,9 @@ from riskcore.files.replace import (
     refuse_sources,
     replacing_all,
 )
+from riskcore.files.sas import SasFile
+from riskcore.files.spss import SpssFile
+from riskcore.files.stata import StataFile
 
 __all__ = [
     "FORMATS",
@@ -48,6 +53,11 @@ __all__ = [
 FORMATS: tuple[type[FileFormat], ...] = (
     CsvFile,
     ParquetFile,
+    ParquetSet,
+    ArrowFile,
+    SpssFile,
+    StataFile,
+    SasFile,
     ArgusFile,
 )
 
@@ -67,9 +77,12 @@ def read(
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
-        ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet; ``.asc``,
-        ``.dat``, ``.saf`` and any other file but CSV and Parquet with an ``.rda`` of
-        the same name beside it is mu-Argus.
+        ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet,
+        ``.feather`` and ``.arrow`` Arrow's IPC file format, ``.sav`` and ``.zsav``
+        SPSS, ``.dta`` Stata, ``.sas7bdat`` and ``.xpt`` SAS; ``.asc``, ``.dat``,
+        ``.saf`` and any other file with a suffix that no format knows and with an
+        ``.rda`` of the same name beside it is mu-Argus. A folder, or a pattern such as
+        ``survey/*.parquet``, stands for all its Parquet files, which are read as one.
     columns : sequence of str, optional
         Columns to read, in this order; by default all.
     numeric : iterable of str, optional
@@ -86,7 +99,7 @@ def read(
     -------
     pyarrow.Table or dict of str to numpy.ndarray
         A dict for mu-Argus (see `riskcore.files.argus.reader.read_data`), else a table:
-        from CSV all text but for ``numeric``, from Parquet as stored.
+        from CSV all text but for ``numeric``, from Parquet and Arrow as stored.
 
     Warns
     -----
@@ -98,9 +111,10 @@ def read(
     Raises
     ------
     ImportError
-        If pyarrow is not installed; mu-Argus files do not need it.
+        If pyarrow is not installed, which mu-Argus files do not need, or pyreadstat,
+        which those of SPSS, Stata and SAS need.
     OSError
-        If the file is absent, a directory or may not be read.
+        If the file is absent, a directory without Parquet files or may not be read.
     KeyError
         If there is no such column; close names are given.
     ValueError
@@ -210,7 +224,7 @@ def write(
     progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Path:
-    """Write columns to a CSV, Parquet or mu-Argus file.
+    """Write columns to a CSV, Parquet, Arrow or mu-Argus file.
 
     The file appears whole or not at all. Floats are written so that they read back to
     the last bit. In CSV a missing value (None, masked, nan) is an empty field, text is
@@ -222,8 +236,10 @@ def write(
     ----------
     path : str or pathlib.Path
         The suffix gives the format: ``.csv``, ``.tsv`` (also followed by ``.gz``),
-        ``.parquet`` or ``.pq``, and like a mu-Argus file ``.asc``, ``.dat`` or
-        ``.saf``, of which the metadata are written beside it (``.rds``).
+        ``.parquet`` or ``.pq``, ``.feather`` or ``.arrow``, ``.sav``, ``.zsav`` or
+        ``.dta``, and like a mu-Argus file
+        ``.asc``, ``.dat`` or ``.saf``, of which the metadata are written beside it
+        (``.rds``).
     columns : mapping of str to array, or pyarrow.Table
         Arrays of NumPy, pandas, polars or Arrow or lists, of equal length. For
         mu-Argus see `riskcore.files.argus.writer.write_data`.
@@ -305,7 +321,20 @@ def check_writable(
     for target in targets:
         refuse_existing(target, overwrite)
     refuse_sources(targets, () if like is None else like.paths)
+    if like is not None and like.path is not None:
+        _refuse_within(targets, like.path)
     return path
+
+
+def _refuse_within(targets: Iterable[Path], source: Path) -> None:
+    """Refuse to write a file that would be read with those of a source."""
+    for one in FORMATS:
+        for target in targets if one.is_many(source) else ():
+            if one.would_hold(source, target):
+                raise ValueError(
+                    f"{target}: would become one of the files of {source}, which is "
+                    "read; write it elsewhere"
+                )
 
 
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
@@ -352,6 +381,9 @@ def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
         If it cannot be opened, or its format is unknown.
     """
     path, reading = Path(path), reading or Reading()
+    for one in FORMATS:
+        if one.is_many(path) and reading.metadata is None:
+            return one(path, reading)
     _refuse_unless_file(path)
     return _format_read(path, reading)(path, reading)
 

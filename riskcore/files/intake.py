@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from riskcore.common.words import counted
+from riskcore.files.labels import Labels
+
+# What the records of a file stand in: its name among the counts, and in words.
+_PIECES = (
+    ("row_groups", "row group", "row groups"),
+    ("batches", "batch", "batches"),
+    ("files", "file", "files"),
+)
+
+
+# What user-missing values are, by the name of their count.
+_USER_MISSING = {
+    "user_missing_missing": "taken as missing",
+    "user_missing_kept": "kept as codes",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What the lines of a file, or the row groups of one, have become.
+    """What the lines of a file, or its row groups or batches, have become.
 
     Every line is a record or something else that is counted here.
 
@@ -20,7 +35,7 @@ class Intake:
     records : int
         Records read.
     lines : int or None
-        Lines of a text file; None for Parquet.
+        Lines of a text file; None for Parquet and Arrow.
     names : int
         Lines that hold the names of the columns.
     empty : int
@@ -31,6 +46,16 @@ class Intake:
         Quoted fields with line breaks.
     row_groups : int or None
         Row groups of a Parquet file.
+    batches : int or None
+        Batches of an Arrow file.
+    files : int or None
+        Files that were read as one.
+    user_missing : int or None
+        Of files of SPSS, Stata and SAS, the user-missing values in the columns read.
+    codes_kept : bool
+        Whether these are codes as others; else they are missing.
+    labels : Labels or None
+        What such a file says of its columns.
     """
 
     records: int
@@ -40,6 +65,11 @@ class Intake:
     within: int = 0
     broken_fields: int = 0
     row_groups: int | None = None
+    batches: int | None = None
+    files: int | None = None
+    user_missing: int | None = None
+    codes_kept: bool = False
+    labels: Labels | None = field(default=None, compare=False, repr=False)
 
     def check(self, path: Path, read: int) -> None:
         """Refuse a file of which records were lost on the way.
@@ -76,6 +106,13 @@ class Intake:
             }
         if self.row_groups is not None:
             counts["row_groups"] = self.row_groups
+        if self.batches is not None:
+            counts["batches"] = self.batches
+        if self.files is not None:
+            counts["files"] = self.files
+        if self.user_missing is not None:
+            kept = "kept" if self.codes_kept else "missing"
+            counts[f"user_missing_{kept}"] = self.user_missing
         return {**counts, "records": self.records}
 
     def __str__(self) -> str:
@@ -86,12 +123,16 @@ def intake_text(counts: dict[str, Any]) -> str:
     """Return the counts of `Intake.to_dict` as a line of text."""
     records = counted(counts["records"], "record")
     if "lines" not in counts:
-        groups = counts.get("row_groups")
-        return (
-            records
-            if groups is None
-            else f"{records} in {counted(groups, 'row group')}"
-        )
+        pieces = [
+            counted(counts[name], noun, plural)
+            for name, noun, plural in _PIECES
+            if name in counts
+        ]
+        for name, rule in _USER_MISSING.items():
+            if name in counts:
+                what = counted(counts[name], "user-missing value")
+                return f"{records}; {what}, {rule}"
+        return f"{records} in {' of '.join(pieces)}" if pieces else records
     parts = [f"{counts['lines_of_names']:,} of names"] * (counts["lines_of_names"] > 0)
     parts.append(records)
     if counts["empty_lines"]:

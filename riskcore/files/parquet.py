@@ -9,7 +9,7 @@ from riskcore.common.progress import Parts
 from riskcore.files.arrow import (
     ArrowFormat,
     import_pyarrow,
-    in_plain_layout,
+    in_plain_layouts,
     with_sorted_dictionaries,
 )
 from riskcore.files.base_format import Format, Header, distinct
@@ -38,7 +38,9 @@ class ParquetFile(ArrowFormat):
         with self.open() as file:
             return Header(distinct(self.path, file.schema_arrow.names))
 
-    def read_table(self, columns: list[str]) -> tuple[Any, Intake]:
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
         """Return columns as a table, and the account of the row groups."""
         pyarrow = import_pyarrow()
         with self.open() as file:
@@ -46,19 +48,13 @@ class ParquetFile(ArrowFormat):
                 table = file.read(columns=columns).select(columns)
             except (pyarrow.ArrowException, OSError) as error:
                 raise ValueError(f"{self.path}: {error}") from None
-            for i, (name, column) in enumerate(
-                zip(columns, table.columns, strict=True)
-            ):
-                plain = in_plain_layout(column)
-                if plain is not column:
-                    table = table.set_column(i, name, plain)
             about = file.metadata
             groups = about.num_row_groups
             rows = sum(about.row_group(i).num_rows for i in range(groups))
         intake = Intake(records=about.num_rows, row_groups=groups)
         intake.check(self.path, rows)
         intake.check(self.path, table.num_rows)
-        return table, intake
+        return in_plain_layouts(table), intake
 
     @classmethod
     def write_table(

@@ -44,6 +44,10 @@ class Reading:
         any case, a quoted one (``""``) is empty text. A code for all columns is not
         taken from a quoted CSV field, as R writes them (``NA`` is missing, ``"NA"`` is
         Namibia); a code of a column is.
+    user_missing : {"missing", "codes"}
+        What codes are that a file of SPSS declares as user-missing, and the extended
+        missing values of Stata (``.a`` to ``.z``) and SAS: missing, or codes as others.
+        A column of numbers with extended missing values becomes text then.
     metadata : path or Metadata, optional
         Those of a mu-Argus file; given, the file is mu-Argus whatever its suffix.
 
@@ -67,6 +71,7 @@ class Reading:
     decimal: str = "."
     missing_codes: Sequence[str] | Mapping[str, Sequence[str] | str] = ()
     metadata: Metadata | str | Path | None = None
+    user_missing: str = "missing"
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -85,6 +90,10 @@ class Reading:
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r}: use '.' or ','")
+        if self.user_missing not in ("missing", "codes"):
+            raise ValueError(
+                f"user_missing={self.user_missing!r}: use 'missing' or 'codes'"
+            )
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -154,6 +163,7 @@ class Reading:
                 name: list(codes) for name, codes in self._by_column().items()
             },
             "metadata": None if metadata is None else str(metadata),
+            "user_missing": self.user_missing,
         }
 
 

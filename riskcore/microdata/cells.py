@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
+from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import CodedColumn, key_names, plain_value
@@ -120,6 +121,11 @@ class Cells:
         """Mask of the cells with F_k < f_k: no population can have them."""
         return self.population_frequency < self.sample_frequency
 
+    @property
+    def labels(self) -> Labels | None:
+        """What a file of SPSS, Stata or SAS says of its columns."""
+        return None if self.intake is None else self.intake.labels
+
     def present(self, key: int) -> NDArray[np.bool_]:
         """Return the mask of the cells in which a key, by position, is not missing.
 
@@ -218,8 +224,8 @@ def tabulate(
     data : frame, mapping or path
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
-        Parquet or mu-Argus file, see `riskcore.files.formats.read`. Of a mu-Argus
-        file the weight is by default the one that its metadata declare.
+        Parquet, Arrow or mu-Argus file, see `riskcore.files.formats.read`. Of a
+        mu-Argus file the weight is by default the one that its metadata declare.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional

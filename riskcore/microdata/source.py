@@ -100,6 +100,13 @@ class Source:
         """The files that are read."""
         return () if self.format is None else self.format.paths
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold the data, without that of metadata."""
+        if self.path is None or self.format is None:
+            return ()
+        return self.format.files or (self.path,)
+
     @cached_property
     def _first(self) -> list[Identity]:
         """What told the files from others when they were first opened."""
@@ -120,6 +127,13 @@ class Source:
                 raise ValueError(
                     f"{path}: has changed since it was first opened; start again"
                 )
+        if self.format is None or not self.format.files:
+            return
+        if formats.format_of(self.path or "", self.reading).files != self.format.files:
+            raise ValueError(
+                f"{self.path}: has other files than when it was first opened; start "
+                "again"
+            )
 
     @property
     def names(self) -> tuple[Hashable, ...]:

@@ -1,9 +1,10 @@
 """What was written, read back: every cell compared with what should be there.
 
 The readers here are plain and strict, and none of those that read the input: Python's
-csv module for text, row group by row group for Parquet, slices of lines by the ``.rds``
-just written for mu-Argus. Only how the encoding of mu-Argus is told is shared with
-them. A file is read in blocks, of which one is in memory.
+csv module for text, row group by row group for Parquet and batch by batch for Arrow,
+slices of lines by the ``.rds`` just written for mu-Argus. Only how the encoding of
+mu-Argus is told is shared with them. A file is read in blocks, of which one is in
+memory.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import re
 import threading
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache, partial
 from itertools import compress, count, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +32,7 @@ from numpy.typing import NDArray
 from riskcore.files import formats
 from riskcore.files.argus.text import encoding_of
 from riskcore.files.arrow import array_of, import_pyarrow
+from riskcore.files.labelled import parser_errors
 
 Array = NDArray[Any]
 Positions = NDArray[np.int64]
@@ -127,8 +132,9 @@ def read_back(
     }
     kind = formats.written_as(path, like).kind
     try:
-        if kind == "parquet":
-            return _parquet(path, parts[0], expected, list(gather), weight, decimal)
+        if kind in _PIECES:
+            pieces = _PIECES[kind](parts[0])
+            return _typed(path, pieces, expected, list(gather), weight, decimal)
         names, blocks = _BLOCKS[kind](path, parts, like)
         _compare_names(path, names, expected)
         _compare(path, names, blocks, expected, found)
@@ -535,7 +541,7 @@ def _argus_blocks(
     return names, blocks()
 
 
-# By format, but of Parquet, which is no text.
+# By format, of those that are text.
 _BLOCKS = {"csv": _csv_blocks, "argus": _argus_blocks}
 
 
@@ -562,15 +568,96 @@ def _declared(path: Path) -> tuple[str | None, bool, list[_Variable]]:
     return separator, in_front, variables
 
 
-def _parquet(
+class _Pieces(NamedTuple):
+    """A file of typed columns in pieces: their sizes, and how one of them is read.
+
+    ``times`` makes dates and times of the numbers that stand for them in some files.
+    """
+
+    names: list[str]
+    sizes: list[int]
+    read: Callable[[int, str], Any]
+    times: Callable[[Any, Any], Any] | None = None
+
+
+@contextmanager
+def _parquet_pieces(part: Path) -> Iterator[_Pieces]:
+    with import_pyarrow("parquet").ParquetFile(part) as file:
+        groups = range(file.num_row_groups)
+        yield _Pieces(
+            file.schema_arrow.names,
+            [file.metadata.row_group(i).num_rows for i in groups],
+            lambda i, name: file.read_row_group(i, columns=[name]).column(0),
+        )
+
+
+@contextmanager
+def _arrow_pieces(part: Path) -> Iterator[_Pieces]:
+    with import_pyarrow().OSFile(str(part)) as source:
+        file = import_pyarrow("ipc").open_file(source)
+
+        @lru_cache(1)
+        def batch(i: int) -> Any:
+            found = file.get_batch(i)
+            found.validate(full=True)
+            return found
+
+        yield _Pieces(
+            file.schema.names,
+            [batch(i).num_rows for i in range(file.num_record_batches)],
+            lambda i, name: batch(i).column(name),
+        )
+
+
+@contextmanager
+def _labelled_pieces(
+    reader: str, first: datetime, days: timedelta, ticks: timedelta, part: Path
+) -> Iterator[_Pieces]:
+    import pyreadstat
+
+    try:
+        data, about = getattr(pyreadstat, reader)(
+            str(part), output_format="dict", user_missing=True,
+            disable_datetime_conversion=True,
+        )  # fmt: skip
+    except parser_errors() as error:
+        raise OSError(str(error)) from None
+
+    def read(_: int, name: str) -> Any:
+        values = [None if value == "" else value for value in data[name]]
+        return import_pyarrow().array(values, from_pandas=True)
+
+    def times(column: Any, kind: Any) -> Any:
+        unit = days if import_pyarrow().types.is_date(kind) else ticks
+        values = [v if v is None else first + unit * v for v in column.to_pylist()]
+        return _chunked(import_pyarrow().array(values, "timestamp[us]"))
+
+    yield _Pieces(about.column_names, [about.number_rows], read, times)
+
+
+_SECOND, _DAY = timedelta(seconds=1), timedelta(days=1)
+# By format, of those with typed columns.
+_PIECES: dict[str, Callable[[Path], AbstractContextManager[_Pieces]]] = {
+    "parquet": _parquet_pieces,
+    "arrow": _arrow_pieces,
+    "spss": partial(
+        _labelled_pieces, "read_sav", datetime(1582, 10, 14), _SECOND, _SECOND
+    ),
+    "stata": partial(
+        _labelled_pieces, "read_dta", datetime(1960, 1, 1), _DAY, _SECOND / 1000
+    ),
+}
+
+
+def _typed(
     path: Path,
-    part: Path,
+    opened: AbstractContextManager[_Pieces],
     expected: Expected,
     codes: list[str],
     weight: str | None,
     decimal: str,
 ) -> dict[str, Array]:
-    """Compare a Parquet file row group by row group."""
+    """Compare a file of typed columns piece by piece."""
     pyarrow = import_pyarrow()
     differences = _Differences(path)
     found: dict[str, list[Any]] = {name: [] for name in [*codes, weight] if name}
@@ -580,17 +667,19 @@ def _parquet(
         for name, column in expected.columns.items()
     }
     try:
-        with import_pyarrow("parquet").ParquetFile(part) as file:
-            _compare_names(path, file.schema_arrow.names, expected)
-            groups = range(file.num_row_groups)
-            sizes = [file.metadata.row_group(i).num_rows for i in groups]
-            _refuse_count(path, sum(sizes), expected.n)
+        with opened as file:
+            _compare_names(path, file.names, expected)
+            _refuse_count(path, sum(file.sizes), expected.n)
             begin = 0
-            for i, size in zip(groups, sizes, strict=True):
+            for i, size in enumerate(file.sizes):
                 rows = expected.rows(begin, begin + size)
                 for name, column in wanted.items():
-                    read = _chunked(file.read_row_group(i, columns=[name]).column(0))
-                    unequal = _unequal(read, _taken(column, rows))
+                    read, should = _chunked(file.read(i, name)), _taken(column, rows)
+                    if file.times is not None:
+                        if pyarrow.types.is_temporal(should.type):
+                            read = file.times(read, should.type)
+                        should = _without_nan(should)
+                    unequal = _unequal(read, should)
                     if name in expected.masks:
                         valid = read.is_valid().to_numpy()
                         unequal = unequal | (valid & expected.masks[name][rows])
@@ -628,6 +717,16 @@ def _unequal(read: Any, should: Any) -> Mask:
         unequal = unequal & ~compute.fill_null(both, False).to_numpy()
     differ: Mask = unequal.astype(bool)
     return differ
+
+
+def _without_nan(column: Any) -> Any:
+    """Return a column with nan as missing, for files that have no nan."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if not pyarrow.types.is_floating(column.type):
+        return column
+    return compute.if_else(
+        compute.is_nan(column), pyarrow.scalar(None, column.type), column
+    )
 
 
 def _as_numbers(column: Any, decimal: str) -> Array:

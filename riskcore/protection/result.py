@@ -22,6 +22,7 @@ from riskcore.common import arguments, html
 from riskcore.common.warn import warn
 from riskcore.figures import table
 from riskcore.files import formats
+from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.columns import Records, code_column
@@ -179,6 +180,14 @@ class Protected:
         return _what_shows(self, Records.of(self.data).columns)
 
     @property
+    def labels(self) -> Labels | None:
+        """The labels of a file of SPSS, Stata or SAS, of the codes not recoded."""
+        form = self.source.format
+        if form is None or form.labels is None:
+            return None
+        return form.labels.without_codes_of([str(n) for n in self.settings.recodings])
+
+    @property
     def original(self) -> Assessment:
         """The assessment before protection, if there is one set of keys."""
         return self._only().original
@@ -314,8 +323,8 @@ class Protected:
             The safe file, in the format of the input: delimiter and encoding of a
             CSV, columns and codes as they were but for what was recoded or
             suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
-            `riskcore.files.argus.writer`. CSV and Parquet may change into each
-            other.
+            `riskcore.files.argus.writer`. CSV, Parquet and Arrow may change into
+            each other.
         overwrite : bool, optional
             Whether existing files may be replaced; the input never is.
         allow_unsafe : bool, optional
@@ -641,7 +650,7 @@ def _keyed_digest(source: Source) -> dict[str, str | None]:
     if key is None:
         why = "no place was found to write the key of records"
         return {"hmac_sha256": None, "key": None, "why": why}
-    return {"hmac_sha256": key.digest(source.path), "key": key.id}
+    return {"hmac_sha256": key.digest_of(source.files), "key": key.id}
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:

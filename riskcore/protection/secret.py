@@ -14,11 +14,12 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +71,53 @@ class Key:
         ...     Key(bytes(32)).digest(path)[:8]
         '9615a95d'
         """
-        with Path(path).open("rb") as file:
-            total = hashlib.file_digest(
+        return str(self._digest(Path(path)).hexdigest())
+
+    def digest_of(self, paths: Sequence[Path]) -> str:
+        """Return the HMAC-SHA256 of the files of a data set, of one that of itself.
+
+        Files in folders named ``column=value`` differ by these, too.
+
+        Parameters
+        ----------
+        paths : sequence of pathlib.Path
+            At least one, in the order in which they are read.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        OSError
+            If one cannot be read.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "a.csv"
+        ...     _ = path.write_bytes(b"a")
+        ...     key = Key(bytes(32))
+        ...     key.digest_of([path]) == key.digest(path)
+        ...     key.digest_of([path, path]) == key.digest(path)
+        True
+        False
+        """
+        if len(paths) == 1:
+            return self.digest(paths[0])
+        whole = hmac.new(self.value, digestmod=hashlib.sha256)
+        for path in paths:
+            folders = "/".join(part for part in path.parts[:-1] if "=" in part)
+            whole.update(hashlib.sha256(os.fsencode(folders)).digest())
+            whole.update(self._digest(path).digest())
+        return whole.hexdigest()
+
+    def _digest(self, path: Path) -> Any:
+        with path.open("rb") as file:
+            return hashlib.file_digest(
                 file, lambda: hmac.new(self.value, digestmod=hashlib.sha256)
             )
-        return total.hexdigest()
 
 
 def key_folder() -> Path | None:

@@ -17,6 +17,7 @@ from typing import Any
 from riskcore import figures
 from riskcore.assessment import Assessment
 from riskcore.files import replace
+from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.facts import (
     Pairs,
@@ -56,6 +57,7 @@ def write_page(
     verdict: str = "",
     unsafe: Mapping[str, int] | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
+    labels: Labels | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
@@ -66,7 +68,7 @@ def write_page(
         Of the HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, shown
+    verdict, unsafe, shown, labels
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -103,6 +105,7 @@ def write_page(
         verdict=verdict,
         unsafe=unsafe,
         shown=shown,
+        labels=labels,
     )
     with replace.replacing_all(overwrite) as create:
         create(Path(path), private=True).write(text.encode())
@@ -120,6 +123,7 @@ def page(
     verdict: str = "",
     unsafe: Mapping[str, int] | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
+    labels: Labels | None = None,
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -150,6 +154,9 @@ def page(
     shown : sequence of mappings, optional
         What the file tells although it was suppressed, recoded or shuffled, each with
         "text" and "advice", as `riskcore.Protected.to_dict` gives them.
+    labels : Labels, optional
+        The labels of codes, which stand behind them among the riskiest combinations;
+        by default those of the file that was assessed.
 
     Returns
     -------
@@ -200,7 +207,7 @@ def page(
         figures=figures.table(by_stage, "page"),
         suppression=_suppression(suppression) if suppression else None,
         shown=shown,
-        riskiest=_riskiest(riskiest) if riskiest else None,
+        riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
         facts=[(name, str(value)) for name, value in facts],
         curves=[view.data() for view in views],
     )
@@ -291,6 +298,7 @@ def protection_page(
         if one.aim.of_households
         else None,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
+        labels=protected.labels,
     )
 
 
@@ -341,7 +349,9 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _riskiest(cells: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
+def _riskiest(
+    cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
+) -> dict[str, Any]:
     """Return the cells, keys apart from figures: a code is a name, also a number."""
     own = [name for name in cells[0] if name in figures.CELL_FIGURES]
     keys = [name for name in cells[0] if name not in own]
@@ -349,7 +359,14 @@ def _riskiest(cells: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
         "keys": keys,
         "titles": [figures.CELL_FIGURES[str(name)][1] for name in own],
         "lines": [
-            ([cell[name] for name in keys], [cell[name] for name in own])
+            (
+                [_shown(labels, name, cell[name]) for name in keys],
+                [cell[name] for name in own],
+            )
             for cell in cells
         ],
     }
+
+
+def _shown(labels: Labels | None, name: Hashable, code: Any) -> Any:
+    return code if labels is None else labels.shown(name, code)

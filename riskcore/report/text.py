@@ -7,6 +7,7 @@ from typing import Any
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
 from riskcore.figures import CELL_FIGURES, label, percent, rows, table
+from riskcore.files.labels import Labels, labels_of_plain
 from riskcore.report.facts import cost_text
 
 # The widths of counts by threshold, which so stand in line in most files.
@@ -47,7 +48,8 @@ def text(figures: dict[str, Any], title: str) -> str:
         lines += _household_lines(figures)
     if figures["riskiest"]:
         lines += ["", "  Riskiest combinations"]
-        lines += _riskiest(figures["riskiest"])
+        labels = labels_of_plain(figures.get("labels"))
+        lines += _riskiest(figures["riskiest"], labels)
     return "\n".join(lines)
 
 
@@ -85,12 +87,15 @@ def _household_lines(figures: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _riskiest(cells: list[dict[str, Any]]) -> list[str]:
+def _riskiest(cells: list[dict[str, Any]], labels: Labels) -> list[str]:
     """Lay out the riskiest cells; numbers to the right, labels to the left."""
     names = list(cells[0])
     titles = [CELL_FIGURES[n][0] if n in CELL_FIGURES else label(n) for n in names]
     written = [
-        [_number(row[n]) if n in CELL_FIGURES else label(row[n]) for n in names]
+        [
+            _number(row[n]) if n in CELL_FIGURES else label(labels.shown(n, row[n]))
+            for n in names
+        ]
         for row in cells
     ]
     sides = "".join(">" if name in CELL_FIGURES else "<" for name in names)

@@ -78,7 +78,7 @@ texts = st.one_of(
     st.none(), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 )
 numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
-SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet"]
+SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".arrow"]
 
 
 @pytest.mark.filterwarnings("ignore::riskcore.files.formats.LineBreaksInFields")
@@ -196,7 +196,9 @@ def argus_survey(folder):
 # Together with other files
 
 
-@pytest.mark.parametrize("name", ["b.csv", "b.csv.gz", "b.parquet", "b.saf"])
+@pytest.mark.parametrize(
+    "name", ["b.csv", "b.csv.gz", "b.parquet", "b.feather", "b.saf"]
+)
 def test_what_is_written_can_be_read_before_it_appears(tmp_path, name):
     like, parts = argus_survey(tmp_path), []
 
@@ -230,7 +232,7 @@ class JsonFile(arrow.ArrowFormat):
     def read_header(self):
         return formats.Header(tuple(self.table().column_names))
 
-    def read_table(self, columns):
+    def read_table(self, columns, progress):
         table = self.table()
         return table.select(columns), Intake(records=table.num_rows)
 
@@ -271,7 +273,9 @@ def test_what_is_said_of_a_new_format(tmp_path):
     path = formats.write(tmp_path / "s.json", {"a": ["1"]})
     with pytest.raises(ValueError, match=r"\.saf, \.json$"):
         formats.read(written(tmp_path, "x", "a.xlsx"))
-    with pytest.raises(ValueError, match=r"\.csv\.gz, \.parquet and \.json only$"):
+    with pytest.raises(
+        ValueError, match=r"\.arrow, \.sav, \.zsav, \.dta and \.json only$"
+    ):
         formats.check_writable(tmp_path / "a.xlsx")
     with pytest.raises(ValueError, match="a JSON file; only a CSV has a delimiter"):
         formats.columns_of(path, Reading(delimiter=";"))

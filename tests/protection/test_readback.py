@@ -22,7 +22,10 @@ from riskcore.protection.readback import ReadBackError
 from riskcore.protection.result import UnsafeError
 
 KEYS = ["sex", "age", "job"]
-FORMATS = ["safe.csv", "safe.csv.gz", "safe.parquet", "fixed.asc", "free.asc"]
+FORMATS = [
+    "safe.csv", "safe.csv.gz", "safe.parquet", "safe.feather", "fixed.asc", "free.asc",
+]  # fmt: skip
+TYPED = (".parquet", ".feather")
 
 
 # The address of the survey has them; its ids give the order back.
@@ -130,8 +133,15 @@ def corrupt_lines(change):
 
 def corrupt_table(change):
     def corrupt(parts):
-        table = pyarrow.parquet.read_table(parts[0])
-        pyarrow.parquet.write_table(change(table), parts[0], row_group_size=90)
+        path = parts[0]
+        if path.read_bytes().startswith(b"ARROW1"):
+            with pyarrow.ipc.open_file(path.read_bytes()) as file:
+                table = change(file.read_all())
+            with pyarrow.ipc.new_file(path, table.schema) as file:
+                file.write_table(table, max_chunksize=90)
+            return
+        table = pyarrow.parquet.read_table(path)
+        pyarrow.parquet.write_table(change(table), path, row_group_size=90)
 
     return corrupt
 
@@ -189,8 +199,8 @@ DAMAGE = {
 def test_damage_is_caught(source, monkeypatch, target, damage, shuffle):
     result = source(target)
     of_lines, of_table = DAMAGE[damage]
-    parquet = target.endswith(".parquet")
-    corrupt = corrupt_table(of_table) if parquet else corrupt_lines(of_lines)
+    typed = target.endswith(TYPED)
+    corrupt = corrupt_table(of_table) if typed else corrupt_lines(of_lines)
     write = layout.Layout.write
 
     def damaged(self, *arguments):
@@ -321,7 +331,7 @@ def test_one_column(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("target", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("target", ["t.csv", "t.parquet", "t.feather"])
 def test_data_of_all_types(tmp_path, monkeypatch, make, target):
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(3)
@@ -462,7 +472,7 @@ def test_recoded_mu_argus(source):
 
 def test_every_format_is_read_back():
     kinds = {one.kind for one in formats.FORMATS if one.targets or one.own_targets}
-    assert kinds == {"parquet", *readback._BLOCKS}
+    assert kinds == {*readback._PIECES, *readback._BLOCKS}
 
 
 def test_not_read_back(source, monkeypatch):

@@ -603,7 +603,7 @@ def test_members_that_lack(record):
     assert {path[-1] for path in read} <= {
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
-        "missing_codes", "codelist", "source", "bounds", "line",
+        "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
     }  # fmt: skip
 
 
