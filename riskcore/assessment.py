@@ -482,14 +482,23 @@ class Assessment:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
         ``household_risk`` is added if household ids were given. Of a path it is the
-        columns that were read; a narwhals frame gives its native frame.
+        columns that were read; a narwhals frame gives its native frame. Of data on an
+        engine it is a join on the cells, lazy as the data are, in an order of the
+        engine's choice; of a dataset of pyarrow a reader of its batches.
 
         Raises
         ------
         ValueError
             If the data already have a column of such a name, ignoring case.
         """
-        results = self._record_columns()
+        counted = self.cells.counted
+        if counted is not None:
+            rows = self._columns_at(self.cells.rows)
+            refuse_taken(counted.engine.schema, rows)
+            return counted.records_with(rows)
+        results = self._columns_at(self.cells.inverse)
+        if self.households is not None:
+            results["household_risk"] = self.household_risk
         if isinstance(self.data, Mapping):
             refuse_taken(self.data, results)
             return {**self.data, **results}
@@ -503,17 +512,14 @@ class Assessment:
         ]
         return frame.with_columns(*series).to_native()
 
-    def _record_columns(self) -> dict[str, NDArray[Any]]:
-        inverse = self.cells.inverse
-        columns: dict[str, NDArray[Any]] = {
-            "sample_frequency": self.cells.sample_frequency[inverse],
-            "population_frequency": self.cells.population_frequency[inverse],
-            "sampling_fraction": self.cells.sampling_fraction[inverse],
-            "individual_risk": self.individual_risk,
+    def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return the results of some cells as columns."""
+        return {
+            "sample_frequency": self.cells.sample_frequency[cell],
+            "population_frequency": self.cells.population_frequency[cell],
+            "sampling_fraction": self.cells.sampling_fraction[cell],
+            "individual_risk": self.cell_risk[cell],
         }
-        if self.households is not None:
-            columns["household_risk"] = self.household_risk
-        return columns
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.
