@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import (
+    WILDCARDS,
     Cells,
     check_missing,
     check_names,
@@ -252,6 +253,16 @@ def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
     else:
         risk = getattr(forms, method)(f, f / F)
     return risk
+
+
+def results_of(
+    method: Method, f: NDArray[np.int64], F: Risks
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of ``RECORD_COLUMNS`` of cells, but for households."""
+    with np.errstate(over="ignore"):
+        fraction = f / F
+    risk = risk_of(method, f.astype(np.float64), F)
+    return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
 
 
 def _refuse_between_branches(cells: Cells) -> None:
@@ -495,7 +506,10 @@ class Assessment:
         if counted is not None:
             rows = self._columns_at(self.cells.rows)
             refuse_taken(counted.engine.schema, rows)
-            return counted.records_with(rows)
+            # By the other rules a cell's results are not of its own records alone.
+            alone = self.cells.missing not in WILDCARDS
+            compute = partial(results_of, self.method) if alone else None
+            return counted.records_with(rows, compute)
         results = self._columns_at(self.cells.inverse)
         if self.households is not None:
             results["household_risk"] = self.household_risk
@@ -514,12 +528,15 @@ class Assessment:
 
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of some cells as columns."""
-        return {
-            "sample_frequency": self.cells.sample_frequency[cell],
-            "population_frequency": self.cells.population_frequency[cell],
-            "sampling_fraction": self.cells.sampling_fraction[cell],
-            "individual_risk": self.cell_risk[cell],
-        }
+        cells = self.cells
+        columns = (
+            cells.sample_frequency,
+            cells.population_frequency,
+            cells.sampling_fraction,
+            self.cell_risk,
+        )
+        named = zip(RECORD_COLUMNS, columns, strict=False)
+        return {name: column[cell] for name, column in named}
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.

@@ -168,6 +168,7 @@ def count_cells(frame: Any, question: Question) -> Any:
                 piece.cast(nw.Int64).alias(sum_column(i))
                 for i, piece in enumerate(question.sums.cut(w))
             ]
+    whole = [RECORDS] if question.sums is None else [RECORDS, *question.sum_columns]
     return (
         (rows.with_columns(*cut) if cut else rows)
         .group_by(*question.key_columns)
@@ -175,7 +176,8 @@ def count_cells(frame: Any, question: Question) -> Any:
             nw.len().alias(RECORDS),
             *(nw.col(name).sum() for name in question.sum_columns),
         )
-        .with_columns(nw.col(RECORDS).cast(nw.Int64))  # polars has 32 bits
+        # polars counts in 32 bits, and duckdb adds integers to some of 128.
+        .with_columns(nw.col(*whole).cast(nw.Int64))
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ from riskcore.engines.counting import (
     weight_type,
 )
 from riskcore.engines.sums import WholeSums
+
+Results = Mapping[str, NDArray[Any]]
+Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
 
 
 class Engine(ABC):
@@ -49,10 +52,19 @@ class Engine(ABC):
         """Return the cells as an eager narwhals frame."""
 
     @abstractmethod
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with results of the cells added to their records."""
+
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return the same, computed where the data are; None if they stay in one place.
+
+        Parameters
+        ----------
+        question : Question
+        compute : callable
+            Gives the results from frequencies and sums of weights; can be pickled.
+        """
+        return None
 
     def refuse_single(self, what: str) -> TypeError:
         """Make the error for what needs single records."""
@@ -175,19 +187,29 @@ class Counted:
         columns = zip(self.question.keys, self.question.key_columns, strict=True)
         return {key: self.cells.get_column(name) for key, name in columns}
 
-    def records_with(self, results: Mapping[str, NDArray[Any]]) -> Any:
+    def records_with(self, results: Results, compute: Compute | None = None) -> Any:
         """Return the data, with results of the cells added to their records.
 
         Parameters
         ----------
         results : mapping of column names to ndarray, each shape (K,)
             In the order of the rows.
+        compute : callable, optional
+            What gives the same results from the frequency and the sum of the weights
+            of each cell, if they depend on nothing else; it can be pickled.
 
         Returns
         -------
         lazy frame, relation, table or reader
             Of the type of the data; a dataset gives a reader of its batches.
         """
+        question = self.question
+        # Sums of doubles would be others when the engine adds them again.
+        repeats = question.weight is None or question.sums is not None
+        if compute is not None and repeats:
+            found = self.engine.computed(question, compute)
+            if found is not None:
+                return found
         return self.engine.joined(
             self.question, self.cells.select(*self.question.key_columns), results
         )

@@ -6,15 +6,23 @@ null is unequal to null there; so each engine joins in its own words.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from importlib import import_module
+from operator import and_
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
-from riskcore.engines.counting import Question, Weighed, count_cells, weigh
-from riskcore.engines.door import Engine
+from riskcore.engines.counting import (
+    Question,
+    Weighed,
+    count_cells,
+    frequencies,
+    weigh,
+)
+from riskcore.engines.door import Compute, Engine, Results
 from riskcore.files.arrow import import_pyarrow
 
 # Packages of which something may be lazy; no other data are looked at.
@@ -81,9 +89,7 @@ class Polars(Lazy):
 
     name = "polars"
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the lazy frame with results added, in its own order."""
         import polars
 
@@ -111,9 +117,7 @@ class DuckDB(Lazy):
     name = "duckdb"
     case_blind = True
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a relation with results added, in an order of duckdb's choice."""
         riskcore_cells = _arrow(cells, results)
         on = " AND ".join(
@@ -136,9 +140,7 @@ class Ibis(Lazy):
     name = "ibis"
     case_blind = True
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a table with results added, in an order of the engine's choice."""
         ibis = import_module("ibis")
         table = ibis.memtable(_arrow(cells, results))
@@ -192,17 +194,31 @@ class Spark(Lazy):
         )
         return nw.from_native(self.native.select(*columns))
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a data frame with results added, in an order of Spark's choice."""
-        from functools import reduce
-        from operator import and_
+        table = self.native.sparkSession.createDataFrame(_arrow(cells, results))
+        return self._joined(question, table, list(results))
 
-        from pyspark.sql import functions
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return the same, of which the executors compute the results.
 
+        They count again, in whole numbers, and so get the same bits.
+        """
+        none = np.zeros(0, np.int64), np.zeros(0)
+        types = {"i": "bigint", "f": "double"}
+        added = {name: types[one.dtype.kind] for name, one in compute(*none).items()}
+        cells = self.lazy_cells(question).to_native()
+        kept = [cells.schema[name] for name in question.key_columns]
+        schema = type(cells.schema)(kept)
+        for name, kind in added.items():
+            schema = schema.add(name, kind)
+        work = partial(_results_in_batches, question, compute)
+        return self._joined(question, cells.mapInArrow(work, schema), list(added))
+
+    def _joined(self, question: Question, table: Any, results: list[str]) -> Any:
+        """Join a data frame of cells to the records."""
+        functions = import_module("pyspark.sql.functions")
         data = self.native
-        table = data.sparkSession.createDataFrame(_arrow(cells, results))
 
         def key(name: str, real: bool) -> Any:
             column = data[_ticked(name)]
@@ -218,7 +234,23 @@ class Spark(Lazy):
         )
 
 
-def _arrow(cells: Any, results: Mapping[str, NDArray[Any]]) -> Any:
+def _results_in_batches(
+    question: Question, compute: Compute, batches: Iterable[Any]
+) -> Iterator[Any]:
+    """Yield keys and results of batches of cells; executors run this."""
+    import narwhals.stable.v2 as nw
+
+    pyarrow = import_pyarrow()
+    for batch in batches:
+        table = pyarrow.Table.from_batches([batch])
+        f, F = frequencies(nw.from_native(table, eager_only=True), question)
+        table = table.select(question.key_columns)
+        for name, values in compute(f, F).items():
+            table = table.append_column(name, pyarrow.array(values))
+        yield from table.to_batches()
+
+
+def _arrow(cells: Any, results: Results) -> Any:
     """Return keys and results of the cells as a table of Arrow."""
     pyarrow = import_pyarrow()
     table = cells.to_arrow()

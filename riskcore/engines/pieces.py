@@ -22,7 +22,7 @@ from riskcore.engines.counting import (
     merge_cells,
     weigh,
 )
-from riskcore.engines.door import Engine
+from riskcore.engines.door import Engine, Results
 from riskcore.files.arrow import import_pyarrow
 
 # Tables of cells that are put together at once.
@@ -70,9 +70,7 @@ class Dask(Engine):
         (table,) = _dask().compute(*tables)
         return nw.from_native(table, eager_only=True)
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a data frame with results added, in its own order."""
         table = cells.to_native().assign(**results)
         meta = _join_pandas(self.data._meta, question, table.iloc[:0], list(results))
@@ -172,9 +170,7 @@ class ArrowDataset(Engine):
                 tables = [merge_cells(tables, question)]
         return merge_cells(tables, question)
 
-    def joined(
-        self, question: Question, cells: Any, results: Mapping[str, NDArray[Any]]
-    ) -> Any:
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a reader of batches with results added, in the dataset's order."""
         pyarrow = import_pyarrow()
         numbering = _Numbering(
