@@ -73,6 +73,7 @@ SECTIONS = (
     Section("bench_kernel", README, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
     Section("bench_tabulate", README, "tabulate", measured=True),
+    Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
     Section("bench_protect", README, "protect", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),

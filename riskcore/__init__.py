@@ -73,6 +73,7 @@ _MODULES = {
     "accuracy",
     "chart",
     "embed",
+    "engines",
     "forms",
     "intruder",
     "models",

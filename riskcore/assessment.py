@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from riskcore.common.warn import warn
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import (
+    WILDCARDS,
     Cells,
     check_missing,
     check_names,
@@ -255,6 +256,16 @@ def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
     return risk
 
 
+def results_of(
+    method: Method, f: NDArray[np.int64], F: Risks
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of ``RECORD_COLUMNS`` of cells, but for households."""
+    with np.errstate(over="ignore"):
+        fraction = f / F
+    risk = risk_of(method, f.astype(np.float64), F)
+    return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
+
+
 def _refuse_between_branches(cells: Cells) -> None:
     """Refuse the f for which sdcMicro's code has no branch: it gives them no risk."""
     f = cells.sample_frequency
@@ -483,14 +494,26 @@ class Assessment:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
         ``household_risk`` is added if household ids were given. Of a path it is the
-        columns that were read; a narwhals frame gives its native frame.
+        columns that were read; a narwhals frame gives its native frame. Of data on an
+        engine it is a join on the cells, lazy as the data are, in an order of the
+        engine's choice; of a dataset of pyarrow a reader of its batches.
 
         Raises
         ------
         ValueError
             If the data already have a column of such a name, ignoring case.
         """
-        results = self._record_columns()
+        counted = self.cells.counted
+        if counted is not None:
+            rows = self._columns_at(self.cells.rows)
+            refuse_taken(counted.engine.schema, rows)
+            # By the other rules a cell's results are not of its own records alone.
+            alone = self.cells.missing not in WILDCARDS
+            compute = partial(results_of, self.method) if alone else None
+            return counted.records_with(rows, compute)
+        results = self._columns_at(self.cells.inverse)
+        if self.households is not None:
+            results["household_risk"] = self.household_risk
         if isinstance(self.data, Mapping):
             refuse_taken(self.data, results)
             return {**self.data, **results}
@@ -504,20 +527,17 @@ class Assessment:
         ]
         return frame.with_columns(*series).to_native()
 
-    def _record_columns(self) -> dict[str, NDArray[Any]]:
+    def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return the results of some cells as columns."""
         cells = self.cells
         found = spread(
-            cells.inverse,
+            cell,
             cells.sample_frequency,
             cells.population_frequency,
             cells.sampling_fraction,
             self.cell_risk,
         )
-        names = RECORD_COLUMNS[: len(found)]
-        columns: dict[str, NDArray[Any]] = dict(zip(names, found, strict=True))
-        if self.households is not None:
-            columns["household_risk"] = self.household_risk
-        return columns
+        return dict(zip(RECORD_COLUMNS, found, strict=False))
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.

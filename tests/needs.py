@@ -3,6 +3,7 @@
 What ``pip install ".[test]"`` brings is not among them: without it tests fail.
 """
 
+import importlib.util
 import os
 import shutil
 import sysconfig
@@ -32,3 +33,21 @@ posix = pytest.mark.skipif(
 root = pytest.mark.skipif(
     not ON_POSIX or os.geteuid() != 0, reason="needs root, to give files to others"
 )
+
+_MODULES = {"dask": "dask.dataframe", "spark": "pyspark"}
+_BESIDE = {"dask": ["pandas"], "spark": ["pandas"]}
+
+
+def engine(name):
+    """Return the mark of a test that needs an engine of the extra ``engines``."""
+    module = _MODULES.get(name, name)
+    lacking = [
+        each
+        for each in (module.partition(".")[0], *_BESIDE.get(name, []))
+        if importlib.util.find_spec(each) is None
+    ]
+    if name == "spark" and not shutil.which("java"):
+        lacking.append("Java")
+    return pytest.mark.skipif(
+        bool(lacking), reason=f"needs {', '.join(lacking)}, for the engine {name}"
+    )

@@ -598,7 +598,6 @@ def test_missing_household_ids_of_frames(make):
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (pl.LazyFrame(WITH), TypeError, "lazy frame: collect it first"),
         (None, TypeError, "not NoneType"),
         ([1, 2], TypeError, "not list"),
         (pd.Series([1, 2]), TypeError, "not Series"),

@@ -16,6 +16,7 @@ FLOORS = [
     {"common", "compiled"},
     {"special"},
     {"files", "forms", "intruder", "models", "risk", "simulate"},
+    {"engines"},
     {"microdata"},
     {"figures"},
     {"accuracy", "assessment", "embed", "reproduce", "uniques"},
@@ -29,7 +30,7 @@ HEIGHT = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 COMPILERS = {"numba", "llvmlite"}
 HEAVY = {
     *COMPILERS, "pandas", "polars", "pyarrow", "mpmath", "scipy", "matplotlib",
-    "jinja2", "markupsafe",
+    "jinja2", "markupsafe", "duckdb", "ibis", "pyspark", "dask",
 }  # fmt: skip
 
 modules = {
@@ -158,7 +159,7 @@ def imports_when_loaded(tree):
 def test_every_library_is_declared():
     project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    named = ("files", "report", "plot", "labelled", "completion")
+    named = ("files", "report", "plot", "labelled", "completion", "engines")
     optional = [each for name in named for each in extras[name]]
     declared = [*project["dependencies"], *optional]
     names = {re.match(r"[\w-]+", each)[0] for each in declared}

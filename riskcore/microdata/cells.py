@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.engines.door import Counted
 from riskcore.files.intake import Intake
 from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
@@ -58,8 +59,9 @@ class Cells:
         one over cells with these as factors.
     weight_sum : float64 ndarray, shape (K,)
         The sum of their weights.
-    inverse : int32 ndarray, shape (n,)
-        The cell of each record, in the order of the records.
+    rows : int32 ndarray, shape (n,)
+        The cell of each record, in the order of the records; of data on an engine the
+        cell of each row that the engine counted.
     weighted : bool
         Whether there were weights; if not, F_k = f_k.
     missing : str
@@ -70,6 +72,8 @@ class Cells:
         For each key the number of records whose value is missing.
     intake : Intake or None
         Of a file, what became of its lines.
+    counted : Counted or None
+        Of data on an engine, what the engine counted.
 
     Examples
     --------
@@ -94,12 +98,13 @@ class Cells:
     population_frequency: NDArray[np.float64]
     records: NDArray[np.int64]
     weight_sum: NDArray[np.float64]
-    inverse: NDArray[np.int32]
+    rows: NDArray[np.int32]
     weighted: bool
     missing: str
     alpha: float
     missing_values: tuple[int, ...]
     intake: Intake | None = None
+    counted: Counted | None = None
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -108,7 +113,20 @@ class Cells:
     @property
     def n(self) -> int:
         """Number of records."""
-        return len(self.inverse)
+        return len(self.rows) if self.counted is None else self.counted.n
+
+    @property
+    def inverse(self) -> NDArray[np.int32]:
+        """The cell of each record, in the order of the records, shape (n,).
+
+        Raises
+        ------
+        TypeError
+            If an engine has counted the records: they are not here.
+        """
+        if self.counted is not None:
+            raise self.counted.refuse_single("the cell of each record")
+        return self.rows
 
     @property
     def sampling_fraction(self) -> NDArray[np.float64]:
@@ -225,7 +243,9 @@ def tabulate(
         Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
         narwhals frame, a mapping of column names to arrays, or the path of a CSV,
         Parquet, Arrow or mu-Argus file, see `riskcore.files.formats.read`. Of a
-        mu-Argus file the weight is by default the one that its metadata declare.
+        mu-Argus file the weight is by default the one that its metadata declare. Or
+        data that an engine holds and counts: a lazy frame of polars, a relation of
+        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow.
     keys : iterable of hashable
         Names of the key variables.
     weight : hashable, optional
@@ -259,8 +279,8 @@ def tabulate(
     OSError
         If the file cannot be read.
     TypeError
-        If ``data`` is lazy or no table, a key's values have no order, or the weights
-        are not real numbers.
+        If ``data`` is no table, a key's values have no order, or the weights are not
+        real numbers.
     ValueError
         If there are no records or no keys, a key is named twice, is the weight or is
         called like a result column; if weights are missing, infinite or not positive,
@@ -314,7 +334,8 @@ def tabulate_coded(
 ) -> Cells:
     """Return the cells of coded records, see `tabulate`; the arguments are checked."""
     columns = records.keys(keys)
-    for line in doubtful_codes(columns):
+    counted = records.counted
+    for line in doubtful_codes(columns, None if counted is None else counted.records):
         warn(line, DoubtfulCodes)
     if missing == "refuse":
         _refuse_missing(columns, records.n)
@@ -323,6 +344,8 @@ def tabulate_coded(
         [column.levels for column in columns],
         records.weights,
     )
+    if counted is not None:
+        counts = counts.of_groups(counted.records)
     f: Frequencies = counts.frequency
     F = counts.weight_sum
     if missing in WILDCARDS:
@@ -346,12 +369,13 @@ def tabulate_coded(
         population_frequency=F,
         records=counts.frequency,
         weight_sum=counts.weight_sum,
-        inverse=counts.inverse,
-        weighted=records.weights is not None,
+        rows=counts.inverse,
+        weighted=records.weight is not None,
         missing=missing,
         alpha=alpha,
         missing_values=tuple(column.missing for column in columns),
         intake=intake,
+        counted=records.counted,
     )
 
 

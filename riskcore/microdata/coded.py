@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.engines.door import Counted, engine_of
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -39,6 +40,9 @@ class CodedRecords:
     weights : float64 ndarray, shape (n,), or None
     households : int64 ndarray, shape (n,), or None
         The number of each record's household.
+    counted : Counted or None
+        Of data on an engine, what it counted: columns and weights have an element for
+        each row of cells then, not for each record.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class CodedRecords:
     weight: Hashable | None = None
     weights: NDArray[np.float64] | None = None
     households: NDArray[np.int64] | None = None
+    counted: Counted | None = None
 
     @classmethod
     def of(
@@ -62,18 +67,41 @@ class CodedRecords:
         weight: Hashable | None = None,
         household: Hashable | None = None,
     ) -> CodedRecords:
-        """Code the columns of data in memory.
+        """Code the columns of data in memory, or the cells of data on an engine.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            As `Records.of`, `household_codes`, `weights` and `code_keys`.
+            As `Records.of`, `household_codes`, `weights`, `code_keys`, and
+            `Engine.count`.
         """
+        engine = engine_of(data)
+        if engine is not None:
+            if household is not None:
+                raise engine.refuse_single("household")
+            return cls.of_counted(engine.count(keys, weight))
         records = Records.of(data)
         households = None if household is None else household_codes(records, household)
         numbers = None if weight is None else weights(records, weight)
         columns = {column.name: column for column in code_keys(records, keys)}
         return cls(records.n, columns, weight, numbers, households)
+
+    @classmethod
+    def of_counted(cls, counted: Counted) -> CodedRecords:
+        """Code the cells that an engine has counted."""
+        columns = {}
+        for key in counted.question.keys:
+            records = Records.of({key: counted.keys[key].to_native()})
+            column = code_column(records, key)
+            missing = counted.records[column.codes == len(column.labels)]
+            columns[key] = replace(column, missing=int(missing.sum()))
+        return cls(
+            counted.n,
+            columns,
+            counted.question.weight,
+            counted.weight_sum,
+            counted=counted,
+        )
 
     def keys(self, names: Iterable[Hashable]) -> list[CodedColumn]:
         """Return the columns of some keys, in their order."""

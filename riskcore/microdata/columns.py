@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
+from riskcore.engines.door import engine_of
 from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
 
@@ -372,13 +373,14 @@ def _frame(data: Any) -> Any:
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
+    engine = engine_of(data)
+    if engine is not None:
+        raise engine.refuse_single("the data")
     try:
         frame = nw.from_native(data, pass_through=True)
     except DuplicateError as error:
         said = " ".join(str(error).split())
         raise ValueError(f"columns share a name: {said}") from None
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError("the data are a lazy frame: collect it first")
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(
             "data is a frame (pandas, polars, pyarrow, ...) or a mapping of column "

@@ -17,7 +17,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -63,6 +63,18 @@ class Counts:
     frequency: NDArray[np.int64]
     weight_sum: NDArray[np.float64]
     inverse: NDArray[np.int32]
+
+    def of_groups(self, records: NDArray[np.int64]) -> Counts:
+        """Return the cells of what was counted if each of it stands for many records.
+
+        Parameters
+        ----------
+        records : int64 ndarray, shape (n,)
+            How many records each stands for.
+        """
+        frequency = np.zeros(len(self.frequency), np.int64)
+        np.add.at(frequency, self.inverse, records)
+        return replace(self, frequency=frequency)
 
 
 def count(

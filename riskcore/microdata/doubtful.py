@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.microdata.columns import CodedColumn
 
@@ -15,12 +16,16 @@ _LIKE_MISSING = {
 _SHOWN = 5
 
 
-def doubtful_codes(columns: Iterable[CodedColumn]) -> list[str]:
+def doubtful_codes(
+    columns: Iterable[CodedColumn], records: NDArray[np.int64] | None = None
+) -> list[str]:
     """Return what is doubtful about the categories of keys, a line for each.
 
     Parameters
     ----------
     columns : iterable of CodedColumn
+    records : int64 ndarray, optional
+        How many records each code stands for; by default one.
 
     Returns
     -------
@@ -51,7 +56,7 @@ def doubtful_codes(columns: Iterable[CodedColumn]) -> list[str]:
             if label.strip().lower() in _LIKE_MISSING
         }
         if suspects:
-            lines.append(_like_missing(column, suspects))
+            lines.append(_like_missing(column, suspects, records))
         alike = _alike(text.values())
         if alike:
             pairs = ", ".join(" and ".join(map(repr, one)) for one in alike[:_SHOWN])
@@ -64,8 +69,11 @@ def doubtful_codes(columns: Iterable[CodedColumn]) -> list[str]:
     return lines
 
 
-def _like_missing(column: CodedColumn, suspects: dict[int, str]) -> str:
-    counts = np.bincount(column.codes)  # every label occurs
+def _like_missing(
+    column: CodedColumn, suspects: dict[int, str], records: NDArray[np.int64] | None
+) -> str:
+    counts = np.zeros(column.levels, np.int64)
+    np.add.at(counts, column.codes, 1 if records is None else records)
     named = ", ".join(
         f"{label!r} ({counts[code]:,} record{'' if counts[code] == 1 else 's'})"
         for code, label in suspects.items()

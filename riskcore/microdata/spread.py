@@ -48,7 +48,7 @@ def spread(
         table[:, k] = column.view(np.int64)
     n = len(inverse)
     out = [np.empty(n, np.int64) for _ in columns]
-    inverse = np.ascontiguousarray(inverse)
+    inverse = np.ascontiguousarray(inverse, np.int32)
     threads = 1 if n < THREADED else min(2, os.cpu_count() or 1)
     edges = [n * part // threads for part in range(threads + 1)]
 

@@ -3,7 +3,6 @@
 import math
 import warnings
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -117,9 +116,7 @@ DATASETS = {
     "array": (np.ones((2, 2)), "ndarray"),
     "series": (pd.Series([1]), "Series"),
     "generator": ((i for i in range(3)), "generator"),
-    "lazy": (pl.LazyFrame(DATA), "a lazy frame: collect it first"),
-    "narwhals lazy": (nw.from_native(pl.LazyFrame(DATA)), "lazy frame"),
-    "empty mapping": ({}, "no records"),
+        "empty mapping": ({}, "no records"),
     "empty columns": ({"k": []}, "no records"),
     "empty pandas": (pd.DataFrame({"k": []}), "no records"),
     "empty polars": (pl.DataFrame({"k": []}), "no records"),

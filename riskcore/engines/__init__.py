@@ -1,0 +1,21 @@
+"""Data that stay where they are: lazy frames, tables of SQL, clusters, datasets.
+
+The engine counts the records of each cell and adds their weights; only the cells come
+here. The results of each record go back as a join on the cells, which the engine does.
+Which engines there are: polars (lazy frames), duckdb, ibis, PySpark, dask, and datasets
+of pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Modules that give queries the risk as a function; each imports its engine late.
+__all__ = ["duckdb", "polars", "spark"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"riskcore.engines.{name}")
+    raise AttributeError(f"module 'riskcore.engines' has no attribute {name!r}")
