@@ -72,7 +72,10 @@ def assess(
         Records, one per row: any eager frame that narwhals takes (pandas, polars,
         pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
         Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it), of which only
-        the columns named are read; also a folder or a pattern of Parquet files.
+        the columns named are read; also a folder or a pattern of Parquet files. Or
+        data that an engine holds and counts: a lazy frame of polars, a relation of
+        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow;
+        then the cells alone come here, and what needs single records is refused.
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
@@ -116,7 +119,8 @@ def assess(
     KeyError
         If a column does not exist.
     TypeError
-        If a column is not of a usable type: text weights, unordered keys, lazy data.
+        If a column is not of a usable type: text weights, unordered keys; or an engine
+        holds the data and ``household`` is given.
     ValueError
         If the method is unknown, there are no records or no keys, a column is given
         two roles or a key is called like one of ``RECORD_COLUMNS``, key values,

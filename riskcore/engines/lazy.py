@@ -6,6 +6,7 @@ null is unequal to null there; so each engine joins in its own words.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -205,15 +206,20 @@ class Spark(Lazy):
         They count again, in whole numbers, and so get the same bits.
         """
         none = np.zeros(0, np.int64), np.zeros(0)
-        types = {"i": "bigint", "f": "double"}
-        added = {name: types[one.dtype.kind] for name, one in compute(*none).items()}
+        types = import_module("pyspark.sql.types")
+        kinds = {"i": types.LongType(), "f": types.DoubleType()}
+        added = {name: kinds[one.dtype.kind] for name, one in compute(*none).items()}
         cells = self.lazy_cells(question).to_native()
         kept = [cells.schema[name] for name in question.key_columns]
         schema = type(cells.schema)(kept)
         for name, kind in added.items():
             schema = schema.add(name, kind)
         work = partial(_results_in_batches, question, compute)
-        return self._joined(question, cells.mapInArrow(work, schema), list(added))
+        with warnings.catch_warnings():
+            # Of Spark, on a pandas newer than it knows, which is not used here.
+            warnings.simplefilter("ignore", FutureWarning)
+            table = cells.mapInArrow(work, schema)
+        return self._joined(question, table, list(added))
 
     def _joined(self, question: Question, table: Any, results: list[str]) -> Any:
         """Join a data frame of cells to the records."""

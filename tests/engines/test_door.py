@@ -24,7 +24,7 @@ def cases():
     age = pa.array(rng.integers(0, 5, N))
     whole = pa.array(rng.integers(1, 90, N))
     tenths = pa.array(rng.integers(1, 900, N) / 10)
-    spread = pa.array(10.0 ** rng.uniform(-20, 20, N))
+    spread = pa.array(10.0 ** rng.uniform(-40, 40, N))
 
     def with_null(values, type=None):
         return pa.array(
