@@ -214,7 +214,7 @@ def _write(
 
 
 def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
-    from riskcore.report.facts import method_facts, role_facts
+    from riskcore.report.listed_settings import method_facts, role_facts
     from riskcore.report.page import page
 
     asked = {

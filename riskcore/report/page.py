@@ -19,7 +19,7 @@ from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
-from riskcore.report.facts import (
+from riskcore.report.listed_settings import (
     Pairs,
     method_facts,
     recoding_facts,

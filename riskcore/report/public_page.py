@@ -21,7 +21,7 @@ from riskcore.assessment import Assessment
 from riskcore.common.html import digits
 from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
-from riskcore.report.facts import Pairs, method_facts
+from riskcore.report.listed_settings import Pairs, method_facts
 from riskcore.report.page_charts import class_plot
 from riskcore.report.public import (
     FEWEST,
@@ -35,7 +35,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
-from riskcore.report.public_facts import (
+from riskcore.report.public_protection import (
     public_facts,
     public_suppression,
     public_verdict,

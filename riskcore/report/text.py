@@ -8,7 +8,7 @@ from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
 from riskcore.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.files.labels import Labels, labels_of_plain
-from riskcore.report.facts import cost_text
+from riskcore.report.listed_settings import cost_text
 
 # The widths of counts by threshold, which so stand in line in most files.
 _THRESHOLD, _COUNT = 12, 11

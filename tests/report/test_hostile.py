@@ -17,7 +17,7 @@ from riskcore.page import (
     public_protection_page,
     recoding_facts,
 )
-from riskcore.report.facts import role_facts
+from riskcore.report.listed_settings import role_facts
 
 HOSTILE = [
     "</script><script>document.title = 'run'</script>",

@@ -11,7 +11,11 @@ from riskcore.microdata.recode import Recoding
 from riskcore.protection.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
-from riskcore.report.facts import method_facts, related_facts, suppression_facts
+from riskcore.report.listed_settings import (
+    method_facts,
+    related_facts,
+    suppression_facts,
+)
 from riskcore.report.public import threshold_shown, two_digits
 
 
