@@ -8,7 +8,7 @@ import gzip
 import io
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -172,11 +172,11 @@ class CsvFile(ArrowFormat):
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow no column is all of them
-        table, scan = self._read(some, names, _PART)
+        table, scan = self._read(some, names, _PART, progress)
         if table is None:
             # A record did not fit into a block.
             size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
-            table, scan = self._read(some, names, size)
+            table, scan = self._read(some, names, size, progress)
         intake = scan.intake()
         if table is None:
             raise ValueError(
@@ -193,16 +193,22 @@ class CsvFile(ArrowFormat):
         return table.select(columns), intake
 
     def _read(
-        self, columns: list[str], names: Sequence[str], block: int
+        self,
+        columns: list[str],
+        names: Sequence[str],
+        block: int,
+        progress: Parts | None,
     ) -> tuple[Any, Scan]:
         """Read the file once; no table if a record does not fit into a block."""
         pyarrow, pyarrow_csv = import_pyarrow(), import_pyarrow("csv")
         scan = Scan(self.path, len(names), self.delimiter)
         try:
             with self.open() as file:
-                stream = _Scanned(file, None if self.utf8 else self.encoding, scan)
+                told = None if progress is None else self._told(file, progress)
+                encoding = None if self.utf8 else self.encoding
+                stream = _Scanned(file, encoding, scan, told)
                 try:
-                    table = pyarrow_csv.read_csv(
+                    reader = pyarrow_csv.open_csv(
                         stream,
                         pyarrow_csv.ReadOptions(block_size=block),
                         pyarrow_csv.ParseOptions(
@@ -219,6 +225,10 @@ class CsvFile(ArrowFormat):
                             quoted_strings_can_be_null=False,
                         ),
                     )
+                    batches = []
+                    for batch in reader:  # a loop of Python's, which hears Ctrl-C
+                        batches.append(batch)
+                    table = pyarrow.Table.from_batches(batches, reader.schema)
                 except pyarrow.ArrowInvalid as error:
                     stream.drain()
                     self.refuse_encoding()
@@ -233,6 +243,12 @@ class CsvFile(ArrowFormat):
             self.refuse_encoding()
             raise
         return table, scan
+
+    def _told(self, file: Any, progress: Parts) -> Callable[[], None]:
+        """Return what tells how much of the file, packed or not, has been read."""
+        size = self.path.stat().st_size
+        raw = getattr(file, "fileobj", None) or file
+        return lambda: progress(min(raw.tell(), size), size)
 
     def bad_gzip(self) -> ValueError:
         """Make the error for a packed file that is damaged."""
@@ -293,8 +309,15 @@ class _Scanned:
 
     closed = False
 
-    def __init__(self, file: IO[bytes], encoding: str | None, scan: Scan) -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        encoding: str | None,
+        scan: Scan,
+        told: Callable[[], None] | None = None,
+    ) -> None:
         self._file = file
+        self._told = told
         self._decoder = encoding and codecs.getincrementaldecoder(encoding)()
         self._scan = scan
         self._rest = b""
@@ -321,6 +344,8 @@ class _Scanned:
         while not text and not self._ended:
             raw = self._file.read(_PART)
             self._ended = not raw
+            if self._told is not None:
+                self._told()
             text = raw
             if self._decoder:
                 text = self._decoder.decode(raw, final=self._ended).encode()

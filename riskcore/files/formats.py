@@ -93,7 +93,7 @@ def read(
     reading : Reading, optional
         Encoding, delimiter, decimal mark, missing codes, mu-Argus metadata.
     progress : callable, optional
-        Called with what is done and the total while a mu-Argus file is read.
+        Called with what is done and the total while the file is read.
 
     Returns
     -------

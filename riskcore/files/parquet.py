@@ -15,6 +15,9 @@ from riskcore.files.arrow import (
 from riskcore.files.base_format import Format, Header, distinct
 from riskcore.files.intake import Intake
 
+# Records read at a time, if row groups are smaller.
+_ROWS = 1 << 18
+
 
 class ParquetFile(ArrowFormat):
     """A Parquet file."""
@@ -45,7 +48,7 @@ class ParquetFile(ArrowFormat):
         pyarrow = import_pyarrow()
         with self.open() as file:
             try:
-                table = file.read(columns=columns).select(columns)
+                table = self._read_groups(file, columns, progress).select(columns)
             except (pyarrow.ArrowException, OSError) as error:
                 raise ValueError(f"{self.path}: {error}") from None
             about = file.metadata
@@ -55,6 +58,25 @@ class ParquetFile(ArrowFormat):
         intake.check(self.path, rows)
         intake.check(self.path, table.num_rows)
         return in_plain_layouts(table), intake
+
+    def _read_groups(
+        self, file: Any, columns: list[str], progress: Parts | None
+    ) -> Any:
+        """Read the row groups, so many at a time that Ctrl-C is heard in between."""
+        about = file.metadata
+        tables, some, rows = [], [], 0
+        for i in range(about.num_row_groups):
+            some.append(i)
+            rows += about.row_group(i).num_rows
+            last = i + 1 == about.num_row_groups
+            if rows >= _ROWS or last:
+                tables.append(file.read_row_groups(some, columns=columns))
+                some, rows = [], 0
+                if progress is not None:
+                    progress(i + 1, about.num_row_groups)
+        if not (tables and columns):
+            return file.read(columns=columns)
+        return import_pyarrow().concat_tables(tables)
 
     @classmethod
     def write_table(

@@ -28,6 +28,8 @@ from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_l
 Array = NDArray[Any]
 # Labels in sorted order, and the position among them of every value.
 Coded = tuple[Array, Array]
+# Records of text that are coded at a time, and bytes of text that is short.
+_BATCH, _SHORT = 1 << 18, 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,7 +292,8 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     column = records.column(name)
     if _is_text(column):
         # The holder's own dictionary: to put many ids in order is slow, and idle here.
-        codes, _ = _text_dictionary(column)
+        short = _short_text_codes(column)
+        codes = _text_dictionary(column)[0] if short is None else short
         missing = int(np.count_nonzero(codes < 0))
     else:
         coded = code_column(records, name)
@@ -530,13 +533,78 @@ def _text_dictionary(
         codes = native.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
         return codes.fill_null(-1).to_numpy(), labels.to_list
     pyarrow, native = import_pyarrow(), series.to_native()
-    native = native.dictionary_encode().unify_dictionaries().combine_chunks()
+    if not pyarrow.types.is_dictionary(native.type):
+        return _coded_in_batches(native)
+    if sum(len(chunk.dictionary) for chunk in native.chunks) > len(native):
+        # To unify many large dictionaries takes time that grows with their square.
+        return _coded_in_batches(native.cast(native.type.value_type))
+    native = native.unify_dictionaries().combine_chunks()
     labels = native.dictionary
     if labels.null_count or len(labels.unique()) < len(labels):  # as given
         native = native.cast(labels.type).dictionary_encode()
         labels = native.dictionary
     codes = native.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
     return codes, labels.to_pylist
+
+
+def _short_text_codes(series: Any) -> NDArray[np.int64] | None:
+    """Return codes of Arrow's text, equal for equal text and -1 for missing.
+
+    Its letters are taken as numbers of 64 bits: many ids are coded by counting, which
+    is faster than a dictionary. None if the text is not short, or has zero bytes, with
+    which shorter text is filled up.
+    """
+    if not series.implementation.is_pyarrow():
+        return None
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    column = series.to_native()
+    if not is_text(column.type):
+        return None
+    width = compute.max(compute.binary_length(column)).as_py() or 0
+    if not 0 < width <= _SHORT:
+        return None
+    letters = np.zeros((len(column), -(-width // 8) * 8), np.uint8)
+    valid = np.ones(len(column), bool)
+    for begin in range(0, len(column), _BATCH):
+        batch = column.slice(begin, _BATCH).combine_chunks()
+        end = begin + len(batch)
+        valid[begin:end] = batch.is_valid().to_numpy(zero_copy_only=False)
+        batch = batch.fill_null("").cast(pyarrow.large_string())
+        ends = np.frombuffer(batch.buffers()[1], np.int64)[batch.offset :]
+        ends = ends[: len(batch) + 1]
+        data = np.frombuffer(batch.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+        if not data.all():
+            return None
+        filled = np.arange(width) < np.diff(ends)[:, None]
+        letters[begin:end, :width][filled] = data
+    codes: Array = np.zeros(len(column), np.uint64)
+    for word in letters.view(np.uint64).T:
+        _, ranks = _code_integers(np.ascontiguousarray(word))
+        wide = ranks.astype(np.uint64)
+        levels = wide.max() + np.uint64(1)
+        _, codes = _code_integers(codes.astype(np.uint64) * levels + wide)
+    found: NDArray[np.int64] = np.where(valid, codes.astype(np.int64), -1)
+    return found
+
+
+def _coded_in_batches(
+    column: Any,
+) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
+    """Return positions of Arrow's text in a list of labels, and what gives the list.
+
+    Arrow codes a batch, and what the batches have in common is found here: the time
+    grows with the records, and between two batches Ctrl-C is heard.
+    """
+    known: dict[str, int] = {}
+    codes = np.empty(len(column), np.int64)
+    for begin in range(0, len(column), _BATCH):
+        batch = column.slice(begin, _BATCH).combine_chunks().dictionary_encode()
+        labels = batch.dictionary.to_pylist()
+        ranks = np.full(len(labels) + 1, -1, np.int64)
+        ranks[:-1] = [known.setdefault(label, len(known)) for label in labels]
+        places = batch.indices.fill_null(len(labels)).to_numpy()
+        codes[begin : begin + len(batch)] = ranks[places]
+    return codes, lambda: [*known]
 
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
