@@ -245,3 +245,19 @@ def test_the_report(engine):
             pages.append(result._repr_html_())
     assert pages[0] == pages[1]
     assert page
+
+
+def test_two_results_at_once(engine):
+    """Relations of one connection share its names: one must not show in another."""
+    one = pa.table({"k": [0, 1, 2] * 3, "w": [2.5] * 9})
+    other = pa.table({"k": [0, 1] * 2, "w": [7.5] * 4})
+    held = [
+        riskcore.assess(engine.hold(table), ["k"], "w").records
+        for table in (one, other)
+    ]
+    tables = [engine.collect(records) for records in held]
+    assert [len(table) for table in tables] == [9, 4]
+    assert [set(t["population_frequency"].to_pylist()) for t in tables] == [
+        {7.5},
+        {15.0},
+    ]
