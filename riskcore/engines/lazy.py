@@ -98,13 +98,12 @@ class Polars(Lazy):
             polars.Series(name, values) for name, values in results.items()
         )
         keys = [
-            polars.col(key).fill_nan(None) if real else polars.col(key)
-            for key, _, real in self.floats(question)
+            (polars.col(key).fill_nan(None) if real else polars.col(key)).alias(name)
+            for key, name, real in self.floats(question)
         ]
-        joined = self.native.join(
+        joined = self.native.with_columns(keys).join(
             table.lazy(),
-            left_on=keys,
-            right_on=question.key_columns,
+            on=question.key_columns,
             how="left",
             nulls_equal=True,
             maintain_order="left",
