@@ -369,7 +369,7 @@ def test_a_record_knows_how_the_file_was_read(run):
     assert status == 0
     assert json.loads(Path("t.csv.private.json").read_text())["input"]["reading"] == {
         "metadata": None, "encoding": "cp1252", "delimiter": None,
-        "decimal": ".",
+        "decimal": ".", "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
     }  # fmt: skip
     status, out, _ = run("s.csv", "--replay", "t.csv.private.json", "--output", "u.csv")
