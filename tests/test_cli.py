@@ -933,12 +933,16 @@ def test_a_full_disk(arguments, unbuffered):
         assert done.returncode == 2
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     ("arguments", "status"), [(UNSAFE, 1), (["assess", "absent.csv"], 2)]
 )
-def test_a_full_disk_for_errors(arguments, status):
+def test_a_full_disk_for_errors(arguments, status, unbuffered):
     with open("/dev/full", "wb") as full:
-        done = start(*arguments, stdout=subprocess.DEVNULL, stderr=full)
+        done = start(
+            *arguments, stdout=subprocess.DEVNULL, stderr=full,
+            environment={"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
         assert done.wait() == status
 
 
