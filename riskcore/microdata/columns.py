@@ -7,9 +7,7 @@ the data calls missing: null, None, NaN, NaT, a masked element.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.engines.door import engine_of
 from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
@@ -211,8 +210,7 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
         records.column(key)
     if records.n < THREADED:
         return [code_column(records, key) for key in keys]
-    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda key: code_column(records, key), keys))
+    return in_threads(usual_threads(), code_column, [(records, key) for key in keys])
 
 
 def weights(records: Records, name: Hashable) -> NDArray[np.float64]:

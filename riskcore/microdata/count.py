@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -24,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.special.double_double import dd_add_positive
 from riskcore.special.floats import BLOCK
@@ -126,7 +125,7 @@ def count(
         raise ValueError("a code is not below the cardinality of its key")
     codes = [np.ascontiguousarray(column) for column in codes]
     if threads is None:
-        threads = min(2, os.cpu_count() or 1)
+        threads = usual_threads()
     if n < THREADED:
         threads = 1
     if math.prod(cardinalities) <= min(DENSE, 4 * n + 64):
@@ -398,12 +397,7 @@ def _run(
 ) -> None:
     """Call ``work(start, stop, ...)`` on each part, on several threads if asked to."""
     calls = [(*part, *rest) for part, *rest in zip(parts, *more, strict=True)]
-    if threads == 1 or len(calls) == 1:
-        for call in calls:
-            work(*call)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda call: work(*call), calls))
+    in_threads(threads, work, calls)
 
 
 def _emit_load(bits: int) -> Callable[..., Any]:

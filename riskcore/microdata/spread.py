@@ -6,14 +6,13 @@ all else. So the figures of a cell are put side by side first.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.compiled.jit import native
 from riskcore.microdata.count import THREADED
 
@@ -49,14 +48,13 @@ def spread(
     n = len(inverse)
     out = [np.empty(n, np.int64) for _ in columns]
     inverse = np.ascontiguousarray(inverse, np.int32)
-    threads = 1 if n < THREADED else min(2, os.cpu_count() or 1)
+    threads = 1 if n < THREADED else usual_threads()
     edges = [n * part // threads for part in range(threads + 1)]
 
-    def fill(part: tuple[int, int]) -> None:
-        spread_rows(inverse, table, *part, *out)
+    def fill(start: int, stop: int) -> None:
+        spread_rows(inverse, table, start, stop, *out)
 
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill, pairwise(edges)))
+    in_threads(threads, fill, pairwise(edges))
     return tuple(
         found.view(column.dtype) for found, column in zip(out, columns, strict=True)
     )

@@ -1,4 +1,5 @@
 import math
+import os
 from collections import defaultdict
 from fractions import Fraction
 
@@ -130,7 +131,7 @@ def test_threads_are_used_where_they_pay(large, monkeypatch):
     monkeypatch.setattr(
         module, "_count_dense", lambda *a: used.append(a[-1]) or dense(*a)
     )
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
     count(codes[:1], levels[:1], weight)
     count([codes[0][:10]], levels[:1], weight[:10])
     assert used == [2, 1]
