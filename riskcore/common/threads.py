@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import _thread
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -21,6 +22,34 @@ _LOOK = 0.1
 def usual_threads() -> int:
     """Return how many threads are used: two, if the machine has them."""
     return min(2, os.cpu_count() or 1)
+
+
+def parts_of(n: int, number: int) -> list[tuple[int, int]]:
+    """Cut ``range(n)`` into parts: where each begins and ends.
+
+    Examples
+    --------
+    >>> parts_of(5, 2)
+    [(0, 2), (2, 5)]
+    """
+    return list(pairwise(n * part // number for part in range(number + 1)))
+
+
+def in_parts(
+    threads: int,
+    work: Callable[..., Any],
+    parts: Sequence[tuple[int, int]],
+    *more: Iterable[Any],
+) -> list[Any]:
+    """Return ``work(start, stop, ...)`` of each part, with what there is for it.
+
+    Examples
+    --------
+    >>> in_parts(2, lambda start, stop, k: k * stop, [(0, 2), (2, 5)], [1, 10])
+    [2, 50]
+    """
+    pairs = zip(parts, *more, strict=True)
+    return in_threads(threads, work, [(*part, *rest) for part, *rest in pairs])
 
 
 def in_threads(

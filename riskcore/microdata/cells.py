@@ -17,9 +17,10 @@ from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import CodedColumn, key_names, plain_value
-from riskcore.microdata.count import Codes, count
+from riskcore.microdata.count import count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
+from riskcore.microdata.unsigned import Codes
 from riskcore.microdata.wildcard import Frequencies, count_compatible
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -46,8 +47,9 @@ class Cells:
     categories : tuple of ndarray
         For each key its categories in sorted order; a last one, None, stands for
         missing if that occurs.
-    codes : tuple of unsigned integer ndarray, each shape (K,)
-        For each key the position of the cell's category in ``categories``.
+    codes : sequence of unsigned integer ndarray, each shape (K,)
+        For each key the position of the cell's category in ``categories``; made when
+        it is asked for.
     sample_frequency : int64 or float64 ndarray, shape (K,)
         f_k, the number of records in the cell; where missing matches any value, with
         those that match, a real number if ``alpha`` is neither 0 nor 1.
@@ -93,7 +95,7 @@ class Cells:
 
     keys: tuple[Hashable, ...]
     categories: tuple[NDArray[Any], ...]
-    codes: tuple[Codes, ...]
+    codes: Sequence[Codes]
     sample_frequency: Frequencies
     population_frequency: NDArray[np.float64]
     records: NDArray[np.int64]
@@ -364,7 +366,7 @@ def tabulate_coded(
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
-        codes=tuple(counts.codes),
+        codes=counts.codes,
         sample_frequency=f,
         population_frequency=F,
         records=counts.frequency,

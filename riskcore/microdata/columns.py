@@ -22,7 +22,8 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.engines.door import engine_of
 from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
-from riskcore.microdata.count import THREADED, Codes, count, mark_levels, rank_levels
+from riskcore.microdata.count import THREADED, count
+from riskcore.microdata.unsigned import Codes, mark_levels, rank_levels
 
 Array = NDArray[Any]
 # Labels in sorted order, and the position among them of every value.

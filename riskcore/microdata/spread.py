@@ -6,13 +6,12 @@ all else. So the figures of a cell are put side by side first.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.threads import in_threads, usual_threads
+from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.compiled.jit import native
 from riskcore.microdata.count import THREADED
 
@@ -42,22 +41,35 @@ def spread(
     >>> one
     array([7, 5, 7])
     """
-    table = np.empty((len(columns[0]), _COLUMNS), np.int64)
-    for k, column in enumerate(columns):
-        table[:, k] = column.view(np.int64)
-    n = len(inverse)
+    K, n = len(columns[0]), len(inverse)
+    table = np.empty((K, _COLUMNS), np.int64)
+    numbers = [np.ascontiguousarray(column).view(np.int64) for column in columns]
     out = [np.empty(n, np.int64) for _ in columns]
     inverse = np.ascontiguousarray(inverse, np.int32)
     threads = 1 if n < THREADED else usual_threads()
-    edges = [n * part // threads for part in range(threads + 1)]
+
+    def lay(start: int, stop: int) -> None:
+        lay_rows(*numbers, start, stop, table)
 
     def fill(start: int, stop: int) -> None:
         spread_rows(inverse, table, start, stop, *out)
 
-    in_threads(threads, fill, pairwise(edges))
+    in_parts(threads, lay, parts_of(K, threads))
+    in_parts(threads, fill, parts_of(n, threads))
     return tuple(
         found.view(column.dtype) for found, column in zip(out, columns, strict=True)
     )
+
+
+@native("int64*, int64*, int64*, int64*, int64, int64, int64*")
+def lay_rows(a: Any, b: Any, c: Any, d: Any, start: int, stop: int, table: Any) -> None:
+    """Put four columns side by side, from ``start`` to ``stop``."""
+    for i in range(start, stop):
+        row = 4 * i
+        table[row] = a[i]
+        table[row + 1] = b[i]
+        table[row + 2] = c[i]
+        table[row + 3] = d[i]
 
 
 @native("int32*, int64*, int64, int64, int64*, int64*, int64*, int64*")

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.compiled.jit import kernel, native
-from riskcore.microdata.count import CODE_BITS, Codes, count, sum_cells
+from riskcore.microdata.count import CODE_BITS, count, sum_cells
+from riskcore.microdata.unsigned import Codes
 from riskcore.special.double_double import dd_add_positive
 from riskcore.special.floats import two_product, two_sum
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore.microdata import count as module
-from riskcore.microdata.count import _count_dense, _count_sorted, count
+from riskcore.microdata.count import _count_dense, _count_partitioned, count
 
 
 def brute_force(codes, weight):
@@ -80,7 +80,7 @@ def test_both_ways_are_the_brute_force(file):
     codes, levels, weight = file
     dense = _count_dense(codes, levels, weight, 1)
     assert_cells(dense, codes, weight)
-    assert_same_bits(dense, _count_sorted(codes, levels, weight, 1))
+    assert_same_bits(dense, _count_partitioned(codes, levels, weight, 1))
     assert_same_bits(dense, count(codes, levels, weight))
 
 
@@ -89,8 +89,8 @@ def test_both_ways_are_the_brute_force(file):
 def test_keys_taken_in_steps_are_the_same_cells(file, code_bits):
     codes, levels, weight = file
     assert_same_bits(
-        _count_sorted(codes, levels, weight, 1),
-        _count_sorted(codes, levels, weight, 1, code_bits),
+        _count_partitioned(codes, levels, weight, 1),
+        _count_partitioned(codes, levels, weight, 1, code_bits),
     )
 
 
@@ -98,7 +98,7 @@ def test_keys_taken_in_steps_are_the_same_cells(file, code_bits):
 @given(files(), st.integers(2, 5))
 def test_threads_do_not_show_in_small_files(file, threads):
     codes, levels, weight = file
-    for way in (_count_dense, _count_sorted):
+    for way in (_count_dense, _count_partitioned):
         assert_same_bits(
             way(codes, levels, weight, 1), way(codes, levels, weight, threads)
         )
@@ -116,7 +116,7 @@ def large():
     return codes, levels, 10 ** rng.uniform(-10, 10, 300_000)
 
 
-@pytest.mark.parametrize("way", [_count_dense, _count_sorted])
+@pytest.mark.parametrize("way", [_count_dense, _count_partitioned])
 def test_threads_do_not_show_in_large_files(way, large):
     codes, levels, weight = large
     two = way(codes, levels, weight, 2)
@@ -158,7 +158,7 @@ def test_more_keys_than_numpy_has_dimensions():
 def test_record_order_does_not_show(large):
     codes, levels, weight = large
     order = np.random.default_rng(3).permutation(len(weight))
-    for way in (_count_dense, _count_sorted):
+    for way in (_count_dense, _count_partitioned):
         plain = way(codes, levels, weight, 2)
         shuffled = way([code[order] for code in codes], levels, weight[order], 2)
         assert shuffled.frequency.tobytes() == plain.frequency.tobytes()
@@ -166,7 +166,7 @@ def test_record_order_does_not_show(large):
         np.testing.assert_array_max_ulp(shuffled.weight_sum, plain.weight_sum, 1)
 
 
-@pytest.mark.parametrize("way", [_count_dense, _count_sorted])
+@pytest.mark.parametrize("way", [_count_dense, _count_partitioned])
 def test_one_cell_of_a_million_records(way):
     n = 1_000_000
     weight = np.random.default_rng(5).uniform(1e-8, 1.0, n)
@@ -182,7 +182,7 @@ def test_plain_summation_would_fail_here():
     assert np.cumsum(weight)[-1] == 1.0
     codes = [np.zeros(len(weight), np.uint8)]
     exact = float(sum(map(Fraction, weight)))
-    for way in (_count_dense, _count_sorted):
+    for way in (_count_dense, _count_partitioned):
         assert way(codes, [1], weight, 1).weight_sum.tolist() == [exact]
 
 
@@ -208,16 +208,9 @@ def test_wide_keys_of_32_bits():
     assert_cells(count(codes, [2**32] * 5, weight), codes, weight)
 
 
-@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])
-def test_interpreted_code_reads_what_compiled_code_does(kind):
-    column = np.array([3, 0, 250, 7, 1], kind)
-    read = [module.load(column.ctypes.data, column.itemsize, i) for i in range(5)]
-    assert read == column.tolist()
-
-
 def test_overflow_of_a_sum_is_not_finite():
     weight = np.array([1e308, 1e308])
-    for way in (_count_dense, _count_sorted):
+    for way in (_count_dense, _count_partitioned):
         total = way([np.zeros(2, np.uint8)], [1], weight, 1).weight_sum
         assert not np.isfinite(total).any()
 
