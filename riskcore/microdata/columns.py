@@ -21,15 +21,15 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.engines.door import engine_of
-from riskcore.files.arrow import import_pyarrow, in_plain_layout, is_text
-from riskcore.microdata.count import THREADED, count
+from riskcore.files.arrow import import_pyarrow, in_plain_layout
+from riskcore.microdata.count import THREADED
+from riskcore.microdata.integers import code_integers
+from riskcore.microdata.text import is_text_column, short_text_codes, text_dictionary
 from riskcore.microdata.unsigned import Codes, mark_levels, rank_levels
 
 Array = NDArray[Any]
 # Labels in sorted order, and the position among them of every value.
 Coded = tuple[Array, Array]
-# Records of text that are coded at a time, and bytes of text that is short.
-_BATCH, _SHORT = 1 << 18, 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,10 +289,10 @@ def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     array([1, 0, 1])
     """
     column = records.column(name)
-    if _is_text(column):
+    if is_text_column(column):
         # The holder's own dictionary: to put many ids in order is slow, and idle here.
-        short = _short_text_codes(column)
-        codes = _text_dictionary(column)[0] if short is None else short
+        short = short_text_codes(column)
+        codes = text_dictionary(column)[0] if short is None else short
         missing = int(np.count_nonzero(codes < 0))
     else:
         coded = code_column(records, name)
@@ -446,8 +446,8 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code a narwhals series; also return which elements are missing."""
     import narwhals.stable.v2 as nw
 
-    if _is_text(series):
-        codes, labels = _text_dictionary(series)
+    if is_text_column(series):
+        codes, labels = text_dictionary(series)
         return _code_dictionary(codes, labels())
     dtype = series.dtype
     if dtype.is_float():
@@ -485,7 +485,7 @@ def _code_ticks(series: Any) -> Coded:
     else:
         whole = series.cast(nw.Int64)
     ticks = whole.to_numpy()
-    numbers, codes = _code_integers(np.ascontiguousarray(ticks, np.int64))
+    numbers, codes = code_integers(np.ascontiguousarray(ticks, np.int64))
     one_of_each = np.zeros(len(numbers), np.int64)
     one_of_each[codes] = np.arange(len(ticks))
     shown = series[one_of_each].to_list()
@@ -493,117 +493,6 @@ def _code_ticks(series: Any) -> Coded:
         unit = "ns" if of_day else series.dtype.time_unit
         return numbers.view(f"{'m' if of_day else 'M'}8[{unit}]"), codes
     return np.fromiter(shown, object, len(shown)), codes
-
-
-def _is_text(column: Any) -> bool:
-    """Tell whether a column is a series of text or categories with a dictionary."""
-    import narwhals.stable.v2 as nw
-
-    if not isinstance(column, nw.Series):
-        return False
-    if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
-        return False
-    holder = column.implementation
-    if holder.is_pyarrow():
-        # A dictionary of other values is coded as these.
-        kind = column.to_native().type
-        return is_text(getattr(kind, "value_type", kind))
-    return holder.is_pandas_like() or holder.is_polars()
-
-
-def _text_dictionary(
-    series: Any,
-) -> tuple[NDArray[np.integer[Any]], Callable[[], list[Any]]]:
-    """Return positions in a list of labels, -1 for missing, and what gives the list.
-
-    The labels differ from each other and none is missing; some may not occur.
-    """
-    if series.implementation.is_pandas_like():
-        values = series.to_pandas()
-        codes, labels = values.factorize()
-        if labels.hasnans or not labels.is_unique:  # those of Arrow's dictionaries
-            codes, labels = values.astype(object).factorize()
-        return codes, labels.tolist
-    if series.implementation.is_polars():
-        import polars
-
-        native = series.to_native()
-        labels = native.unique().drop_nulls().cast(polars.String)
-        codes = native.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
-        return codes.fill_null(-1).to_numpy(), labels.to_list
-    pyarrow, native = import_pyarrow(), series.to_native()
-    if not pyarrow.types.is_dictionary(native.type):
-        return _coded_in_batches(native)
-    if sum(len(chunk.dictionary) for chunk in native.chunks) > len(native):
-        # To unify many large dictionaries takes time that grows with their square.
-        return _coded_in_batches(native.cast(native.type.value_type))
-    native = native.unify_dictionaries().combine_chunks()
-    labels = native.dictionary
-    if labels.null_count or len(labels.unique()) < len(labels):  # as given
-        native = native.cast(labels.type).dictionary_encode()
-        labels = native.dictionary
-    codes = native.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
-    return codes, labels.to_pylist
-
-
-def _short_text_codes(series: Any) -> NDArray[np.int64] | None:
-    """Return codes of Arrow's text, equal for equal text and -1 for missing.
-
-    Its letters are taken as numbers of 64 bits: many ids are coded by counting, which
-    is faster than a dictionary. None if the text is not short, or has zero bytes, with
-    which shorter text is filled up.
-    """
-    if not series.implementation.is_pyarrow():
-        return None
-    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    column = series.to_native()
-    if not is_text(column.type):
-        return None
-    width = compute.max(compute.binary_length(column)).as_py() or 0
-    if not 0 < width <= _SHORT:
-        return None
-    letters = np.zeros((len(column), -(-width // 8) * 8), np.uint8)
-    valid = np.ones(len(column), bool)
-    for begin in range(0, len(column), _BATCH):
-        batch = column.slice(begin, _BATCH).combine_chunks()
-        end = begin + len(batch)
-        valid[begin:end] = batch.is_valid().to_numpy(zero_copy_only=False)
-        batch = batch.fill_null("").cast(pyarrow.large_string())
-        ends = np.frombuffer(batch.buffers()[1], np.int64)[batch.offset :]
-        ends = ends[: len(batch) + 1]
-        data = np.frombuffer(batch.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
-        if not data.all():
-            return None
-        filled = np.arange(width) < np.diff(ends)[:, None]
-        letters[begin:end, :width][filled] = data
-    codes: Array = np.zeros(len(column), np.uint64)
-    for word in letters.view(np.uint64).T:
-        _, ranks = _code_integers(np.ascontiguousarray(word))
-        wide = ranks.astype(np.uint64)
-        levels = wide.max() + np.uint64(1)
-        _, codes = _code_integers(codes.astype(np.uint64) * levels + wide)
-    found: NDArray[np.int64] = np.where(valid, codes.astype(np.int64), -1)
-    return found
-
-
-def _coded_in_batches(
-    column: Any,
-) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
-    """Return positions of Arrow's text in a list of labels, and what gives the list.
-
-    Arrow codes a batch, and what the batches have in common is found here: the time
-    grows with the records, and between two batches Ctrl-C is heard.
-    """
-    known: dict[str, int] = {}
-    codes = np.empty(len(column), np.int64)
-    for begin in range(0, len(column), _BATCH):
-        batch = column.slice(begin, _BATCH).combine_chunks().dictionary_encode()
-        labels = batch.dictionary.to_pylist()
-        ranks = np.full(len(labels) + 1, -1, np.int64)
-        ranks[:-1] = [known.setdefault(label, len(known)) for label in labels]
-        places = batch.indices.fill_null(len(labels)).to_numpy()
-        codes[begin : begin + len(batch)] = ranks[places]
-    return codes, lambda: [*known]
 
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
@@ -630,15 +519,19 @@ def _code_dictionary(
     codes: NDArray[np.integer[Any]], labels: list[Any]
 ) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code values given as positions in a list, -1 for missing."""
-    used = np.zeros(len(labels) + 1, bool)
-    used[codes] = True
-    observed = np.flatnonzero(used[:-1])
-    rank = np.full(len(labels) + 1, -1, np.int32)
-    rank[observed], ordered = _rank_labels([labels[i] for i in observed])
-    ranks = rank[codes]
-    missing = ranks < 0
-    if not missing.any():
+    codes = np.ascontiguousarray(codes)
+    # Counted from -1: the first of the labels' ranks is that of missing.
+    column = codes.ctypes.data, codes.itemsize, (1 << 8 * codes.itemsize) - 1
+    seen = np.zeros(len(labels) + 1, np.uint8)
+    mark_levels(*column, len(codes), seen)
+    observed = np.flatnonzero(seen[1:])
+    rank = np.full(len(seen), -1, np.int32)
+    rank[1 + observed], ordered = _rank_labels([labels[i] for i in observed])
+    ranks = np.empty(len(codes), np.uint32)
+    rank_levels(*column, len(codes), rank.view(np.uint32), ranks)
+    if (rank[seen.view(bool)] >= 0).all():
         return (ordered, ranks), None
+    missing = ranks.view(np.int32) < 0
     return (ordered, ranks[~missing]), missing
 
 
@@ -672,44 +565,6 @@ def _is_missing(value: Any) -> bool:
         return True  # a signaling nan
 
 
-def _code_integers(values: Array) -> Coded:
-    """Code integers through a table of their range, or by sorting if it is wide."""
-    if len(values) == 0:
-        return values, values.astype(np.uint8)
-    low, high = int(values.min()), int(values.max())
-    size = values.dtype.itemsize
-    unsigned = values.view(f"u{size}")
-    # Differences modulo 2**bits: right for negative numbers as well.
-    origin = unsigned.dtype.type(low % (1 << 8 * size))
-    if high - low < max(4 * len(values), 1 << 16):
-        offsets, codes = _code_narrow(unsigned, origin, high - low + 1)
-    else:
-        offsets, codes = _code_wide(unsigned - origin)
-    return (offsets.astype(unsigned.dtype) + origin).view(values.dtype), codes
-
-
-def _code_narrow(values: Codes, origin: np.unsignedinteger[Any], span: int) -> Coded:
-    """Code numbers by a table of ``span`` entries from ``origin`` on."""
-    column = values.ctypes.data, values.itemsize, int(origin), len(values)
-    seen = np.zeros(span, np.uint8)
-    mark_levels(*column, seen)
-    offsets = np.flatnonzero(seen)
-    if len(offsets) == span:
-        return offsets, values - origin if origin else values
-    codes = np.empty(len(values), np.uint32)
-    rank_levels(*column, np.cumsum(seen, dtype=np.uint32) - np.uint32(1), codes)
-    return offsets, codes
-
-
-def _code_wide(values: Codes) -> Coded:
-    """Code numbers by counting their upper and lower halves."""
-    upper = (values >> 16 >> 16).astype(np.uint32)  # two steps: 32 bits have no >> 32
-    lower = values.astype(np.uint32)
-    cells = count([upper, lower], [int(upper.max()) + 1, 1 << 32])
-    high, low = (code.astype(np.uint64) for code in cells.codes)
-    return (high << np.uint64(32)) | low, cells.inverse
-
-
 def _code_text_array(values: Array) -> Coded:
     """Code text of fixed width, eight Latin-1 characters or three others at a time."""
     n, width = len(values), values.itemsize // 4
@@ -721,22 +576,22 @@ def _code_text_array(values: Array) -> Coded:
         word = np.zeros(n, np.uint64)
         for column in characters[:, first : first + step].T:
             word = word << np.uint64(bits) | column
-        _, ranks = _code_integers(word)
+        _, ranks = code_integers(word)
         wide = ranks.astype(np.uint64)  # with signed ranks NumPy would go to floats
         levels = wide.max(initial=0) + np.uint64(1)
-        _, codes = _code_integers(codes.astype(np.uint64) * levels + wide)
+        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
     last = np.zeros(int(codes.max()) + 1 if n else 0, np.int64)
     last[codes] = np.arange(n)
     return values[last].astype(object), codes
 
 
 def _code_booleans(values: Array) -> Coded:
-    labels, codes = _code_integers(values.view(np.uint8))
+    labels, codes = code_integers(values.view(np.uint8))
     return labels.astype(bool), codes
 
 
 def _code_times(values: Array) -> Coded:
-    labels, codes = _code_integers(values.view(np.int64))
+    labels, codes = code_integers(values.view(np.int64))
     return labels.view(values.dtype), codes
 
 
@@ -746,7 +601,7 @@ def _code_floats(values: Array) -> Coded:
     if len(values) and float(np.abs(values).max()) < 2.0**53:
         integers = values.astype(np.int64)
         if np.array_equal(integers, values):
-            labels, codes = _code_integers(integers)
+            labels, codes = code_integers(integers)
             return labels.astype(values.dtype), codes
     labels, codes = np.unique(values, return_inverse=True)
     return labels, codes
@@ -755,8 +610,8 @@ def _code_floats(values: Array) -> Coded:
 _CODERS: dict[str, Callable[[Array], Coded]] = {
     "U": _code_text_array,
     "b": _code_booleans,
-    "i": _code_integers,
-    "u": _code_integers,
+    "i": code_integers,
+    "u": code_integers,
     "f": _code_floats,
     "m": _code_times,
     "M": _code_times,

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore.microdata import columns
 from riskcore.microdata.columns import (
     Records,
     code_column,
@@ -536,34 +535,6 @@ def test_text_arrays_are_coded_as_sorted(texts):
     labels, codes = np.unique(values, return_inverse=True)
     assert column.labels.tolist() == labels.tolist()
     assert column.codes.tolist() == codes.tolist()
-
-
-# Text of many values
-
-
-many = st.lists(st.none() | st.text("ab\0é ", max_size=40) | st.text(max_size=3))
-
-
-@settings(deadline=None)
-@given(many.filter(len), st.sampled_from([pa.string(), pa.large_string()]))
-def test_text_is_coded_in_batches_as_at_once(values, kind):
-    array = pa.array(values, kind)
-    half = len(values) // 2
-    table = pa.table({"a": pa.chunked_array([array[:half], array[half:]], kind)})
-    (series,) = Records.of(table).columns.values()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_BATCH", 3)
-        codes, labels = columns._text_dictionary(series)
-        short = columns._short_text_codes(series)
-    found = [None if code < 0 else labels()[code] for code in codes.tolist()]
-    assert found == values
-    long = max((len(value.encode()) for value in values if value), default=0)
-    filled = any("\0" in value for value in values if value)
-    assert (short is None) == (filled or not 0 < long <= 32)
-    if short is not None:
-        assert [code < 0 for code in short] == [value is None for value in values]
-        pairs = {*zip(short.tolist(), values, strict=True)}
-        assert len(pairs) == len({code for code, _ in pairs}) == len(set(values))
 
 
 def test_dictionaries_of_many_chunks_are_coded_as_their_text():
