@@ -61,7 +61,9 @@ def text_dictionary(series: Any) -> tuple[Codes, Labels]:
     if series.implementation.is_pandas_like():
         values = series.to_pandas()
         if getattr(values.dtype, "storage", "") == "pyarrow":
-            return _of_arrow(import_pyarrow().chunked_array([series.to_arrow()]))
+            array = series.to_arrow()
+            if is_text(array.type):
+                return _of_arrow(import_pyarrow().chunked_array([array]))
         codes, labels = values.factorize()
         if labels.hasnans or not labels.is_unique:  # those of Arrow's dictionaries
             codes, labels = values.astype(object).factorize()
