@@ -1,28 +1,30 @@
-"""How long reading and coding a large file takes, how mute it is, how deaf to Ctrl-C.
+"""How long commands on a large file take, how mute they are, how deaf to Ctrl-C.
 
     python -m bench.bench_reading [records]
 
-A file with household ids of text is assessed in a process of its own: the seconds of
-all and of the longest silence between two lines of progress. Then that is done again
-and stopped at each tenth of the time: the longest wait from Ctrl-C to the end.
+A file with household ids of text is assessed and protected by the command, in front of
+a terminal: the seconds of all, and of the longest silence between two things it says.
+Then that is done again and stopped at each tenth of the time: the longest wait from
+Ctrl-C to the end of the process.
 """
 
 import math
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 import numpy as np
 
-from bench._common import command, machine, table
+from bench._common import command, machine, publish, table
 
 # Seconds after which a process is taken to hang.
-_HANGS = 120
+_HANGS = 600
 FILES = ["survey.csv", "survey.parquet", "survey.feather"]
 
 
@@ -38,73 +40,69 @@ def survey(records):
     }
 
 
-def run(path, stop):
-    """Assess a file in this process; print the seconds, or those after Ctrl-C."""
-    from riskcore.assessment import assess_records
-    from riskcore.microdata.source import Source
-
+def watched(line, stop=None):
+    """Run a command; return its seconds, the longest silence, the wait after Ctrl-C."""
+    terminal, given = pty.openpty()
     begin = last = time.perf_counter()
-    silences, sent = [], []
-
-    def said(*_):
-        nonlocal last
+    silence, sent = 0.0, None
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=given)
+    os.close(given)
+    while True:
         now = time.perf_counter()
-        silences.append(now - last)
-        last = now
-
-    def interrupt():
-        time.sleep(stop)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    if stop:
-        threading.Thread(target=interrupt, daemon=True).start()
-    try:
-        keys = ["region", "sex", "age"]
-        data, intake = Source.of(path, progress=said).read([*keys, "w", "hh"], "w")
-        assess_records(
-            data, keys, "w", "hh", method="exact", missing="refuse", alpha=1.0,
-            intake=intake, progress=said,
-        )  # fmt: skip
-        said()
-        print(time.perf_counter() - begin, max(silences))
-    except KeyboardInterrupt:
-        print(time.perf_counter() - sent[0], 0)
+        if stop is not None and sent is None and now - begin >= stop:
+            process.send_signal(signal.SIGINT)
+            sent = now
+        if now - begin > _HANGS:
+            process.kill()
+            return math.inf, math.inf, math.inf
+        ready, _, _ = select.select([terminal], [], [], 0.01)
+        try:
+            said = os.read(terminal, 1 << 16) if ready else b""
+        except OSError:  # nobody has the other end any more
+            said = b"the end"
+        now = time.perf_counter()
+        if said:
+            silence, last = max(silence, now - last), now
+        if process.poll() is not None and (said == b"the end" or not ready):
+            os.close(terminal)
+            return now - begin, silence, 0.0 if sent is None else now - sent
 
 
-def measured(path, stop=0.0):
-    """Return what `run` prints in a process of its own; one that hangs is stopped."""
-    line = [sys.executable, "-m", "bench.bench_reading", "run", str(path), str(stop)]
-    try:
-        done = subprocess.run(
-            line, capture_output=True, text=True, check=True, timeout=_HANGS
-        )
-    except subprocess.TimeoutExpired:
-        return [math.inf, math.inf]
-    return [float(number) for number in done.stdout.split()]
+def commands(path, folder):
+    """Return the commands by name; protect writes a file and renumbers households."""
+    line = [sys.executable, "-m", "riskcore"]
+    roles = ["--keys", "region", "sex", "age", "--weight", "w", "--household", "hh"]
+    output = ["--output", str(folder / f"safe{path.suffix}"), "--overwrite"]
+    safe = ["--missing", "wildcard", "--threshold", "0.1", "--renumber", "hh"]
+    return {
+        "assess": [*line, "assess", str(path), *roles],
+        "protect": [*line, "protect", str(path), *roles, *safe, *output],
+    }
 
 
 def main():
-    if sys.argv[1:2] == ["run"]:
-        run(Path(sys.argv[2]), float(sys.argv[3]))
-        return
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
     from riskcore.files import formats
 
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         data = survey(records)
-        for name in FILES:
-            path = formats.write(Path(folder) / name, data)
-            seconds, silence = measured(path)
-            stops = [seconds * tenth / 10 for tenth in range(1, 9)]
-            wait = max(measured(path, stop)[0] for stop in stops)
-            rows.append([name, f"{seconds:.1f}", f"{silence:.1f}", f"{wait:.2f}"])
-    print(
+        for file in FILES:
+            path = formats.write(folder / file, data)
+            for task, line in commands(path, folder).items():
+                seconds, silence, _ = watched(line)
+                stops = [seconds * tenth / 10 for tenth in range(1, 10)]
+                wait = max(watched(line, stop)[2] for stop in stops)
+                numbers = [f"{seconds:.1f}", f"{silence:.1f}", f"{wait:.2f}"]
+                rows.append([f"{task} {file}", *numbers])
+                print(*rows[-1], flush=True)
+    header = ["command", "seconds", "longest silence", "longest after Ctrl-C"]
+    publish(
+        "reading",
         f"`{command()}`: {machine('numpy', 'pyarrow')}; {records:.0e} records, "
-        "household ids of text\n"
+        f"household ids of text; inf: the process hung.\n\n{table(header, rows)}",
     )
-    print(table(["file", "seconds", "longest silence", "longest after Ctrl-C"], rows))
 
 
 if __name__ == "__main__":
