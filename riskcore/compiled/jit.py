@@ -22,17 +22,16 @@ import logging
 import math
 import os
 import re
-import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from riskcore.common.interrupts import uninterrupted
 from riskcore.compiled import code_cache
 
 if TYPE_CHECKING:
@@ -360,7 +359,7 @@ def _load(identity: str, modules: frozenset[str], compiled: Callable[[], Code]) 
             objects = _kept(build, name)  # by the process that was waited for
             if objects is None:
                 _log.info("compiling %s, once for this installation", identity)
-                with _uninterrupted():
+                with uninterrupted():
                     objects = _made(build, name, compiled())
     return _linked(objects)
 
@@ -421,22 +420,6 @@ def _linked(objects: list[bytes]) -> int:
         engine.finalize_object()
         address = engine.get_function_address(symbol)
     return address
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C, which LLVM's callbacks into Python would swallow."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
 from riskcore.files.base_format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
@@ -106,12 +108,26 @@ def import_pyarrow(module: str = "") -> Any:
     ImportError
         If it is not installed, with what to do.
     """
+    name = f"pyarrow.{module}".rstrip(".")
     try:
-        return importlib.import_module(f"pyarrow.{module}".rstrip("."))
+        return sys.modules.get(name) or _imported(name)
     except ImportError:
         raise ImportError(
             "CSV, Parquet and Arrow files need pyarrow: pip install pyarrow"
         ) from None
+
+
+def _imported(name: str) -> Any:
+    """Import a module of pyarrow, and pandas if there is one, while Ctrl-C is put off.
+
+    pyarrow imports pandas when it makes its first value. In modules that are compiled
+    Ctrl-C is passed over, or leaves the lock of all imports taken: threads then wait
+    for it for ever.
+    """
+    with uninterrupted():
+        module = importlib.import_module(name)
+        importlib.import_module("pyarrow").scalar(1)
+    return module
 
 
 def in_plain_layout(column: Any) -> Any:

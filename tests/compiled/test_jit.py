@@ -488,21 +488,3 @@ def test_kernels_read_no_files():
             "riskcore.compiled.jit",
             "riskcore.compiled.code_cache",
         }, name
-
-
-# --- signals --------------------------------------------------------------------------
-
-
-def test_interrupting_the_compiler_is_not_lost(python):
-    code = """
-import os, signal
-from riskcore.compiled import jit
-try:
-    with jit._uninterrupted():
-        os.kill(os.getpid(), signal.SIGINT)
-        print("compiled")
-    print("lost")
-except KeyboardInterrupt:
-    print("interrupted")
-"""
-    assert python(code).split() == ["compiled", "interrupted"]
