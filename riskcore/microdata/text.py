@@ -16,22 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.compiled.jit import kernel, native
 from riskcore.files.arrow import import_pyarrow, is_text
 from riskcore.microdata.integers import code_integers
-from riskcore.microdata.unsigned import load_uint8
+from riskcore.microdata.views import (
+    IN_VIEW,
+    LENGTH,
+    MOST,
+    PLACE_BITS,
+    look_up_views,
+)
 
 # Records that are coded at a time: between two batches Ctrl-C is heard.
 _BATCH = 1 << 18
-# Values that the table of views has room for, and its places.
-_MOST, _PLACE_BITS = 1 << 14, 16
 # Bytes of ids that are taken as numbers.
 _SHORT = 32
-# Letters that stand in a view itself.
-_IN_VIEW = 12
-_LENGTH = 0xFFFFFFFF
-# Odd numbers that mix all bits: of Fowler, Noll and Vo, and the golden ratio.
-_PRIME, _GOLDEN = 0x100000001B3, 0x9E3779B97F4A7C15
 
 Codes = NDArray[np.integer[Any]]
 Labels = Callable[[], list[Any]]
@@ -111,8 +109,8 @@ def _of_arrow(column: Any) -> tuple[Codes, Labels]:
 def _of_views(column: Any) -> tuple[Codes, Labels] | None:
     """Code text of Arrow by its views; None if it has too many values, or no views."""
     codes = np.empty(len(column), np.int32)
-    table, found = np.zeros(1 << _PLACE_BITS, np.int32), np.zeros(1, np.int64)
-    known = np.empty(2 * _MOST, np.uint64)
+    table, found = np.zeros(1 << PLACE_BITS, np.int32), np.zeros(1, np.int64)
+    known = np.empty(2 * MOST, np.uint64)
     labels: list[str] = []
     kept = []  # the batches in which a label stands: `known` has addresses in them
     begin = 0
@@ -159,8 +157,8 @@ def _batches_of_views(column: Any) -> Iterator[Any]:
 
 def _letters(view: NDArray[np.uint64]) -> str:
     """Return the text of a view, of which the second word may be an address."""
-    length = int(view[0]) & _LENGTH
-    if length <= _IN_VIEW:
+    length = int(view[0]) & LENGTH
+    if length <= IN_VIEW:
         return view.tobytes()[4 : 4 + length].decode()
     return ctypes.string_at(int(view[1]), length).decode()
 
@@ -223,63 +221,3 @@ def _in_batches(
         places = batch.indices.fill_null(len(labels)).to_numpy()
         codes[begin : begin + len(batch)] = ranks[places]
     return codes, lambda: [*known]
-
-
-@kernel
-def same_text(a: Any, b: Any, other_a: Any, other_b: Any) -> bool:
-    """Tell whether two views are the same text; a long one has its address."""
-    length = np.int64(a & np.uint64(_LENGTH))
-    if a != other_a or b == other_b or length <= _IN_VIEW:
-        return bool(a == other_a and b == other_b)
-    k = 0
-    while k < length and load_uint8(b, k) == load_uint8(other_b, k):
-        k += 1
-    return bool(k == length)
-
-
-@kernel
-def place_of(a: Any, b: Any) -> Any:
-    """Return where to look a view up first."""
-    length = np.int64(a & np.uint64(_LENGTH))
-    mixed = a
-    if length > _IN_VIEW:
-        for k in range(length):
-            mixed = (mixed ^ load_uint8(b, k)) * np.uint64(_PRIME)
-    else:
-        mixed = (a ^ (b >> np.uint64(29)) ^ b * np.uint64(_PRIME)) * np.uint64(_GOLDEN)
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(_GOLDEN)
-    return mixed >> np.uint64(64 - _PLACE_BITS)
-
-
-@native("uint64*, uint64*, int64, int32*, uint64*, int64*, int32*")
-def look_up_views(
-    view: Any, letters: Any, n: int, table: Any, known: Any, found: Any, codes: Any
-) -> None:
-    """Write the label of each view; those not met before are added to ``known``.
-
-    ``found`` is the number of labels so far; -1 if there are too many.
-    """
-    labels = found[0]
-    for i in range(n):
-        a = view[2 * i]
-        b = view[2 * i + 1]
-        if np.int64(a & np.uint64(_LENGTH)) > _IN_VIEW:
-            b = letters[b & np.uint64(_LENGTH)] + (b >> np.uint64(32))
-        place = place_of(a, b)
-        label = np.int64(table[place]) - 1
-        while label >= 0 and not same_text(
-            a, b, known[2 * label], known[2 * label + 1]
-        ):
-            place = (place + np.uint64(1)) & np.uint64((1 << _PLACE_BITS) - 1)
-            label = np.int64(table[place]) - 1
-        if label < 0:
-            if labels == _MOST:
-                found[0] = -1
-                return
-            label = labels
-            labels += 1
-            table[place] = labels
-            known[2 * label] = a
-            known[2 * label + 1] = b
-        codes[i] = label
-    found[0] = labels

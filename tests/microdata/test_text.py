@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from riskcore.microdata import text
 from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.views import MOST
 
 many = st.lists(st.none() | st.text("ab\0é ", max_size=40) | st.text(max_size=3))
 
@@ -79,7 +80,7 @@ def test_text_is_its_labels(holder, values, monkeypatch):
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_more_labels_than_the_table_holds(holder):
-    values = [str(i) for i in range(text._MOST)]
+    values = [str(i) for i in range(MOST)]
     series = series_of(HOLDERS[holder](values))
     assert decoded(series) == values
     values.append("one more")
