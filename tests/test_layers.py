@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1] / "riskcore"
 # From the bottom. A unit, a module or folder of riskcore, may import units of the
 # floors below its own, none of its own floor.
 FLOORS = [
-    {"common", "compiled"},
+    {"common"},
+    {"compiled"},
     {"special"},
     {"files", "forms", "intruder", "models", "risk", "simulate"},
     {"engines"},
