@@ -91,6 +91,25 @@ def compile_for(
         print(f"{path}: {len(made)} pieces, {size:.2f} MB", flush=True)
 
 
+def check(folder: Path) -> int:
+    """Return 1 if the files are not of these sources, or lack an entry point.
+
+    Such code does no harm: it would not be loaded, and a wheel with it be a waste.
+    """
+    wanted = {
+        name: jit.sources_digest(entry.modules) for name, entry in entries().items()
+    }
+    files = sorted(folder.glob("*/*.objects"))
+    current = True
+    for path in files:
+        places = shipped.index(path, shipped.TRIPLES[path.parent.name], path.stem)
+        found = {name: place.sources for name, place in places.items()}
+        if not wanted.items() <= found.items():
+            print(f"{path}: not of these sources; make it again: nox -s objects")
+            current = False
+    return 0 if files and current else 1
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Make the files of all platforms, or of those that are named."""
     parser = argparse.ArgumentParser(prog="python -m riskcore.ahead")
@@ -98,7 +117,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--platforms", nargs="+", choices=shipped.TRIPLES, metavar="P")
     parser.add_argument("--processors", nargs="+", metavar="P")
     parser.add_argument("--entries", nargs="+", default=[], metavar="NAME")
+    parser.add_argument(
+        "--check", action="store_true", help="only see whether what is there is current"
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.check:
+        return check(chosen.folder)
     jobs = list(_jobs(chosen.platforms or shipped.TRIPLES, chosen.processors))
     if len(jobs) == 1:
         compile_for(*jobs[0], chosen.folder, chosen.entries)

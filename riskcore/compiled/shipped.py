@@ -52,11 +52,13 @@ class Piece(NamedTuple):
     content: bytes
 
 
-class _Place(NamedTuple):
-    sources: str
+class Place(NamedTuple):
+    """Where in a file an entry is."""
+
+    sources: str  # digest of the sources
     digest: str  # of the content
-    start: int
-    size: int
+    start: int  # from the end of the file
+    size: int  # compressed
 
 
 def refused() -> bool:
@@ -89,13 +91,13 @@ def read(
         return None
     for each in fitting(platform, processor, features):
         path = FOLDER / f"{each}.objects"
-        place = _index(path, TRIPLES[platform], each).get(name)
+        place = index(path, TRIPLES[platform], each).get(name)
         if place is None:
             continue
         if place.sources != sources:
             _log.debug("%s of %s is of other sources", name, path)
             continue
-        content = _content(path, place)
+        content = content_at(path, place)
         if content is not None:
             return content
         _log.debug("%s of %s is damaged", name, path)
@@ -127,8 +129,8 @@ def fitting(platform: str, processor: str, features: Mapping[str, bool]) -> list
 
 
 @cache
-def _index(path: Path, triple: str, processor: str) -> dict[str, _Place]:
-    """Return where the pieces of a file are; of a strange file none."""
+def index(path: Path, triple: str, processor: str) -> dict[str, Place]:
+    """Return where the pieces of a file are, by name; of a strange file none."""
     found = {}
     try:
         with path.open("rb") as file:
@@ -138,7 +140,7 @@ def _index(path: Path, triple: str, processor: str) -> dict[str, _Place]:
                 return {}
             while line := file.readline().decode().split():
                 name, sources, digest, start, size = line
-                found[name] = _Place(sources, digest, int(start), int(size))
+                found[name] = Place(sources, digest, int(start), int(size))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -147,7 +149,7 @@ def _index(path: Path, triple: str, processor: str) -> dict[str, _Place]:
     return found
 
 
-def _content(path: Path, place: _Place) -> bytes | None:
+def content_at(path: Path, place: Place) -> bytes | None:
     """Return a piece, if it is whole."""
     try:
         with path.open("rb") as file:

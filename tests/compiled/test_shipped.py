@@ -29,9 +29,9 @@ def folder(tmp_path, monkeypatch):
     """Return the folder of the package's machine code, with nothing remembered."""
     folder = tmp_path / "objects"
     monkeypatch.setattr(shipped, "FOLDER", folder)
-    shipped._index.cache_clear()
+    shipped.index.cache_clear()
     yield folder
-    shipped._index.cache_clear()
+    shipped.index.cache_clear()
 
 
 def read(name="riskcore.forms.one", sources=SOURCES, triple=TRIPLE, processor="v"):
@@ -110,7 +110,7 @@ def test_every_flipped_byte_is_noticed(folder):
     whole = path.read_bytes()
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        shipped._index.cache_clear()
+        shipped.index.cache_clear()
         for name, piece in PIECES.items():
             assert read(name) in (None, piece.content), i
 
@@ -129,7 +129,7 @@ def test_the_best_code_that_runs_is_read(folder):
     shipped.write(
         folder, PLATFORM, "x86-64-v3", {"other": PIECES["riskcore.forms.two"]}
     )
-    shipped._index.cache_clear()
+    shipped.index.cache_clear()
     assert read() == b"x86-64-v2"
 
 
