@@ -56,7 +56,7 @@ def names(request):
 def objects(names, tmp_path_factory):
     """Return the folder with their code, and a C function's, for all platforms."""
     folder = tmp_path_factory.mktemp("objects")
-    entries = [*names, f"{SERIES}.scalar"]
+    entries = {CLOSED, *names, f"{SERIES}.scalar"}
     command = [sys.executable, "-m", "riskcore.ahead", folder, "--entries", *entries]
     subprocess.run(command, check=True, cwd=PACKAGE.parent)
     return folder
