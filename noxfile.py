@@ -4,6 +4,7 @@ Each has an environment of its own, which is kept. `nox --no-venv -s NAME` uses 
 that nox runs in, with `pip install -e ".[dev]"`. What stands after `--` is passed on.
 """
 
+import hashlib
 import sys
 import tempfile
 from pathlib import Path
@@ -117,7 +118,10 @@ def dist(session):
         session.env["RISKCORE_OBJECTS"] = str(platform)
         run(session, "build", "--wheel", "--outdir", str(folder))
     for built in sorted(folder.glob("riskcore-*")):
-        session.log(f"{built.name}: {built.stat().st_size / 1e6:.1f} MB")
+        content = built.read_bytes()
+        session.log(
+            f"{built.name}: {len(content) / 1e6:.1f} MB, sha256 {sha256(content)}"
+        )
         if built.suffix == ".whl" and not runs_here(built):
             continue
         with tempfile.TemporaryDirectory() as place:
@@ -126,6 +130,11 @@ def dist(session):
             pip = [python, "-m", "pip", "install", "-q", f"{built}[files]"]
             for command in (pip, [sys.executable, ".ci/smoke", python]):
                 session.run(*map(str, command), external=True)
+
+
+def sha256(content):
+    """Return the digest that recipes name."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def runs_here(wheel):
