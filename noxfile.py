@@ -118,10 +118,9 @@ def dist(session):
         session.env["RISKCORE_OBJECTS"] = str(platform)
         run(session, "build", "--wheel", "--outdir", str(folder))
     for built in sorted(folder.glob("riskcore-*")):
-        content = built.read_bytes()
-        session.log(
-            f"{built.name}: {len(content) / 1e6:.1f} MB, sha256 {sha256(content)}"
-        )
+        digest = hashlib.sha256(built.read_bytes()).hexdigest()
+        size = built.stat().st_size / 1e6
+        session.log(f"{built.name}: {size:.1f} MB, sha256 {digest}")
         if built.suffix == ".whl" and not runs_here(built):
             continue
         with tempfile.TemporaryDirectory() as place:
@@ -130,11 +129,6 @@ def dist(session):
             pip = [python, "-m", "pip", "install", "-q", f"{built}[files]"]
             for command in (pip, [sys.executable, ".ci/smoke", python]):
                 session.run(*map(str, command), external=True)
-
-
-def sha256(content):
-    """Return the digest that recipes name."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def runs_here(wheel):
