@@ -92,22 +92,24 @@ def compile_for(
 
 
 def check(folder: Path) -> int:
-    """Return 1 if the files are not of these sources, or lack an entry point.
+    """Return 1 if a file is missing, is not of these sources, or lacks an entry point.
 
     Such code does no harm: it would not be loaded, and a wheel with it be a waste.
     """
     wanted = {
         name: jit.sources_digest(entry.modules) for name, entry in entries().items()
     }
-    files = sorted(folder.glob("*/*.objects"))
-    current = True
-    for path in files:
-        places = shipped.index(path, shipped.TRIPLES[path.parent.name], path.stem)
-        found = {name: place.sources for name, place in places.items()}
-        if not wanted.items() <= found.items():
-            print(f"{path}: not of these sources; make it again: nox -s objects")
-            current = False
-    return 0 if files and current else 1
+    platforms = [each for each in shipped.TRIPLES if (folder / each).is_dir()]
+    current = bool(platforms)
+    for platform in platforms:
+        for processor in shipped.PROCESSORS[platform.partition("-")[2]]:
+            path = folder / platform / f"{processor}.objects"
+            places = shipped.index(path, shipped.TRIPLES[platform], processor)
+            found = {name: place.sources for name, place in places.items()}
+            if not wanted.items() <= found.items():
+                print(f"{path}: not there, or not of these sources: nox -s objects")
+                current = False
+    return 0 if current else 1
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -417,6 +417,42 @@ def test_what_an_assessment_compiles_is_made_ahead(python, tmp_path):
     assert left <= ahead.entries().keys() | {SHARED}
 
 
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """Return a folder in which all is as it should be, for one entry point."""
+    entry = ahead.entries()[CLOSED]
+    monkeypatch.setattr(ahead, "entries", lambda: {CLOSED: entry})
+    piece = shipped.Piece(ahead.jit.sources_digest(entry.modules), b"code")
+    for platform in ("linux-arm64", "macos-arm64"):
+        shipped.write(tmp_path / platform, platform, "generic", {CLOSED: piece})
+    shipped.index.cache_clear()
+    return tmp_path
+
+
+def test_code_of_these_sources_is_current(kept, capsys):
+    assert ahead.main([str(kept), "--check"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("wrong", ["sources", "entry", "file", "level", "all"])
+def test_what_is_not_current_is_said(kept, capsys, wrong):
+    path = kept / "macos-arm64" / "generic.objects"
+    others = shipped.Piece("0" * 64, b"code")
+    name = {"sources": CLOSED, "entry": "riskcore.forms.none"}.get(wrong)
+    if name:
+        shipped.write(path.parent, "macos-arm64", "generic", {name: others})
+    elif wrong == "file":
+        path.unlink()
+    elif wrong == "level":  # of x86-64 there are three
+        path = kept / "linux-x86_64" / "x86-64-v2.objects"
+        shipped.write(path.parent, "linux-x86_64", "x86-64-v3", {CLOSED: others})
+    else:
+        shutil.rmtree(path.parent)
+        shutil.rmtree(kept / "linux-arm64")
+    assert ahead.main([str(kept), "--check"]) == 1
+    assert wrong == "all" or str(path) in capsys.readouterr().out
+
+
 # --- the command ----------------------------------------------------------------------
 
 
