@@ -453,6 +453,18 @@ def test_what_is_not_current_is_said(kept, capsys, wrong):
     assert wrong == "all" or str(path) in capsys.readouterr().out
 
 
+def test_every_platform_has_a_wheel():
+    # hatchling, which runs the hook, is where distributions are built.
+    tree = ast.parse((PACKAGE.parent / "hatch_build.py").read_text())
+    (tags,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "TAGS"
+    )
+    assert tags.keys() == shipped.TRIPLES.keys()
+    assert len({*tags.values()}) == len(tags)
+
+
 # --- the command ----------------------------------------------------------------------
 
 
