@@ -269,14 +269,14 @@ def engine(triple):
 between = engine(llvm.get_process_triple())
 between.add_module(llvm.parse_assembly(f'''
 declare double @fma(double, double, double)
-declare ptr @memset(ptr, i32, i64)
+declare i64 @memset(i64, i32, i64)
 define {convention} double @its_fma(double %a, double %b, double %c) {{
   %r = call double @fma(double %a, double %b, double %c)
   ret double %r
 }}
-define {convention} ptr @its_memset(ptr %a, i32 %b, i64 %c) {{
-  %r = call ptr @memset(ptr %a, i32 %b, i64 %c)
-  ret ptr %r
+define {convention} i64 @its_memset(i64 %a, i32 %b, i64 %c) {{
+  %r = call i64 @memset(i64 %a, i32 %b, i64 %c)
+  ret i64 %r
 }}
 define {convention} i32 @its_feclearexcept(i32 %a) {{
   ret i32 0
@@ -284,10 +284,6 @@ define {convention} i32 @its_feclearexcept(i32 %a) {{
 define void @its___chkstk() naked {{
   call void asm sideeffect "retq", ""()
   unreachable
-}}
-define void @run(ptr %loop, ptr %a, ptr %b, ptr %c) {{
-  call {convention} void %loop(ptr %a, ptr %b, ptr %c, ptr null)
-  ret void
 }}
 '''))
 between.finalize_object()
@@ -304,15 +300,25 @@ def load(name):
     there.add_object_file(llvm.ObjectFileRef.from_data(code))
     there.finalize_object()
     return there.get_function_address(symbol)
-run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(
-    between.get_function_address("run")
-)
+# Addresses are integers here: how LLVM writes pointers depends on its version.
+def callable_from_c(name):
+    llvm.add_symbol("loop_of_" + name, load(name))
+    between.add_module(llvm.parse_assembly(f'''
+declare {convention} void @"loop_of_{name}"(i64, i64, i64, i64)
+define void @"run_{name}"(i64 %a, i64 %b, i64 %c) {{
+  call {convention} void @"loop_of_{name}"(i64 %a, i64 %b, i64 %c, i64 0)
+  ret void
+}}
+'''))
+    between.finalize_object()
+    address = between.get_function_address("run_" + name)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)
 f, p = np.load(folder + "/points.npy")
 risks = np.empty_like([f, p])
 for name, out in zip(names, risks):
     arrays = (ctypes.c_void_p * 3)(f.ctypes.data, p.ctypes.data, out.ctypes.data)
     size, steps = (ctypes.c_int64 * 1)(len(f)), (ctypes.c_int64 * 3)(8, 8, 8)
-    run(load(name), *map(ctypes.addressof, (arrays, size, steps)))
+    callable_from_c(name)(*map(ctypes.addressof, (arrays, size, steps)))
 np.save(folder + "/risks.npy", risks)
 """
 
