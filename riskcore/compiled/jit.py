@@ -5,11 +5,12 @@ marks a function as callable from other kernels, ``primitive`` one that the comp
 replaces by an instruction or two, ``native`` an entry point that Python calls with
 arrays.
 
-An entry point is compiled by Numba on its first use ever; its machine code is kept
-in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
-The cache key holds a hash of the source files an entry point is compiled from (its
-module and what that imports from this package, however far down), the versions of the
-compilers and the processor: an edited or updated package never meets an old number.
+Machine code of an entry point may come with the package (``shipped``). Otherwise Numba
+compiles it on its first use ever, and it is kept in the user's cache. Either is loaded
+by LLVM alone, so such a start needs no Numba. Both are named by a hash of the source
+files that an entry point is compiled from (its module and what that imports from this
+package, however far down), and by the processor, the cache also by the versions of the
+compilers: an edited or updated package never meets an old number.
 (Numba's own cache of a user's function that calls a kernel knows nothing of this.)
 """
 
