@@ -4,7 +4,7 @@ Each has an environment of its own, which is kept. `nox --no-venv -s NAME` uses 
 that nox runs in, with `pip install -e ".[dev]"`. What stands after `--` is passed on.
 """
 
-import shutil
+import hashlib
 import sys
 import tempfile
 from pathlib import Path
@@ -14,8 +14,9 @@ import nox
 nox.options.sessions = ["lint", "types", "test", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 
-CODE = ("riskcore", "tests", "bench", "notes", "noxfile.py")
+CODE = ("riskcore", "tests", "bench", "notes", "noxfile.py", "hatch_build.py")
 SITE = "build/docs"
+OBJECTS = "build/objects"
 
 
 def install(session, *what):
@@ -89,29 +90,49 @@ def mutate(session):
 
 
 @nox.session
+def objects(session):
+    """Make the machine code that wheels bring, for all platforms; a quarter of an hour.
+
+    What stands after `--` is passed on: `-- --platforms linux-x86_64`.
+    """
+    install(session, "-e", ".[files]")
+    run(session, "riskcore.ahead", OBJECTS, *session.posargs)
+
+
+@nox.session
 def dist(session):
-    """Build the distributions, install each by itself, and run the demo with it."""
-    install(session, "build>=1.2")
+    """Build the distributions, install each by itself, and try it.
+
+    Beside the wheel for all platforms there is one for each that `nox -s objects` made
+    machine code for; that of another platform is built, but not tried.
+    """
+    install(session, "-e", ".[files]", "build>=1.2", "packaging")
     folder = Path("dist").absolute()
     for old in folder.glob("riskcore-*"):
         old.unlink()
-    run(session, "build", "--outdir", str(folder))
+    run(session, "build", "--outdir", str(folder))  # the wheel from the sdist
+    made = sorted(Path(OBJECTS).glob("*"))
+    if made:
+        run(session, "riskcore.ahead", OBJECTS, "--check")
+    for platform in made:
+        session.env["RISKCORE_OBJECTS"] = str(platform)
+        run(session, "build", "--wheel", "--outdir", str(folder))
     for built in sorted(folder.glob("riskcore-*")):
-        place = Path(tempfile.mkdtemp())
-        python = place / "env" / "bin" / "python"
-        run(session, "venv", str(place / "env"))
-        with session.chdir(place):  # where the source is not
-            for command in (
-                ["pip", "install", "-q", f"{built}[files]"],
-                ["riskcore", "--version"],
-                ["riskcore", "demo", "--records", "500"],
-            ):
-                # The key of the records is the user's own, and not for trials.
-                session.run(
-                    str(python),
-                    "-m",
-                    *command,
-                    external=True,
-                    env={"RISKCORE_CONFIG_DIR": str(place / "config")},
-                )
-        shutil.rmtree(place)
+        digest = hashlib.sha256(built.read_bytes()).hexdigest()
+        size = built.stat().st_size / 1e6
+        session.log(f"{built.name}: {size:.1f} MB, sha256 {digest}")
+        if built.suffix == ".whl" and not runs_here(built):
+            continue
+        with tempfile.TemporaryDirectory() as place:
+            python = Path(place, "env", "bin", "python")
+            run(session, "venv", str(python.parents[1]))
+            pip = [python, "-m", "pip", "install", "-q", f"{built}[files]"]
+            for command in (pip, [sys.executable, ".ci/smoke", python]):
+                session.run(*map(str, command), external=True)
+
+
+def runs_here(wheel):
+    """Tell whether a wheel is for this machine."""
+    from packaging.tags import sys_tags
+
+    return wheel.stem.rpartition("-")[2] in {tag.platform for tag in sys_tags()}

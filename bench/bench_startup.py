@@ -3,13 +3,18 @@
     python -m bench.bench_startup [rounds]
 
 The first call ever compiles and fills the cache (cold); every later process loads the
-machine code (warm). Rounds interleave the commands; the figures are medians.
+machine code (warm). Code that a wheel brings is loaded without a cache (shipped); for
+that a copy of the package gets what `riskcore.ahead` makes. Rounds interleave the
+commands; the figures are medians.
 """
 
+import compileall
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from bench._common import command, interleaved, machine, publish, table
 
@@ -23,11 +28,14 @@ CASES = {
 }
 COLD = "first call of individual_risk, cold"
 COLD_ROUNDS = 3
+SHIPPED = "first call of individual_risk, code of a wheel, no cache"
+RISK = "riskcore.risk.individual.individual_risk"
 
 
-def run(code, cache):
+def run(code, cache, path=""):
     """Run a statement in a fresh interpreter."""
     environment = os.environ | {"RISKCORE_CACHE_DIR": cache}
+    environment |= {"PYTHONPATH": path} if path else {}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
@@ -36,13 +44,38 @@ def run_cold():
         run(CALL, empty)
 
 
+def make_copy(folder):
+    """Copy the package as a wheel brings it: compiled, and with machine code."""
+    import llvmlite.binding as llvm
+
+    import riskcore
+    from riskcore.compiled import shipped
+
+    platform = shipped.platform_of(llvm.get_process_triple())
+    features = llvm.get_host_cpu_features()
+    best = shipped.fitting(platform, llvm.get_host_cpu_name(), features)[0]
+    package = Path(riskcore.__file__).parent
+    made = f"{folder}/objects"
+    chosen = ["--platforms", platform, "--processors", best, "--entries", RISK]
+    command = [sys.executable, "-m", "riskcore.ahead", made, *chosen]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    shutil.copytree(package, f"{folder}/copy/riskcore")
+    target = Path(folder, "copy/riskcore", shipped.FOLDER.relative_to(package))
+    shutil.copytree(f"{made}/{platform}", target)
+    compileall.compile_dir(f"{folder}/copy", quiet=1)
+    return f"{folder}/copy"
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    with tempfile.TemporaryDirectory() as cache:
-        medians = interleaved(
-            {name: lambda code=code: run(code, cache) for name, code in CASES.items()},
-            rounds,
-        )
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as place:
+        copy, nothing = make_copy(place), f"{place}/no cache"
+        cases = {
+            name: lambda code=code: run(code, cache) for name, code in CASES.items()
+        }
+        cases[SHIPPED] = lambda: run(CALL, nothing, copy)
+        medians = interleaved(cases, rounds)
+        assert not os.path.exists(nothing), "it was compiled"
     medians |= interleaved({COLD: run_cold}, COLD_ROUNDS)
     alone = medians["interpreter alone"]
     rows = [

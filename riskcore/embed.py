@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from riskcore.compiled.jit import Native, code_in_c, loop_on_arrays
-from riskcore.compiled.ufunc_maker import made_from
+from riskcore.compiled.ufunc_maker import UfuncSource, made_from
 from riskcore.risk import bounds, individual, posterior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
@@ -236,17 +236,21 @@ def _make_integrand(ufunc: np.ufunc) -> CFunction:
     _refuse_several_results(ufunc)
     if ufunc.nin != 2:
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} arguments, needs 2")
+    code = code_of_integrand(loop.identity, source)
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, _DOUBLES)
+    return _pointer(kind, code.address(), f"double {ufunc.__name__}(int n, double *x);")
+
+
+def code_of_integrand(identity: str, source: UfuncSource) -> Native:
+    """Return the entry point that is a ufunc of two arguments as an integrand."""
     scalar = source.scalar
 
     def integrand(n: int, x: Any) -> float:
         risk: float = scalar(x[1], x[0])
         return risk
 
-    code = Native(
-        integrand, "int32, float64*", f"{loop.identity}.integrand", returns="float64"
-    )
-    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, _DOUBLES)
-    return _pointer(kind, code.address(), f"double {ufunc.__name__}(int n, double *x);")
+    name = f"{identity}.integrand"
+    return Native(integrand, "int32, float64*", name, returns="float64")
 
 
 def _refuse_several_results(ufunc: np.ufunc) -> None:

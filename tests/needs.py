@@ -5,10 +5,12 @@ What ``pip install ".[test]"`` brings is not among them: without it tests fail.
 
 import importlib.util
 import os
+import platform
 import shutil
 import sysconfig
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 # mu-Argus's demonstration data, which are not the project's to hand out.
@@ -27,6 +29,14 @@ compiler = pytest.mark.skipif(
     not shutil.which("cc") or not HEADERS.exists(),
     reason="needs a C compiler, cc, and the headers of Python",
 )
+qemu = pytest.mark.skipif(
+    not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"),
+    reason="needs qemu-aarch64 and aarch64-linux-gnu-gcc, to run code for arm64",
+)
+x86 = pytest.mark.skipif(
+    platform.machine() not in {"x86_64", "AMD64"}, reason="needs a processor of x86-64"
+)
+rscript = pytest.mark.skipif(not shutil.which("Rscript"), reason="needs R, Rscript")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"
 )
@@ -51,3 +61,23 @@ def engine(name):
     return pytest.mark.skipif(
         bool(lacking), reason=f"needs {', '.join(lacking)}, for the engine {name}"
     )
+
+
+def runnable(processors):
+    """Return the names of processors that this machine runs, with reasons to skip."""
+    features = llvm.get_host_cpu_features()
+    return [
+        pytest.param(
+            name,
+            marks=pytest.mark.skipif(
+                kind not in _KINDS.get(platform.machine(), "")
+                or not all(features.get(each) for each in needed),
+                reason=f"needs a processor that runs code for {name}",
+            ),
+        )
+        for kind, known in processors.items()
+        for name, needed in known.items()
+    ]
+
+
+_KINDS = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}

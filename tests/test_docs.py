@@ -14,6 +14,7 @@ import io
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -37,6 +38,8 @@ RUN = {"python", "pycon", "console", "sh"}
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
 ELSEWHERE = {"notes/embedding.md": "tests/test_embed.py"}
+# Commands that not every machine has.
+NEEDED = {"cc": needs.compiler, "Rscript": needs.rscript}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -48,17 +51,17 @@ def blocks(page):
 def with_blocks():
     """Return the pages that have something to run."""
     return [
-        pytest.param(page, marks=needs.compiler) if compiles(page) else page
+        pytest.param(page, marks=[n for at, n in NEEDED.items() if calls(page, at)])
         for page in PAGES
         if page not in ELSEWHERE
         and any(block["language"] in RUN for block in blocks(page))
     ]
 
 
-def compiles(page):
-    """Tell whether a page calls the C compiler."""
+def calls(page, command):
+    """Tell whether a page calls a command."""
     return any(
-        line.startswith("$ cc ")
+        line.startswith(f"$ {command} ")
         for block in blocks(page)
         for line in block["body"].splitlines()
     )
@@ -221,6 +224,7 @@ def extras():
 def test_blocks(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("RISKCORE_PYTHON", sys.executable)
     folder = Folder(page)
     for block in blocks(page):
         folder.run(block)

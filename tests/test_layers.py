@@ -24,7 +24,7 @@ FLOORS = [
     {"protection"},
     {"report"},
     {"chart", "page"},  # public names of modules of reports
-    {"cli"},
+    {"ahead", "cli"},
     {"__main__"},
 ]
 HEIGHT = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}

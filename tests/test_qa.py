@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = [
     name
-    for name in ("riskcore", "tests", "bench", "notes", "noxfile.py")
+    for name in ("riskcore", "tests", "bench", "notes", "noxfile.py", "hatch_build.py")
     if (ROOT / name).exists()
 ]
 

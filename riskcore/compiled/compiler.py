@@ -202,13 +202,30 @@ def offer(finder: int, *, in_every_process: bool) -> None:
 # --- compiling -----------------------------------------------------------------------
 
 
-def compiled(function: Callable[..., Any], arguments: list[str], returns: str) -> Code:
+def optimise_for(machine: Any) -> None:
+    """Let all that is compiled from now on be optimised for another processor.
+
+    Parameters
+    ----------
+    machine : llvmlite.binding.TargetMachine
+        Its vectors and costs are taken; sizes and alignments are those of this one,
+        so both must have pointers of 64 bits.
+    """
+    cpu_target.target_context.codegen()._tm = machine
+
+
+def compiled(
+    function: Callable[..., Any], symbol: str, arguments: list[str], returns: str
+) -> Code:
     """Compile an entry point, and all that it calls.
 
     Parameters
     ----------
     function : callable
         The entry point.
+    symbol : str
+        What it is called in the machine code. Numba's own name has a number in it that
+        depends on what was compiled before.
     arguments : list of str
         Their types, for example ``"float64*"``; a star is a pointer.
     returns : str
@@ -223,7 +240,8 @@ def compiled(function: Callable[..., Any], arguments: list[str], returns: str) -
     compiler = numba.cfunc(f"{returns}({types})", pipeline_class=_Entry, **OPTIONS)
     made: Any = compiler(function)
     library: _Library = made._library
-    return library.code(made.native_name, function.__name__)
+    library._final_module.get_function(made.native_name).name = symbol
+    return library.code(symbol, function.__name__)
 
 
 def _numba_type(text: str) -> str:
@@ -312,6 +330,9 @@ class _Library(JITCodeLibrary):
             if not function.is_declaration:
                 own = function.name == symbol
                 function.linkage = "external" if own else "internal"
+        for variable in module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):  # for errors; none is raised
+                variable.linkage = "internal"
         self._optimize_final_module()
         module = self._final_module
         used = {each.name for each in module.functions if each.is_declaration}

@@ -5,11 +5,12 @@ marks a function as callable from other kernels, ``primitive`` one that the comp
 replaces by an instruction or two, ``native`` an entry point that Python calls with
 arrays.
 
-An entry point is compiled by Numba on its first use ever; its machine code is kept
-in the user's cache and later loaded by LLVM alone, so a warm start needs no Numba.
-The cache key holds a hash of the source files an entry point is compiled from (its
-module and what that imports from this package, however far down), the versions of the
-compilers and the processor: an edited or updated package never meets an old number.
+Machine code of an entry point may come with the package (``shipped``). Otherwise Numba
+compiles it on its first use ever, and it is kept in the user's cache. Either is loaded
+by LLVM alone, so such a start needs no Numba. Both are named by a hash of the source
+files that an entry point is compiled from (its module and what that imports from this
+package, however far down), and by the processor, the cache also by the versions of the
+compilers: an edited or updated package never meets an old number.
 (Numba's own cache of a user's function that calls a kernel knows nothing of this.)
 """
 
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from riskcore.common.interrupts import uninterrupted
-from riskcore.compiled import code_cache
+from riskcore.compiled import code_cache, shipped
 
 if TYPE_CHECKING:
     from riskcore.compiled.compiler import Code
@@ -199,7 +200,7 @@ class Native:
         self.identity = identity or f"{function.__module__}.{function.__name__}"
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._modules = frozenset(_modules(function))
+        self.modules = frozenset(_modules(function))
         self._types = [part.strip() for part in signature.split(",")]
         self._address: int | None = None
         self._call: Callable[..., Any] | None = None
@@ -208,12 +209,16 @@ class Native:
         """Return the address of the compiled code, compiling it if need be."""
         with _lock:  # once: LLVM must not load again what another thread is running
             if self._address is None:
-                self._address = _load(
-                    self.identity,
-                    self._modules,
-                    lambda: _compile(self.function, self._types, self.returns),
-                )
+                self._address = _load(self.identity, self.modules, self.code)
             return self._address
+
+    def code(self) -> Code:
+        """Compile with Numba, which is loaded here."""
+        _register()
+        from riskcore.compiled import compiler
+
+        symbol = self.identity.replace(".", "_")
+        return compiler.compiled(self.function, symbol, self._types, self.returns)
 
     def __call__(self, *args: Any) -> Any:
         """Run the compiled code on arrays (by pointer) and numbers."""
@@ -280,12 +285,18 @@ def _argument(kind: str, value: Any) -> Any:
     return value.ctypes.data
 
 
-def _compile(function: Callable[..., Any], signature: list[str], returns: str) -> Code:
-    """Compile with Numba, which is loaded here."""
-    _register()
-    from riskcore.compiled import compiler
+@cache
+def _host() -> tuple[str, str, dict[str, bool]]:
+    """Return the platform, the processor and its features, as LLVM names them.
 
-    return compiler.compiled(function, signature, returns)
+    Same bits on another processor is a tested promise: tests set ``RISKCORE_CPU``.
+    Then the features are those that its name stands for, and not listed here.
+    """
+    import llvmlite.binding as llvm
+
+    chosen = os.environ.get("RISKCORE_CPU")
+    features = {} if chosen else dict(llvm.get_host_cpu_features())
+    return llvm.get_process_triple(), chosen or llvm.get_host_cpu_name(), features
 
 
 @cache
@@ -295,16 +306,44 @@ def _machine() -> tuple[Any, Any, str]:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    # Same bits on another target is a tested promise: tests set this variable.
-    cpu = os.environ.get("RISKCORE_CPU") or llvm.get_host_cpu_name()
-    features = (
-        "" if "RISKCORE_CPU" in os.environ else llvm.get_host_cpu_features().flatten()
+    _, processor, known = _host()
+    signs = {True: "+", False: "-"}
+    features = ",".join(f"{signs[known[each]]}{each}" for each in sorted(known))
+    target = llvm.Target.from_default_triple()
+    machine = target_machine(target, processor, features)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    return machine, engine, f"{processor} {features}"
+
+
+def target_machine(target: Any, processor: str, features: str = "") -> Any:
+    """Make one of LLVM's target machines: what all machine code is made with."""
+    return target.create_target_machine(
+        cpu=processor, features=features, opt=3, jit=True
     )
-    target = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu, features=features, opt=3, jit=True
-    )
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-    return target, engine, f"{cpu} {features}"
+
+
+def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
+    """Return target machines by name, and have Numba optimise for the first of them.
+
+    Parameters
+    ----------
+    processor : str
+        LLVM's name of it.
+    triples : dict of str to str
+        LLVM's names of platforms, by any name; all must have processors of one kind.
+    """
+    import llvmlite.binding as llvm
+
+    from riskcore.compiled import compiler
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machines = {
+        name: target_machine(llvm.Target.from_triple(triple), processor)
+        for name, triple in triples.items()
+    }
+    compiler.optimise_for(next(iter(machines.values())))
+    return machines
 
 
 def loop_on_arrays(loop: int, count: int) -> int:
@@ -351,53 +390,71 @@ def loop_on_arrays(loop: int, count: int) -> int:
 
 
 def _load(identity: str, modules: frozenset[str], compiled: Callable[[], Code]) -> int:
-    """Return the address of an entry point, from the cache or freshly compiled."""
-    build, name = _build(modules), f"{identity}.o"
-    objects = _kept(build, name)
+    """Return the address of an entry point: shipped, from the cache, or compiled."""
+    objects = _kept(identity, modules)
     if objects is None:
-        with code_cache.alone(build, name):
-            objects = _kept(build, name)  # by the process that was waited for
+        with code_cache.alone(_build(modules), f"{identity}.o"):
+            objects = _kept(identity, modules)  # by the process that was waited for
             if objects is None:
                 _log.info("compiling %s, once for this installation", identity)
                 with uninterrupted():
-                    objects = _made(build, name, compiled())
+                    objects = _made(identity, modules, compiled())
     return _linked(objects)
 
 
 # Machine code as it is kept: a line with the symbol of the function and those of the
 # shared kernels it calls, then an object file. In the order in which to load them.
-def _kept(build: str, name: str) -> list[bytes] | None:
-    """Return the machine code of an entry point if the cache has all of it."""
-    content = code_cache.read(build, name)
+def _kept(identity: str, modules: frozenset[str]) -> list[bytes] | None:
+    """Return the machine code of an entry point if all of it is there."""
+    content = _shipped(identity, modules)
+    if content is None:
+        content = code_cache.read(_build(modules), f"{identity}.o")
     if content is None:
         return None
     objects = []
     for symbol in _symbols(content)[1:]:
         if symbol not in _shared:
             return None
-        needed = _kept(_build_of_shared(symbol), f"{symbol}.o")
+        needed = _kept(symbol, modules_of_shared(symbol))
         if needed is None:
             return None
         objects += needed
     return [*objects, content]
 
 
-def _made(build: str, name: str, code: Code) -> list[bytes]:
-    """Make machine code and keep it, first that of the shared kernels."""
-    import llvmlite.binding as llvm
+def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
+    """Return what came with the package, if it fits its source and this machine."""
+    if shipped.refused():
+        return None
+    triple, processor, features = _host()
+    return shipped.read(identity, sources_digest(modules), triple, processor, features)
 
+
+def _made(identity: str, modules: frozenset[str], code: Code) -> list[bytes]:
+    """Make machine code and keep it, first that of the shared kernels."""
     objects = []
     for symbol, compiled in code.shared.items():
-        its_build, its_name = _build_of_shared(symbol), f"{symbol}.o"
-        objects += _kept(its_build, its_name) or _made(its_build, its_name, compiled())
-    machine = _machine()[0].emit_object(llvm.parse_assembly(code.assembly))
-    content = " ".join([code.symbol, *code.shared]).encode() + b"\n" + machine
-    code_cache.write(build, name, content)
+        its = modules_of_shared(symbol)
+        objects += _kept(symbol, its) or _made(symbol, its, compiled())
+    content = machine_code(code, _machine()[0])
+    code_cache.write(_build(modules), f"{identity}.o", content)
     return [*objects, content]
 
 
-def _build_of_shared(symbol: str) -> str:
-    return _build(frozenset(_modules(_shared[symbol])))
+def machine_code(code: Code, machine: Any) -> bytes:
+    """Return machine code as it is kept, for one of LLVM's target machines."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(code.assembly)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    symbols = " ".join([code.symbol, *code.shared])
+    return symbols.encode() + b"\n" + bytes(machine.emit_object(module))
+
+
+def modules_of_shared(symbol: str) -> frozenset[str]:
+    """Return the modules that the machine code of a shared kernel is made of."""
+    return frozenset(_modules(_shared[symbol]))
 
 
 def _symbols(content: bytes) -> list[str]:
@@ -423,13 +480,20 @@ def _linked(objects: list[bytes]) -> int:
 
 
 @cache
+def sources_digest(modules: frozenset[str]) -> str:
+    """Return a hash of the sources of modules, and of all that they import."""
+    digest = hashlib.sha256()
+    for name, source in sorted(_sources(modules).items()):
+        digest.update(f"{name} {len(source)} ".encode() + source)
+    return digest.hexdigest()
+
+
+@cache
 def _build(modules: frozenset[str]) -> str:
     """Name what is compiled from modules: a hash of all that it depends on."""
     from importlib.metadata import version
 
-    digest = hashlib.sha256()
-    for name, source in sorted(_sources(modules).items()):
-        digest.update(f"{name} {len(source)} ".encode() + source)
+    digest = hashlib.sha256(sources_digest(modules).encode())
     for tool in ("numba", "llvmlite", "numpy"):
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())

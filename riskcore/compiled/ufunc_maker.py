@@ -11,8 +11,9 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
 from inspect import cleandoc, signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from riskcore.compiled.jit import (
     Native,
     callable_by_users,
     compiled_by_users,
+    kernel,
     offer_in_c,
     primitive,
 )
 
 Scalar = Callable[..., Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _FLOAT64 = np.dtype(np.float64).num
 # Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
@@ -32,6 +35,7 @@ _FROM_FUNC_AND_DATA = 1
 _keep_alive: list[Any] = []
 _built: dict[str, np.ufunc] = {}
 _made_from: dict[np.ufunc, tuple[UfuncSource, Native]] = {}
+_offered: dict[str, Callable[[], UfuncSource]] = {}
 _lock = threading.RLock()
 
 
@@ -84,8 +88,7 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
     identity = f"{module}.{name}"
     with _lock:
         if identity not in _built:
-            arguments = "float64**, int64*, int64*, int64*"
-            entry = Native(source.loop, arguments, identity)
+            entry = code_of_loop(identity, source)
             offer_in_c(identity, source.scalar)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
@@ -101,6 +104,11 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
         return _built[identity]
 
 
+def code_of_loop(identity: str, source: UfuncSource) -> Native:
+    """Return the entry point that is a ufunc's loop."""
+    return Native(source.loop, "float64**, int64*, int64*, int64*", identity)
+
+
 def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
     """Return the source of a ufunc made here, and its compiled loop."""
     if not isinstance(ufunc, np.ufunc) or ufunc not in _made_from:
@@ -110,6 +118,11 @@ def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
     """Return the ufunc ``name`` that applies a kernel of one, two or three numbers."""
+    return build(name, _each(scalar))
+
+
+def _each(scalar: Callable[..., float]) -> UfuncSource:
+    """Return the source of the ufunc of a kernel of one, two or three numbers."""
 
     def loop_of_one(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         for i in range(sizes[0]):
@@ -134,7 +147,7 @@ def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
 
     inputs = len(signature(scalar).parameters)
     loop = (loop_of_one, loop_of_two, loop_of_three)[inputs - 1]
-    return build(name, UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or "")))
+    return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
 
 
 def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar:
@@ -152,18 +165,49 @@ def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar
     def look_up(name: str) -> np.ufunc:
         if name not in ufuncs:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        source = ufuncs[name]
-        if isinstance(source, UfuncSource):
-            made = build(name, source)
-        else:
-            made = elementwise(name, source)
+        made = build(name, _source(ufuncs[name]))
         vars(sys.modules[module])[name] = made
         return made
 
     for name, source in ufuncs.items():
-        scalar = source.scalar if isinstance(source, UfuncSource) else source
-        offer_in_c(f"{module}.{name}", scalar)
+        _offer(name, source)
     return look_up
+
+
+def with_ufunc(scalar: Function) -> Function:
+    """Mark a kernel of which `ufunc_of` makes a ufunc."""
+    _offer(_own_name(scalar), scalar)
+    return kernel(scalar)
+
+
+@cache
+def ufunc_of(scalar: Scalar) -> np.ufunc:
+    """Return the ufunc of a kernel that `with_ufunc` marks."""
+    name = _own_name(scalar)
+    if f"{scalar.__module__}.{name}" not in _offered:
+        raise TypeError(f"{scalar.__name__} is not marked as a kernel with a ufunc")
+    return elementwise(name, scalar)
+
+
+def _own_name(scalar: Scalar) -> str:
+    return scalar.__name__.lstrip("_")
+
+
+def _offer(name: str, source: UfuncSource | Scalar) -> None:
+    """Let `offered` list a ufunc, and `code_in_c` find its kernel."""
+    scalar = source.scalar if isinstance(source, UfuncSource) else source
+    identity = f"{scalar.__module__}.{name}"
+    _offered[identity] = lambda: _source(source)
+    offer_in_c(identity, scalar)
+
+
+def offered() -> dict[str, UfuncSource]:
+    """Return what the ufuncs of all loaded modules are made of, by identity."""
+    return {identity: source() for identity, source in _offered.items()}
+
+
+def _source(source: UfuncSource | Scalar) -> UfuncSource:
+    return source if isinstance(source, UfuncSource) else _each(source)
 
 
 def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:

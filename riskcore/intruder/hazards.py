@@ -6,15 +6,12 @@ Kernels work in double-doubles where digits would be lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of
-from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc_maker import elementwise
+from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
 from riskcore.intruder.arguments import FORMS, LARGEST, Floats, setting, whole
 from riskcore.special.double_double import dd_add, dd_divide, dd_log
 from riskcore.special.elementary import exp_parts, exprel
@@ -23,12 +20,6 @@ from riskcore.special.gamma.ratio import log_gamma_ratio
 from riskcore.special.near_one import dd_log1p, log1p
 
 _CERTAIN = 800.0  # a hazard at which 1 - exp(-h) is 1
-
-
-@cache
-def compiled(function: Callable[..., float]) -> np.ufunc:
-    """Return the ufunc of a kernel of two or three numbers."""
-    return elementwise(function.__name__.lstrip("_"), function)
 
 
 def hazard_of_sample(
@@ -44,9 +35,9 @@ def hazard_of_sample(
     circle = expected_union(N, circle, investigators)
     hazard: Floats
     if form == "hypergeometric":
-        hazard = compiled(hazard_without_replacement)(n, N, circle * fraction)
+        hazard = ufunc_of(hazard_without_replacement)(n, N, circle * fraction)
     elif form == "binomial":
-        each = compiled(hazard_of_one)(N, circle, fraction)
+        each = ufunc_of(hazard_of_one)(N, circle, fraction)
         hazard = np.multiply(n, each, where=n > 0.0, out=np.zeros((n + each).shape))
     elif form == "exponential":
         hazard = n * (circle * fraction) / N
@@ -60,8 +51,8 @@ def expected_union(
 ) -> Floats:
     """Return the expected size of the union of m circles."""
     circles = whole(name, m, 1.0, LARGEST)
-    missed = compiled(hazard_of_one)(N, circle, 1.0)
-    return np.where(circles == 1, circle, N * compiled(one_or_more)(circles, missed))
+    missed = ufunc_of(hazard_of_one)(N, circle, 1.0)
+    return np.where(circles == 1, circle, N * ufunc_of(one_or_more)(circles, missed))
 
 
 def sum_along(values: Floats, axis: int) -> Floats:
@@ -70,7 +61,7 @@ def sum_along(values: Floats, axis: int) -> Floats:
     return sums
 
 
-@kernel
+@with_ufunc
 def hazard_of_one(N: float, a: float, f_u: float) -> float:
     """Return -log(1 - a f_u/N), with the error of one rounding."""
     x, x_low = two_product(a, f_u)
@@ -87,7 +78,7 @@ def hazard_of_one(N: float, a: float, f_u: float) -> float:
     return -(high + low)
 
 
-@kernel
+@with_ufunc
 def hazard_without_replacement(n: float, N: float, u: float) -> float:
     """Return -log of C(N-u, n)/C(N, n), of its mean over whole n and u next to them.
 
@@ -112,7 +103,7 @@ def hazard_without_replacement(n: float, N: float, u: float) -> float:
     return -(log_gamma_ratio(base, j, i) + log1p(-found))
 
 
-@kernel
+@with_ufunc
 def one_or_more(n: float, hazard: float) -> float:
     """Return 1 - exp(-n hazard)."""
     if n == 0.0 or hazard == 0.0:
@@ -127,7 +118,7 @@ def one_or_more(n: float, hazard: float) -> float:
     return (1.0 - value) - correction
 
 
-@kernel
+@with_ufunc
 def hypergeometric_size(accepted: float, N: float, u: float) -> float:
     """Return the largest n with an accepted hazard, infinity if N has one."""
     if hazard_without_replacement(N, N, u) <= accepted:

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of, refuse
 from riskcore.compiled.contract import Contract
+from riskcore.compiled.ufunc_maker import ufunc_of
 from riskcore.intruder.arguments import LARGEST, checked
-from riskcore.intruder.hazards import compiled, hazard_of_one, one_or_more, sum_along
+from riskcore.intruder.hazards import hazard_of_one, one_or_more, sum_along
 
 
 def total_risk(
@@ -74,7 +75,7 @@ def total_risk(
     refuse("acquaintance_fractions", np.diff(f_a) > 0.0, "at most those before")
     refuse("unique_fractions", steps < 0.0, "at least those before")
     p = f_a * steps
-    each = compiled(hazard_of_one)
+    each = ufunc_of(hazard_of_one)
     if form == "disjoint":
         hazard = each(1.0, 1.0, np.minimum(sum_along(p, -1), 1.0))
     elif form == "independent":
@@ -83,7 +84,7 @@ def total_risk(
         hazard = sum_along(p, -1)
     else:
         raise not_one_of("form", form, ("disjoint", "independent", "exponential"))
-    return compiled(one_or_more)(n, hazard)
+    return ufunc_of(one_or_more)(n, hazard)
 
 
 # From bench/intruder.py; a test evaluates the witnesses again.

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of
 from riskcore.compiled.contract import Contract
+from riskcore.compiled.ufunc_maker import ufunc_of
 from riskcore.intruder.arguments import FORMS, checked, people, setting
 from riskcore.intruder.hazards import (
-    compiled,
     expected_union,
     hazard_of_one,
     hazard_of_sample,
@@ -113,7 +113,7 @@ def disclosure_risk(
     array([0.02147, 0.00995, 0.00459])
     """
     hazard = hazard_of_sample(n, N, acquaintances, unique_fraction, investigators, form)
-    return compiled(one_or_more)(1.0, hazard)
+    return ufunc_of(one_or_more)(1.0, hazard)
 
 
 def maximal_sampling_fraction(
@@ -159,13 +159,13 @@ def maximal_sampling_fraction(
     gamma = checked("gamma", gamma, 0.0, 1.0)
     N, circle, fraction = people(N, acquaintances, unique_fraction)
     circle = expected_union(N, circle, investigators)
-    accepted = compiled(hazard_of_one)(1.0, 1.0, gamma)
+    accepted = ufunc_of(hazard_of_one)(1.0, 1.0, gamma)
     uniques = circle * fraction
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if form == "hypergeometric":
-            size = compiled(hypergeometric_size)(accepted, N, uniques) / N
+            size = ufunc_of(hypergeometric_size)(accepted, N, uniques) / N
         elif form == "binomial":
-            each = compiled(hazard_of_one)(N, circle, fraction)
+            each = ufunc_of(hazard_of_one)(N, circle, fraction)
             size = accepted / (N * each)
             size = np.where(np.isinf(accepted), math.inf, size)
         elif form == "exponential":

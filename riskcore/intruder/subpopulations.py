@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.compiled.contract import Contract
-from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
 from riskcore.intruder.arguments import LARGEST, as_beta, checked
 from riskcore.intruder.hazards import (
-    compiled,
     hazard_of_one,
     hazard_of_sample,
     one_or_more,
@@ -67,7 +66,7 @@ def subpopulation_risk(
     0.00554...
     """
     hazard = hazard_of_sample(n, N, acquaintances, unique_fraction, 1, form)
-    return compiled(one_or_more)(1.0, sum_along(np.atleast_1d(hazard), axis))
+    return ufunc_of(one_or_more)(1.0, sum_along(np.atleast_1d(hazard), axis))
 
 
 def maximal_subpopulation_risk(
@@ -116,7 +115,7 @@ def maximal_subpopulation_risk(
     f_u = checked("unique_fraction", unique_fraction, 0.0, 1.0)
     a = checked("acquaintances", acquaintances, 0.0, LARGEST)
     worst = np.max(np.atleast_1d(f * f_u), axis=axis)
-    return compiled(one_or_more)(a, worst)
+    return ufunc_of(one_or_more)(a, worst)
 
 
 def maximal_unique_fraction(
@@ -159,7 +158,7 @@ def maximal_unique_fraction(
     a = checked("acquaintances", acquaintances, 0.0, LARGEST)
     found = a * checked("sampling_fraction", sampling_fraction, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        limit = compiled(hazard_of_one)(1.0, 1.0, gamma) / found
+        limit = ufunc_of(hazard_of_one)(1.0, 1.0, gamma) / found
     return np.where(found == 0.0, math.inf, limit)[()]
 
 
@@ -208,10 +207,10 @@ def minimal_subpopulation(
     """
     limit = maximal_unique_fraction(gamma, acquaintances, sampling_fraction)
     K = checked("K", K, 1.0, LARGEST)
-    return compiled(_minimal_subpopulation)(limit, as_beta(beta), K)
+    return ufunc_of(_minimal_subpopulation)(limit, as_beta(beta), K)
 
 
-@kernel
+@with_ufunc
 def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
     """Return (exp(y) - 1)/beta, y = -log(limit) K beta/(1 + K beta)."""
     if limit == 0.0:

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
+from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
 from riskcore.intruder.arguments import (
     LARGEST_BETA,
     as_beta,
     as_model,
     checked,
 )
-from riskcore.intruder.hazards import compiled
 from riskcore.special.double_double import dd_add, dd_divide, dd_multiply
 from riskcore.special.elementary import exp_parts
 from riskcore.special.floats import bits, from_bits, two_product
@@ -60,7 +60,7 @@ def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
     >>> unique_fraction([31_812, 63_624], 1108, 0.0074057310216).round(6)
     array([0.002171, 0.001   ])
     """
-    return compiled(_unique_fraction)(*as_model(N, K), as_beta(beta))
+    return ufunc_of(_unique_fraction)(*as_model(N, K), as_beta(beta))
 
 
 def betas_for_unique_fraction(
@@ -100,11 +100,11 @@ def betas_for_unique_fraction(
     """
     fraction = checked("fraction", fraction, math.ulp(0.0), 1.0)
     N, K = as_model(N, K)
-    smaller = compiled(_beta_rising)(fraction, N, K)
-    return smaller, compiled(_beta_falling)(fraction, N, K)
+    smaller = ufunc_of(_beta_rising)(fraction, N, K)
+    return smaller, ufunc_of(_beta_falling)(fraction, N, K)
 
 
-@kernel
+@with_ufunc
 def _unique_fraction(N: float, K: float, beta: float) -> float:
     """Return exp(-(l + (N/K) l/t)), t = N beta, l = log(1 + t)."""
     t, t_low = two_product(N, beta)
@@ -157,7 +157,7 @@ def _crossing(
     return from_bits(high)
 
 
-@kernel
+@with_ufunc
 def _beta_rising(fraction: float, N: float, K: float) -> float:
     """Return the beta below the peak."""
     peak = _peak(N, K)
@@ -167,7 +167,7 @@ def _beta_rising(fraction: float, N: float, K: float) -> float:
     return _crossing(fraction, N, K, 0.0, peak, 1.0)
 
 
-@kernel
+@with_ufunc
 def _beta_falling(fraction: float, N: float, K: float) -> float:
     """Return the beta beyond the peak."""
     peak = _peak(N, K)

@@ -167,7 +167,8 @@ def test_templates_are_files_of_the_package():
     """The wheel is the folder of the package as it is; `nox -s dist` tries it."""
     build = tomllib.loads((FOLDER.parents[2] / "pyproject.toml").read_text())
     wheel = build["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel == {"packages": [FOLDER.parents[1].name]}
+    assert wheel["packages"] == [FOLDER.parents[1].name]
+    assert wheel.keys() == {"packages", "hooks"}  # the hook adds machine code, no more
     names = {path.name for path in FOLDER.iterdir()}
     assert names >= {
         "base.html", "office.html", "public.html", "macros.html", "style.css",
