@@ -541,7 +541,7 @@ def prefix_sums(
     records = below[0]
     high = highs[0]
     low = lows[0]
-    at = 0
+
     for start in range(0, n, _BLOCK):
         stop = start + _BLOCK if start + _BLOCK < n else n
         for i in range(start, stop):
@@ -549,7 +549,7 @@ def prefix_sums(
             high, rest = two_sum(high, product)
             high, low = fast_two_sum(high, rest + (low + error))
             records += counts[i]
-        at += 1
+        at = start // _BLOCK + 1
         below[at] = records
         highs[at] = high
         lows[at] = low
