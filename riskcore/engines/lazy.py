@@ -353,7 +353,9 @@ def _packed(question: Question, batches: Iterable[Any]) -> Iterator[Any]:
     waiting: list[Numbers] = []
 
     def row() -> Any:
-        columns = [np.concatenate(parts).tobytes() for parts in zip(*waiting)]
+        columns = [
+            np.concatenate(parts).tobytes() for parts in zip(*waiting, strict=True)
+        ]
         arrays = [pyarrow.array([each], pyarrow.binary()) for each in columns]
         return pyarrow.RecordBatch.from_arrays(arrays, ["f", "sums"])
 
