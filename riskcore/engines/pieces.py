@@ -62,6 +62,28 @@ class Dask(Engine):
         """Return the cells, counted where the partitions are."""
         import narwhals.stable.v2 as nw
 
+        (table,) = _dask().compute(self._table(question))
+        return nw.from_native(table, eager_only=True)
+
+    def numbers(self, question: Question) -> Iterator[Numbers]:
+        """Yield records and sums of weights of the cells; the keys stay."""
+        found = _dask().delayed(_numbers_of_pandas)(self._table(question), question)
+        yield _dask().compute(found)[0]
+
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return the same, of which workers count the cells and compute the results."""
+        none = compute(np.zeros(0, np.int64), np.zeros(0))
+        results = _dask().delayed(_results_of_pandas)(
+            self._table(question), question, compute
+        )
+        empty = _count_pandas(self.data._meta, question)
+        meta = _join_pandas(self.data._meta, question, empty.assign(**none), list(none))
+        return self.data.map_partitions(
+            _join_pandas, question, results, list(none), meta=meta
+        )
+
+    def _table(self, question: Question) -> Any:
+        """Return the cells as workers will put them together, delayed."""
         tables = [
             _dask().delayed(_count_pandas)(part, question)
             for part in self._columns(question.columns)
@@ -71,8 +93,7 @@ class Dask(Engine):
                 _dask().delayed(_merge_pandas)(tables[i : i + _FAN_IN], question)
                 for i in range(0, len(tables), _FAN_IN)
             ]
-        (table,) = _dask().compute(*tables)
-        return nw.from_native(table, eager_only=True)
+        return tables[0]
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a data frame with results added, in its own order."""
@@ -116,6 +137,18 @@ def _merge_pandas(tables: Sequence[Any], question: Question) -> Any:
     frames = [nw.from_native(table, eager_only=True) for table in filled]
     with np.errstate(over="ignore"):
         return merge_cells(frames, question).to_native()
+
+
+def _numbers_of_pandas(table: Any, question: Question) -> Numbers:
+    import narwhals.stable.v2 as nw
+
+    return frequencies(nw.from_native(table, eager_only=True), question)
+
+
+def _results_of_pandas(table: Any, question: Question, compute: Compute) -> Any:
+    """Return the keys of cells and their results."""
+    results = compute(*_numbers_of_pandas(table, question))
+    return table[question.key_columns].assign(**results)
 
 
 def _join_pandas(
