@@ -1,8 +1,8 @@
 """Cells as sorted runs of numbers: counted batch by batch, in little memory.
 
 The values of the keys are numbered, and the numbers of a record make one of 64 bits.
-A batch is sorted by it and its cells are put beside those before, as a run; two runs of
-near one length are merged to one. The number is scrambled first, so that its first bits
+A batch is sorted by it and its cells are put beside those before, as a run; runs whose
+lengths differ little are merged. The number is scrambled first, so that its first bits
 cut the cells into parts of near one size: what is merged at once is one part.
 """
 
@@ -19,6 +19,8 @@ from riskcore.compiled.jit import native
 # Odd, so that it has an inverse modulo 2**64: the golden ratio.
 _SCRAMBLE = 0x9E3779B97F4A7C15
 _PARTS_BITS = 6
+# A run of a part is so many times as long as the next: few cells are in several runs.
+_RATIO = 4
 CODE_BITS = 64
 
 # Codes, rising, and a row of counters for each: records and sums.
@@ -87,7 +89,7 @@ class Runs:
         for runs, (codes, rows) in zip(self._parts, pieces, strict=True):
             if len(codes):
                 runs.append((codes.copy(), rows.copy()))
-                while len(runs) > 1 and len(runs[-2][0]) < 2 * len(runs[-1][0]):
+                while len(runs) > 1 and len(runs[-2][0]) < _RATIO * len(runs[-1][0]):
                     self._merge_last(runs)
 
     def merged(self) -> int:
