@@ -9,6 +9,7 @@ cut the cells into parts of near one size: what is merged at once is one part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -110,13 +111,23 @@ class Runs:
     def _merge_last(self, runs: list[Run]) -> None:
         """Replace the last two runs by one."""
         (a, rows_a), (b, rows_b) = runs[-2:]
-        codes = np.empty(len(a) + len(b), np.uint64)
-        rows = np.empty((len(codes), self.counters), np.int64)
+        codes = _pages(len(a) + len(b), np.uint64)
+        rows = _pages((len(a) + len(b)) * self.counters, np.int64)
         length = np.zeros(1, np.int64)
         merge_runs(
             a, rows_a, len(a), b, rows_b, len(b), self.counters, codes, rows, length
         )
-        runs[-2:] = [(codes[: length[0]].copy(), rows[: length[0]].copy())]
+        k = int(length[0])
+        runs[-2:] = [(codes[:k], rows.reshape(-1, self.counters)[:k])]
+
+
+def _pages(length: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array in pages of its own, which go back when it is let go.
+
+    Freed pieces of the heap between others do not. Pages never written take no memory,
+    so that an array may be longer than what is put in it.
+    """
+    return np.frombuffer(mmap(-1, length * np.dtype(kind).itemsize), kind)
 
 
 @native(
