@@ -307,7 +307,7 @@ class ArrowDataset(Engine):
             schema = schema.append(pyarrow.field(name, pyarrow.array(values).type))
 
         def batches() -> Iterator[Any]:
-            for batch in self.data.to_batches(batch_size=_BATCH):
+            for batch in self.data.to_batches(**self._scanning):
                 table = pyarrow.Table.from_batches([batch])
                 frame = _frame_of(table.select(list(question.keys)))
                 results = results_of(frame.select(*keys_of(frame, question.keys)))
@@ -316,14 +316,28 @@ class ArrowDataset(Engine):
 
         return pyarrow.RecordBatchReader.from_batches(schema, batches())
 
+    @cached_property
+    def _scanning(self) -> dict[str, Any]:
+        """Settings by which little is read ahead: by default more than cells take."""
+        dataset = import_module("pyarrow.dataset")
+        found: dict[str, Any] = {
+            "batch_size": _BATCH,
+            "batch_readahead": 2,
+            "fragment_readahead": 1,
+        }
+        of_parquet = getattr(dataset, "ParquetFileFormat", None)
+        if of_parquet and isinstance(getattr(self.data, "format", None), of_parquet):
+            # Otherwise a file is kept until the last of it has been read.
+            found["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
+                pre_buffer=False
+            )
+        return found
+
     def _frames(self, names: Sequence[Hashable]) -> Iterator[Any]:
         """Yield the batches with some columns, at least one, as narwhals frames."""
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
-        # By default as many batches are read ahead as take more than cells do.
-        scanner = self.data.scanner(
-            columns=names, batch_size=_BATCH, batch_readahead=2, fragment_readahead=1
-        )
+        scanner = self.data.scanner(columns=names, **self._scanning)
         for batch in scanner.to_batches():
             if batch.num_rows:
                 yield _frame_of(pyarrow.Table.from_batches([batch]))
