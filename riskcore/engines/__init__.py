@@ -1,7 +1,8 @@
 """Data that stay where they are: lazy frames, tables of SQL, clusters, datasets.
 
-The engine counts the records of each cell and adds their weights; only the cells come
-here. The results of each record go back as a join on the cells, which the engine does.
+The engine counts the records of each cell and adds their weights; these two numbers
+come here, the keys of the cells only if they are asked for. The results of each record
+are computed and joined by the engine, which counts again for it.
 Which engines there are: polars (lazy frames), duckdb, ibis, PySpark, dask, and datasets
 of pyarrow.
 """
