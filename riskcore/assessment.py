@@ -334,6 +334,13 @@ class Assessment:
         """Individual risk of each record, in input order, shape (n,)."""
         return self.cell_risk[self.cells.inverse]
 
+    @property
+    def row_risk(self) -> Risks:
+        """Individual risk of each row: of each record, but of data on an engine of
+        each row that stands for several.
+        """
+        return self.cell_risk[self.cells.rows]
+
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, from which reports are made."""

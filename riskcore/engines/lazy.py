@@ -121,10 +121,10 @@ class DuckDB(Lazy):
         """Return a relation with results added, in an order of duckdb's choice."""
         riskcore_cells = _arrow(cells, results)
         on = " AND ".join(
-            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
+            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
             for key, name, real in self.floats(question)
         )
-        added = ", ".join(f"riskcore_cells.{_quoted(name)}" for name in results)
+        added = ", ".join(f"riskcore_cells.{quoted(name)}" for name in results)
         relation = self.native.query(
             "riskcore_data",
             f"SELECT riskcore_data.*, {added} FROM riskcore_data "
@@ -190,7 +190,7 @@ class Spark(Lazy):
         import narwhals.stable.v2 as nw
 
         columns = (
-            self.native[_ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
+            self.native[ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
         )
         return nw.from_native(self.native.select(*columns))
 
@@ -226,7 +226,7 @@ class Spark(Lazy):
         data = self.native
 
         def key(name: str, real: bool) -> Any:
-            column = data[_ticked(name)]
+            column = data[ticked(name)]
             return functions.when(~functions.isnan(column), column) if real else column
 
         on = [
@@ -234,7 +234,7 @@ class Spark(Lazy):
             for name, other, real in self.floats(question)
         ]
         return data.join(table, reduce(and_, on), "left").select(
-            *(data[_ticked(name)] for name in self.schema),
+            *(data[ticked(name)] for name in self.schema),
             *(table[name] for name in results),
         )
 
@@ -264,17 +264,17 @@ def _arrow(cells: Any, results: Results) -> Any:
     return table
 
 
-def _quoted(name: Any) -> str:
+def quoted(name: Any) -> str:
     """Return a name as SQL writes it."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def _ticked(name: Any) -> str:
+def ticked(name: Any) -> str:
     """Return a name as Spark writes it: one with a point is no path."""
     return "`" + str(name).replace("`", "``") + "`"
 
 
-def _sql_key(key: Any, real: bool) -> str:
+def sql_key(key: Any, real: bool) -> str:
     """Return a key in SQL, NaN as null."""
-    column = f"riskcore_data.{_quoted(key)}"
+    column = f"riskcore_data.{quoted(key)}"
     return f"CASE WHEN NOT isnan({column}) THEN {column} END" if real else column

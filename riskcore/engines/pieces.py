@@ -6,7 +6,7 @@ whole numbers, so that neither the number nor the order of the pieces shows in t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -28,7 +28,7 @@ from riskcore.files.arrow import import_pyarrow
 # Tables of cells that are put together at once.
 _FAN_IN = 8
 # Records in a batch of a dataset: what is kept of them is small beside the cells.
-_BATCH = 1 << 19
+BATCH = 1 << 19
 
 
 class Dask(Engine):
@@ -98,7 +98,7 @@ def _weigh_pandas(part: Any, weight: Hashable | None) -> Weighed:
 def _count_pandas(part: Any, question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(_plain_pandas(part), eager_only=True)
+    frame = nw.from_native(plain_pandas(part), eager_only=True)
     with np.errstate(over="ignore"):  # found out when all are added
         return count_cells(frame, question).to_native()
 
@@ -118,7 +118,7 @@ def _join_pandas(
     """Add results to a partition: pandas lets null match null."""
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(_plain_pandas(part[list(question.keys)]), eager_only=True)
+    frame = nw.from_native(plain_pandas(part[list(question.keys)]), eager_only=True)
     keys = frame.select(*keys_of(frame, question.keys)).to_native()
     found = keys.merge(table, how="left", on=question.key_columns)
     # In the order of the partition: in its index values may occur twice.
@@ -126,7 +126,7 @@ def _join_pandas(
     return import_module("pandas").concat([part, added], axis=1)
 
 
-def _plain_pandas(part: Any) -> Any:
+def plain_pandas(part: Any) -> Any:
     """Return a partition with categories as the values they stand for.
 
     Those of another partition may be others, or in another order.
@@ -173,23 +173,22 @@ class ArrowDataset(Engine):
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a reader of batches with results added, in the dataset's order."""
         pyarrow = import_pyarrow()
-        numbering = _Numbering(
-            [cells.get_column(name) for name in question.key_columns]
-        )
+        numbering = Numbering([cells.get_column(name) for name in question.key_columns])
         columns = {name: pyarrow.array(values) for name, values in results.items()}
         schema = self.data.schema
         for name, values in columns.items():
             schema = schema.append(pyarrow.field(name, values.type))
 
         def batches() -> Iterator[Any]:
-            for batch in self.data.to_batches(batch_size=_BATCH):
+            for batch in self.data.to_batches(batch_size=BATCH):
                 table = pyarrow.Table.from_batches([batch])
-                frame = _frame_of(table.select(list(question.keys)))
+                frame = frame_of(table.select(list(question.keys)))
                 keys = frame.select(*keys_of(frame, question.keys))
-                rows = pyarrow.array(
-                    numbering.of(keys.get_column(name) for name in question.key_columns)
-                )
-                arrays = [*batch.columns, *(one.take(rows) for one in columns.values())]
+                rows = numbering.of(map(keys.get_column, question.key_columns))
+                if (rows < 0).any():
+                    raise ValueError("the dataset has changed since it was counted")
+                at = pyarrow.array(rows)
+                arrays = [*batch.columns, *(one.take(at) for one in columns.values())]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
         return pyarrow.RecordBatchReader.from_batches(schema, batches())
@@ -198,13 +197,13 @@ class ArrowDataset(Engine):
         """Yield the batches with some columns, at least one, as narwhals frames."""
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
-        scanner = self.data.scanner(columns=names, batch_size=_BATCH)
+        scanner = self.data.scanner(columns=names, batch_size=BATCH)
         for batch in scanner.to_batches():
             if batch.num_rows:
-                yield _frame_of(pyarrow.Table.from_batches([batch]))
+                yield frame_of(pyarrow.Table.from_batches([batch]))
 
 
-def _frame_of(table: Any) -> Any:
+def frame_of(table: Any) -> Any:
     """Return a table as a narwhals frame, dictionaries as the values they stand for."""
     import narwhals.stable.v2 as nw
 
@@ -215,7 +214,7 @@ def _frame_of(table: Any) -> Any:
     return nw.from_native(table, eager_only=True)
 
 
-class _Numbering:
+class Numbering:
     """The row of each combination of keys in a table of cells.
 
     Key by key: the number of the keys before, and the place of this key's value, make
@@ -224,7 +223,7 @@ class _Numbering:
 
     def __init__(self, columns: Sequence[Any]) -> None:
         pc = import_pyarrow("compute")
-        self.labels = [pc.unique(_whole(column)) for column in columns]
+        self.labels = [pc.unique(whole(column)) for column in columns]
         self.pairs: list[NDArray[np.int64]] = []
         number = np.zeros(len(columns[0]), np.int64)
         for column, labels in zip(columns, self.labels, strict=True):
@@ -234,32 +233,29 @@ class _Numbering:
         self.rows = np.empty(len(number), np.int64)
         self.rows[number] = np.arange(len(number))
 
-    def of(self, columns: Iterator[Any]) -> NDArray[np.int64]:
-        """Return the row of the cell of each record."""
+    def of(self, columns: Iterable[Any]) -> NDArray[np.int64]:
+        """Return the row of the cell of each record, -1 where there is none."""
         number: Any = 0
+        known: Any = True
         for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
-            pair = number * len(labels) + _places(column, labels)
-            number = np.searchsorted(pairs, pair)
-            if (number == len(pairs)).any() or (pairs[number] != pair).any():
-                raise ValueError("the dataset has changed since it was counted")
-        rows: NDArray[np.int64] = self.rows[number]
+            place = _places(column, labels)
+            pair = number * len(labels) + place
+            number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+            known &= (place >= 0) & (pairs[number] == pair)
+        rows: NDArray[np.int64] = np.where(known, self.rows[number], -1)
         return rows
 
 
-def _whole(column: Any) -> Any:
+def whole(column: Any) -> Any:
     """Return a column of narwhals as one array of Arrow."""
     array = column.to_native()
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
 
 def _places(column: Any, labels: Any) -> NDArray[np.int64]:
-    """Return the place of each value among the labels; null has one, too."""
+    """Return the place of each value among labels, -1 for none; null may have one."""
     places = (
-        import_pyarrow()
-        .compute.index_in(_whole(column), value_set=labels)
-        .fill_null(-1)
+        import_pyarrow().compute.index_in(whole(column), value_set=labels).fill_null(-1)
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
-    if (found < 0).any():
-        raise ValueError("the dataset has changed since it was counted")
     return found
