@@ -107,7 +107,9 @@ class OnEngine:
         masks: Masks,
         verified: CodedRecords,
     ) -> Callable[[], Any] | None:
-        """Return what gives the data recoded and blanked, see `changed`; None if none.
+        """Return what gives the data recoded and blanked, see `changed`.
+
+        None if there is nothing to do and the data themselves will do.
 
         Parameters
         ----------
@@ -136,7 +138,7 @@ class OnEngine:
                     blanked=f"riskcore_blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
-        if not changes:
+        if not changes and not isinstance(self.engine, ArrowDataset):
             return None
         make = changed(self.engine, lookups, changes, blank)
         self._verify(make(), verified)

@@ -317,7 +317,7 @@ def _made_safe(
         # Said already, of the file as it is.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
-        if recodings:
+        if settings.recodings:
             say("recoding")
             columns = recoded_columns(data, recodings, coded.columns)
             data, coded = with_columns(data, columns), coded.recoded(columns)

@@ -10,6 +10,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
+from riskcore.microdata.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked
 from riskcore.protection.result import SuppressedValueShows
 
@@ -42,7 +43,7 @@ def survey(n=N, seed=3):
             "region": some(list("nesw")),
             "born": some(["here", "there", "far"], 0.2),
             "income": rng.integers(1, 2000, n),
-            "w": rng.integers(100, 9000, n) / 10,
+            "w": rng.integers(100, 9000, n) / 300,
         }
     )
 
@@ -52,10 +53,10 @@ SEVERAL = [["sex", "age"], ["region", "age"], ["sex", "region", "born"]]
 YOUNG = Recoding.intervals([21, 25], ["a", "b", "c"])
 WAYS = {
     "plain": (KEYS, {"threshold": 0.02}),
-    "rate": (KEYS, {"rate": 0.004}),
+    "rate": (KEYS, {"rate": 0.008}),
     "no weight": (KEYS, {"threshold": 0.2, "weight": None}),
     "several sets of keys": (SEVERAL, {"threshold": 0.004}),
-    "several sets at a rate": (SEVERAL, {"rate": 0.0015, "missing": "category"}),
+    "several sets at a rate": (SEVERAL, {"rate": 0.004, "missing": "category"}),
     "a category": (KEYS, {"threshold": 0.02, "missing": "category"}),
     "as mu-Argus": (
         KEYS,
@@ -63,20 +64,23 @@ WAYS = {
     ),
     "alpha": (KEYS, {"threshold": 0.02, "alpha": 0.5}),
     "entropy": (KEYS, {"threshold": 0.02, "cost": "entropy"}),
-    "costs": (KEYS, {"threshold": 0.02, "cost": {"sex": 1, "age": 90, "region": 5}}),
+    "costs": (KEYS, {"threshold": 0.02, "cost": {"sex": 90, "age": 50, "region": 5}}),
     "never": (KEYS, {"threshold": 0.02, "cost": {"sex": float("inf")}}),
     "one round": (KEYS, {"threshold": 0.02, "missing": "category", "rounds": 1}),
     "no round": (KEYS, {"threshold": 0.02, "rounds": 0}),
     "nothing to do": (["sex"], {"threshold": 0.9}),
     "cannot be safe": (KEYS, {"threshold": 1e-6}),
-    "related": (KEYS, {"threshold": 0.02, "related": {"region": ["born"]}}),
+    "related": (
+        KEYS,
+        {"threshold": 0.02, "related": {"region": ["born"]}, "cost": {"region": 1}},
+    ),
     "series": (KEYS, {"threshold": 0.02, "method": "series7"}),
-    "recoded": (KEYS, {"threshold": 0.02, "recodings": {"age": YOUNG}}),
+    "recoded": (KEYS, {"threshold": 0.003, "recodings": {"age": YOUNG}}),
     "recoded alone": (KEYS, {"threshold": 0.02, "recodings": {"age": YOUNG}, "rounds": 0}),
     "recoded, no key": (
         ["sex", "region"],
         {
-            "threshold": 0.004,
+            "threshold": 0.0009,
             "recodings": {"income": Recoding.intervals([500], [1, 2]), "age": YOUNG},
         },
     ),
@@ -89,6 +93,7 @@ WAYS = {
         {
             "threshold": 0.02,
             "related": {"region": ["born"]},
+            "cost": {"region": 1},
             "recodings": {"born": Recoding.mapping({"far": "there"})},
         },
     ),
@@ -319,8 +324,8 @@ def telling(n=600):
 
 def test_what_keys_and_other_columns_tell_is_what_it_is_in_memory(engine):
     table = telling()
-    keys, how = [["region", "age"], ["province", "age"]], {
-        "weight": "w", "threshold": 0.011, "cost": {"age": 90, "region": 1, "province": 60}
+    keys, how = [["region", "age"], ["province"]], {
+        "weight": "w", "threshold": 0.02, "cost": {"age": 90, "region": 1, "province": 60}
     }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -342,7 +347,7 @@ def test_what_keys_and_other_columns_tell_is_what_it_is_in_memory(engine):
 def test_what_tells_codes_before_recoding(engine):
     table = telling()
     coarse = Recoding.intervals([2], [0, 1])
-    how = {"weight": "w", "threshold": 0.011, "recodings": {"region": coarse}}
+    how = {"weight": "w", "threshold": 0.02, "recodings": {"region": coarse}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         want = riskcore.protect(table, ["region", "age"], **how).shown
@@ -356,7 +361,7 @@ def test_what_tells_codes_before_recoding(engine):
 
 def test_warned_of_rules_that_fit_nothing(engine):
     rules = {"income": Recoding.mapping({-5: 0}), "age": Recoding.mapping({99: 0})}
-    with pytest.warns(riskcore.DoubtfulRules) as caught:
+    with pytest.warns(DoubtfulRules) as caught:
         riskcore.protect(
             engine.hold(survey()), KEYS, "w", threshold=0.02, recodings=rules
         )
