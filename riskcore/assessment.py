@@ -336,8 +336,9 @@ class Assessment:
 
     @property
     def row_risk(self) -> Risks:
-        """Individual risk of each row: of each record, but of data on an engine of
-        each row that stands for several.
+        """Individual risk of each row of the cells.
+
+        A row is a record; in a protection of data on an engine it stands for several.
         """
         return self.cell_risk[self.cells.rows]
 

@@ -127,7 +127,11 @@ def changed(
         lazy.Spark: _spark,
         pieces.Dask: _dask,
     }
-    found = kinds[type(engine)](engine, lookups, changes, blank)
+    found = getattr(engine, "native", None)
+    if changes:
+        found = kinds[type(engine)](engine, lookups, changes, blank)
+    elif found is None:
+        found = engine.data  # type: ignore[attr-defined]
     return lambda: found
 
 
@@ -251,7 +255,7 @@ def _ibis(
     ibis = import_module("ibis")
     data = engine.native
     for lookup in lookups:
-        table = ibis.memtable(lookup.arrow())
+        table = _quiet(ibis.memtable(lookup.arrow()))
         on = []
         for key, name, real in engine.floats(lookup.question):
             column = data[key]
@@ -270,6 +274,17 @@ def _ibis(
             column = ibis.ifelse(data[change.blanked], ibis.null(), column)
         columns[name] = column
     return data.select(**columns)
+
+
+def _quiet(table: Any) -> Any:
+    """Return a table in memory of which nothing shows where a query is printed.
+
+    ibis prints a query with the first and last rows of such tables.
+    """
+    node = table.op()
+    kind = type(node.data)
+    silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
+    return node.copy(data=silent(node.data.obj)).to_expr()
 
 
 # --- Spark ---

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
-from riskcore.engines.counting import frequencies
-from riskcore.engines.door import Counted, Engine, engine_of
+from riskcore.engines.counting import Question, frequencies
+from riskcore.engines.door import Engine, engine_of
 from riskcore.engines.groups import Groups
 from riskcore.engines.pieces import ArrowDataset
 from riskcore.engines.protecting import (
@@ -52,10 +52,10 @@ class OnEngine:
     ----------
     engine : Engine
     settings : Settings
-    counted : Counted
-        The rows, by the keys and the columns related to them.
+    question : Question
+        What rows are: combinations of the keys and the columns related to them.
     coded : CodedRecords
-        The same as codes; each stands for many records.
+        The rows as codes; each stands for many records.
     rows : dict of column name to native series, each of length R
         The same as they are in the data.
     give : callable or None
@@ -64,7 +64,7 @@ class OnEngine:
 
     engine: Engine
     settings: Settings
-    counted: Counted
+    question: Question
     coded: CodedRecords
     rows: Mapping[Any, Any]
     give: Callable[[], Any] | None = None
@@ -90,14 +90,13 @@ class OnEngine:
         refuse_our_names(engine)
         counted = engine.count(settings.suppressible, settings.weight)
         rows = {name: column.to_native() for name, column in counted.keys.items()}
-        coded = CodedRecords.of_counted(counted)
-        coded = replace(coded, weights=None, counted=_groups(counted))
-        return cls(engine, settings, counted, coded, rows)
+        coded = _coded(engine, counted.question, counted.cells)
+        return cls(engine, settings, counted.question, coded, rows)
 
     @property
     def records(self) -> NDArray[np.int64]:
         """How many records each row stands for, shape (R,)."""
-        return self.counted.records
+        return _groups(self.coded).records
 
     # --- giving back ---
 
@@ -106,10 +105,8 @@ class OnEngine:
         recoded: Mapping[Any, Any],
         masks: Masks,
         verified: CodedRecords,
-    ) -> Callable[[], Any] | None:
+    ) -> Callable[[], Any]:
         """Return what gives the data recoded and blanked, see `changed`.
-
-        None if there is nothing to do and the data themselves will do.
 
         Parameters
         ----------
@@ -138,10 +135,9 @@ class OnEngine:
                     blanked=f"riskcore_blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
-        if not changes and not isinstance(self.engine, ArrowDataset):
-            return None
         make = changed(self.engine, lookups, changes, blank)
-        self._verify(make(), verified)
+        if changes:
+            self._verify(make(), verified)
         return make
 
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
@@ -162,18 +158,15 @@ class OnEngine:
         import narwhals.stable.v2 as nw
 
         at = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
-        cells = self.counted.cells
-        columns = {
-            name: cells.get_column(name)[at]
-            for name in self.counted.question.key_columns
-        }
+        keys = zip(self.question.key_columns, self.question.keys, strict=True)
+        columns = {name: _series(self.rows[key])[at] for name, key in keys}
+        holder = next(iter(columns.values())).implementation
         for i, mask in enumerate(masks.values()):
             if mask.any():
                 name = f"riskcore_blank_{i}"
-                columns[name] = nw.new_series(
-                    name, mask[at], nw.Boolean(), backend=cells.implementation
-                )
-        return Lookup(tuple(self.settings.suppressible), table_of(columns))
+                flags = nw.new_series(name, mask[at], nw.Boolean(), backend=holder)
+                columns[name] = flags
+        return Lookup(tuple(self.question.keys), table_of(columns))
 
     def _left(self, name: Any, recoded: bool, verified: CodedRecords) -> Any:
         """Return the values that are left of a column with a list of categories."""
@@ -188,10 +181,7 @@ class OnEngine:
         engine = engine_of(data)
         if engine is None:  # a reader of batches
             engine = ArrowDataset(import_pyarrow("dataset").dataset(data))
-        question = self.counted.question
-        cells = engine.cells(question)
-        again = Counted(engine, question, cells, *frequencies(cells, question))
-        found = replace(CodedRecords.of_counted(again), counted=_groups(again))
+        found = _coded(engine, self.question, engine.cells(self.question))
         if not _same_cells(verified, found):
             raise RuntimeError(
                 f"what {self.engine.name} gives is not what was verified; nothing is "
@@ -204,7 +194,7 @@ class OnEngine:
 
     def values_of(self, name: Any) -> tuple[Any, CodedColumn]:
         """Return the distinct values of a column, native, and as codes."""
-        cells = self.engine.cells(self._question([name]))
+        cells = self.engine.cells(Question((name,)))
         values = cells.get_column(key_column(0)).to_native()
         return values, code_column(Records.of({name: values}), name)
 
@@ -223,7 +213,7 @@ class OnEngine:
         records : int64 ndarray, shape (S,)
         """
         keys = list(self.settings.suppressible)
-        question = self._question([*keys, name])
+        question = Question((*keys, name))
         cells = self.engine.cells(question)
         records, _ = frequencies(cells, question)
         codes = []
@@ -238,12 +228,9 @@ class OnEngine:
         row_of = np.full(int(place.max()) + 1, -1, np.int64)
         row_of[place[:rows]] = np.arange(rows)
         row = row_of[place[rows:]]
-        if (row < 0).any() or int(records.sum()) != self.counted.n:
+        if (row < 0).any() or int(records.sum()) != self.coded.n:
             raise ValueError("the data have changed since they were counted")
         return cells.get_column(question.key_columns[-1]).to_native(), row, records
-
-    def _question(self, names: list[Any]) -> Any:
-        return replace(self.counted.question, keys=tuple(names), weight=None, sums=None)
 
     def refuse_write(self) -> TypeError:
         """Make the error for writing what an engine holds."""
@@ -275,16 +262,28 @@ def unchecked(names: Iterable[Hashable]) -> str:
     )
 
 
-def _groups(counted: Counted) -> Groups:
-    """Return how many records the rows stand for, and their weights."""
-    question = counted.question
+def _coded(engine: Engine, question: Question, cells: Any) -> CodedRecords:
+    """Return cells as codes, each with its records and the pieces of its weights."""
+    records, _ = frequencies(cells, question)
     sums = [
-        np.ascontiguousarray(counted.cells.get_column(name).to_numpy())
+        np.ascontiguousarray(cells.get_column(name).to_numpy())
         for name in question.sum_columns
     ]
     if question.sums is not None:
         sums = [one.astype(np.int64, copy=False) for one in sums]
-    return Groups(counted.engine, counted.records, question.sums, sums)
+    columns = {}
+    for key, name in zip(question.keys, question.key_columns, strict=True):
+        values = Records.of({key: cells.get_column(name).to_native()})
+        column = code_column(values, key)
+        missing = int(records[column.codes == len(column.labels)].sum())
+        columns[key] = replace(column, missing=missing)
+    groups = Groups(engine, records, question.sums, sums)
+    return CodedRecords(groups.n, columns, question.weight, counted=groups)
+
+
+def _groups(coded: CodedRecords) -> Groups:
+    assert isinstance(coded.counted, Groups)
+    return coded.counted
 
 
 def _series(values: Any) -> Any:
@@ -311,7 +310,7 @@ def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
 
 
 def _cells(coded: CodedRecords) -> Counts:
-    groups: Any = coded.counted
+    groups = _groups(coded)
     codes: list[Codes] = [column.codes for column in coded.columns.values()]
     counts = count(codes, [column.levels for column in coded.columns.values()])
     cells = counts.of_groups(groups.records)

@@ -167,8 +167,8 @@ class Protected:
         """
         if self.on_engine is None:
             return self.rows
-        give = self.on_engine.give
-        return self.source.given if give is None else give()
+        assert self.on_engine.give is not None
+        return self.on_engine.give()
 
     @property
     def before(self) -> Any:
@@ -236,6 +236,11 @@ class Protected:
             return tuple(self.source.names)
         known = self.settings.suppressible
         return tuple(name for name in self.source.names if name not in known)
+
+    def _not_checked_plain(self) -> dict[str, Any]:
+        if self.on_engine is None:
+            return {}
+        return {"not_checked": list(self.not_checked)}
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return what some columns tell of suppressed and recoded values.
@@ -393,11 +398,7 @@ class Protected:
             "suppressed": self.suppressed,
             "blanked_share": self.blanked_share,
             "shown": shown_plain(self, self.shown if shown is None else shown),
-            **(
-                {}
-                if self.on_engine is None
-                else {"not_checked": list(self.not_checked)}
-            ),
+            **self._not_checked_plain(),
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
