@@ -83,7 +83,9 @@ def protect(
     ----------
     data : frame, mapping or path
         Records, one per row, as for `assess`. A file is read whole, as text, so that
-        it can be written again as it was, see `Protected.write`.
+        it can be written again as it was, see `Protected.write`. Data that an engine
+        holds stay there, and ``data`` of the result is as lazy as they are; without
+        households.
     keys : iterable of column names, or of lists of column names
         The key variables, known to an intruder; several lists for several intruders
         of different knowledge. The file must be safe from each.
@@ -146,6 +148,10 @@ def protect(
         If suppressed or recoded values can be told from a column or the order of data
         in memory, see `Protected.shown`; one warning for each key and column. Of a file
         it is said when it is written, for it may be shuffled then and lose columns.
+    ColumnsNotChecked
+        Of data on an engine, if values were suppressed or recoded: only the keys, and
+        columns related to them, have been looked at for what they tell; see
+        `Protected.shown_in`.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -156,7 +162,11 @@ def protect(
     ------
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`; ValueError also if no threshold is given or they
-        contradict each other, and for a rule, cost or number of rounds that is none.
+        contradict each other, and for a rule, cost or number of rounds that is none;
+        TypeError also for households of data on an engine.
+    RuntimeError
+        If the data that would be given back are not those that were verified, as when
+        data on an engine change meanwhile.
 
     Notes
     -----
