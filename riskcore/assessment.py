@@ -14,11 +14,13 @@ from riskcore import figures, forms
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
+from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import (
     WILDCARDS,
     Cells,
+    Totals,
     check_missing,
     check_names,
     refuse_taken,
@@ -26,6 +28,7 @@ from riskcore.microdata.cells import (
 )
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
+from riskcore.microdata.held import HeldCells, riskiest, tally
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
 from riskcore.risk import individual
@@ -38,6 +41,8 @@ Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Method = Literal["exact", "series7", "franconi"]
 
+# Of so many cells on an engine the riskiest are looked for where they are.
+COLLECTED = 1 << 20
 METHODS = ("exact", "series7", "franconi")
 RECORD_COLUMNS = (
     "sample_frequency",
@@ -157,6 +162,11 @@ def assess(
     if source.path is not None:
         say(f"reading {source.path}")
     data, intake = source.read([*keys, weight, household], weight)
+    engine = engine_of(data)
+    if engine is not None and missing not in WILDCARDS and household is None:
+        say(f"counting cells on {engine.name}")
+        counted = engine.count(keys, weight)
+        return HeldAssessment.of(data, counted, method, missing)
     return assess_records(
         data,
         keys,
@@ -235,19 +245,22 @@ def check_roles(
 
 def _cell_risk(cells: Cells, method: Method) -> Risks:
     """Return the risk of each cell, 1/f where F < f."""
-    below = int(np.count_nonzero(cells.below_sample))
-    if below:
-        records = int(cells.records[cells.below_sample].sum())
-        warn(
-            f"in {below:,} of {len(cells):,} cells ({records:,} of {cells.n:,} "
-            "records) the weights add to less than the records (F < f); their risk is "
-            "taken as 1/f",
-            PopulationBelowSample,
-        )
+    _warn_below(cells.totals)
     if method == "franconi":
         _refuse_between_branches(cells)
     f = cells.sample_frequency.astype(np.float64)
     return risk_of(method, f, cells.population_frequency)
+
+
+def _warn_below(totals: Totals) -> None:
+    """Warn if there are cells with F < f."""
+    if totals.below:
+        warn(
+            f"in {totals.below:,} of {totals.cells:,} cells ({totals.records_below:,} "
+            f"of {totals.records:,} records) the weights add to less than the records "
+            "(F < f); their risk is taken as 1/f",
+            PopulationBelowSample,
+        )
 
 
 def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
@@ -332,7 +345,8 @@ class Assessment:
     @cached_property
     def individual_risk(self) -> Risks:
         """Individual risk of each record, in input order, shape (n,)."""
-        return self.cell_risk[self.cells.inverse]
+        inverse = self.cells.inverse
+        return self.cell_risk[inverse]
 
     @property
     def row_risk(self) -> Risks:
@@ -517,12 +531,13 @@ class Assessment:
         """
         counted = self.cells.counted
         if counted is not None:
-            rows = self._columns_at(self.cells.rows)
-            refuse_taken(counted.engine.schema, rows)
+            refuse_taken(counted.engine.schema, RECORD_COLUMNS[:4])
             # By the other rules a cell's results are not of its own records alone.
             alone = self.cells.missing not in WILDCARDS
-            compute = partial(results_of, self.method) if alone else None
-            return counted.records_with(rows, compute)
+            return counted.records_with(
+                partial(results_of, self.method),
+                None if alone else lambda: self._columns_at(self.cells.rows),
+            )
         results = self._columns_at(self.cells.inverse)
         if self.households is not None:
             results["household_risk"] = self.household_risk
@@ -599,3 +614,44 @@ class Assessment:
             class_counts(self.distribution, edges).tolist(),
             f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
         )
+
+
+class HeldAssessment(Assessment):
+    """Risk of data on an engine, of which the cells stay there, too.
+
+    What follows for the file has been gathered from the numbers of all cells as they
+    passed by: 12 bytes of each are kept. ``cells`` and ``cell_risk`` are collected when
+    they are looked at; the riskiest cells are looked for by the engine, counting again.
+    """
+
+    @classmethod
+    def of(
+        cls, data: Any, counted: Counted, method: Method, missing: str
+    ) -> HeldAssessment:
+        """Assess what an engine counts; errors and warnings are those of `assess`."""
+        risk = partial(risk_of, method)
+        cells, distribution = tally(counted, missing, risk, _warn_below)
+        found = cls.__new__(cls)
+        known = {
+            "data": data,
+            "cells": cells,
+            "method": method,
+            "households": None,
+            "distribution": distribution,
+        }
+        found.__dict__.update(known)
+        return found
+
+    cells: HeldCells
+
+    @cached_property
+    def cell_risk(self) -> Risks:
+        """Individual risk of the records of each cell, shape (K,)."""
+        f = self.cells.sample_frequency.astype(np.float64)
+        return risk_of(self.method, f, self.cells.population_frequency)
+
+    def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
+        """Return the cells of largest risk, see `Assessment.riskiest`."""
+        if count <= 0 or self.cells.collected or len(self.cells) < COLLECTED:
+            return super().riskiest(count)
+        return riskiest(self.cells.held, partial(risk_of, self.method), count)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from riskcore.common.html import short
 from riskcore.common.words import counted, shortened
 from riskcore.files.intake import intake_text
@@ -71,11 +69,11 @@ def of_file(
     dict
         Of text, finite numbers, None, dicts and lists.
     """
-    below = cells.below_sample
+    totals = cells.totals
     return {
-        "records": cells.n,
-        "cells": len(cells),
-        "sample_uniques": int(np.count_nonzero(cells.sample_frequency == 1)),
+        "records": totals.records,
+        "cells": totals.cells,
+        "sample_uniques": totals.uniques,
         "intake": None if cells.intake is None else cells.intake.to_dict(),
         "keys": [code(key) for key in cells.keys],
         "labels": None if cells.labels is None else cells.labels.plain(cells.keys),
@@ -86,9 +84,9 @@ def of_file(
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
-        "population": math.fsum(cells.weight_sum),
-        "cells_below_sample": int(np.count_nonzero(below)),
-        "records_below_sample": int(cells.records[below].sum()),
+        "population": totals.population,
+        "cells_below_sample": totals.below,
+        "records_below_sample": totals.records_below,
         "method": method,
         "reidentification_rate": distribution.reidentification_rate,
         "expected_reidentifications": distribution.expected_reidentifications,

@@ -41,6 +41,8 @@ class Weighed:
         How many weights are missing, infinite, zero or negative; no whole numbers.
     low, high : float
         The smallest and the largest, if none is missing; nan otherwise.
+    missing_keys : tuple of int
+        How many records lack which key, of those asked for.
     """
 
     n: int
@@ -50,6 +52,7 @@ class Weighed:
     broken: int = 0
     low: float = np.nan
     high: float = np.nan
+    missing_keys: tuple[int, ...] = ()
 
     @classmethod
     def joined(cls, parts: Iterable[Weighed]) -> Weighed:
@@ -63,6 +66,9 @@ class Weighed:
             broken=sum(part.broken for part in parts),
             low=min(part.low for part in parts),
             high=max(part.high for part in parts),
+            missing_keys=tuple(
+                map(sum, zip(*(part.missing_keys for part in parts), strict=True))
+            ),
         )
 
     @property
@@ -113,28 +119,33 @@ class Question:
         return [key_column(i) for i in range(len(self.keys))]
 
 
-def weigh(frame: Any, weight: Hashable | None) -> Weighed:
-    """Return what is to be known of the weights of a narwhals frame."""
+def weigh(
+    frame: Any, weight: Hashable | None, keys: Sequence[Hashable] = ()
+) -> Weighed:
+    """Return what is to be known of the weights and keys of a narwhals frame."""
     import narwhals.stable.v2 as nw
 
     def number(condition: Any) -> Any:
         return condition.cast(nw.Int64).sum()
 
-    if weight is None:
-        asked = frame.select(n=nw.len())
-    else:
+    wanted = {"n": nw.len()}
+    columns = keys_of(frame, keys)
+    if weight is not None:
+        columns.append(_double(weight).alias("w"))
         w = nw.col("w")
         # Larger doubles are whole, and more than SQL rounds down.
         small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
-        asked = frame.select(w=_double(weight)).select(
-            n=nw.len(),
-            missing=number(w.is_null() | w.is_nan()),
-            infinite=number(~w.is_finite() & ~w.is_nan()),
-            not_positive=number((w <= 0) & w.is_finite()),
-            broken=number(small.floor() != small),
-            low=w.min(),
-            high=w.max(),
-        )
+        wanted |= {
+            "missing": number(w.is_null() | w.is_nan()),
+            "infinite": number(~w.is_finite() & ~w.is_nan()),
+            "not_positive": number((w <= 0) & w.is_finite()),
+            "broken": number(small.floor() != small),
+            "low": w.min(),
+            "high": w.max(),
+        }
+    for i in range(len(keys)):
+        wanted[f"missing_{i}"] = number(nw.col(key_column(i)).is_null())
+    asked = (frame.select(*columns) if columns else frame).select(**wanted)
     if isinstance(asked, nw.LazyFrame):
         asked = asked.collect()
     (row,) = asked.rows(named=True)
@@ -143,7 +154,8 @@ def weigh(frame: Any, weight: Hashable | None) -> Weighed:
     for name in ("low", "high"):
         value = row.get(name)
         found[name] = np.nan if value is None else float(value)
-    return Weighed(**found)
+    missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
+    return Weighed(**found, missing_keys=missing)
 
 
 def count_cells(frame: Any, question: Question) -> Any:

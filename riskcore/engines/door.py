@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ from riskcore.engines.counting import (
 from riskcore.engines.sums import WholeSums
 
 Results = Mapping[str, NDArray[Any]]
+# Number of records, and sum of the weights, of some cells.
+Numbers = tuple[NDArray[np.int64], NDArray[np.float64]]
 Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
+
+# Cells whose numbers are looked at together.
+MOST = 1 << 20
 
 
 class Engine(ABC):
@@ -44,12 +50,24 @@ class Engine(ABC):
         """The types of the columns, those of narwhals, by name."""
 
     @abstractmethod
-    def weigh(self, weight: Hashable | None) -> Weighed:
-        """Return what is to be known of the weights."""
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
 
     @abstractmethod
     def cells(self, question: Question) -> Any:
         """Return the cells as an eager narwhals frame."""
+
+    def batches(self, question: Question) -> Iterator[Any]:
+        """Yield the cells in eager narwhals frames, a few at a time if it can be."""
+        yield self.cells(question)
+
+    def numbers(self, question: Question) -> Iterator[Numbers]:
+        """Yield records and sums of weights of the cells, which have no order.
+
+        The keys stay with the engine.
+        """
+        for batch in self.batches(question):
+            yield frequencies(batch, question)
 
     @abstractmethod
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
@@ -100,7 +118,7 @@ class Engine(ABC):
                     )
 
     def count(self, keys: Sequence[Hashable], weight: Hashable | None) -> Counted:
-        """Return the cells of the data, counted by the engine.
+        """Return the cells of the data, which the engine counts when asked for them.
 
         Parameters
         ----------
@@ -120,8 +138,8 @@ class Engine(ABC):
         TypeError
             If the weights are not real numbers.
         ValueError
-            If there are no records, weights are missing, infinite, zero or negative,
-            or the data have changed while they were counted.
+            If there are no records, or weights are missing, infinite, zero or
+            negative.
         """
         self.check([*keys, *([] if weight is None else [weight])])
         if weight is not None:
@@ -130,7 +148,7 @@ class Engine(ABC):
                 raise TypeError(
                     f"weight {weight!r}: values of type {wrong}, not real numbers"
                 )
-        weighed = self.weigh(weight)
+        weighed = self.weigh(weight, keys)
         if not weighed.n:
             raise ValueError("the data hold no records")
         faults = [f"{k:,} {fault}" for fault, k in weighed.faults.items() if k]
@@ -143,60 +161,114 @@ class Engine(ABC):
         if weight is not None:
             whole = not weighed.broken
             sums = WholeSums.of(weighed.n, weighed.low, weighed.high, whole)
-        question = Question(tuple(keys), weight, sums)
-        cells = self.cells(question)
-        records, weight_sum = frequencies(cells, question)
-        if int(records.sum()) != weighed.n:
-            raise ValueError(
-                f"the cells have {int(records.sum()):,} records, the data "
-                f"{weighed.n:,}: they changed while they were counted"
-            )
-        return Counted(self, question, cells, records, weight_sum)
+        return Counted(self, Question(tuple(keys), weight, sums), weighed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Counted:
-    """What an engine has counted: one row for each cell, in no particular order.
+    """What an engine counts: one row for each cell, in no particular order.
+
+    Nothing is counted before it is asked for.
 
     Attributes
     ----------
     engine : Engine
     question : Question
-    cells : narwhals DataFrame
-        The keys of each row, and what was counted.
-    records : int64 ndarray, shape (K,)
-        Number of records of each row.
-    weight_sum : float64 ndarray, shape (K,)
-        Sum of their weights; their number if there are none.
+    weighed : Weighed
+        What is known of all records.
     """
 
     engine: Engine
     question: Question
-    cells: Any
-    records: NDArray[np.int64]
-    weight_sum: NDArray[np.float64]
+    weighed: Weighed
 
     @property
     def n(self) -> int:
         """Number of records."""
-        return int(self.records.sum())
+        return self.weighed.n
+
+    @cached_property
+    def cells(self) -> Any:
+        """The keys of each row, and what was counted: a narwhals DataFrame."""
+        return self.engine.cells(self.question)
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        found = frequencies(self.cells, self.question)
+        self._check(int(found[0].sum()))
+        return found
+
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """Number of records of each row, shape (K,)."""
+        return self._numbers[0]
+
+    @property
+    def weight_sum(self) -> NDArray[np.float64]:
+        """Sum of their weights, shape (K,); their number if there are none."""
+        return self._numbers[1]
 
     @property
     def keys(self) -> dict[Hashable, Any]:
         """The column of each key, a row for each cell."""
-        columns = zip(self.question.keys, self.question.key_columns, strict=True)
-        return {key: self.cells.get_column(name) for key, name in columns}
+        return self.keys_in(self.cells)
 
-    def records_with(self, results: Results, compute: Compute | None = None) -> Any:
+    def keys_in(self, cells: Any) -> dict[Hashable, Any]:
+        """Return the column of each key in a frame of cells."""
+        columns = zip(self.question.keys, self.question.key_columns, strict=True)
+        return {key: cells.get_column(name) for key, name in columns}
+
+    def numbers(self) -> Iterator[Numbers]:
+        """Yield records and sums of weights of all cells, at most ``MOST`` at a time.
+
+        Raises
+        ------
+        ValueError
+            After the last, if the data have changed while they were counted.
+        """
+        found = 0
+        for records, weight_sum in self.engine.numbers(self.question):
+            found += int(records.sum())
+            for start in range(0, len(records), MOST):
+                part = slice(start, start + MOST)
+                yield records[part], weight_sum[part]
+        self._check(found)
+
+    def batches(self) -> Iterator[tuple[Any, Numbers]]:
+        """Yield all cells as frames with their keys, and their numbers.
+
+        Raises
+        ------
+        ValueError
+            As for ``numbers``.
+        """
+        found = 0
+        for cells in self.engine.batches(self.question):
+            numbers = frequencies(cells, self.question)
+            found += int(numbers[0].sum())
+            yield cells, numbers
+        self._check(found)
+
+    def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
+        """Return the values of a key, a narwhals Series, and the records of each."""
+        question = Question((key,))
+        cells = self.engine.cells(question)
+        return cells.get_column(question.key_columns[0]), frequencies(cells, question)[
+            0
+        ]
+
+    def records_with(
+        self, compute: Compute, results: Callable[[], Results] | None = None
+    ) -> Any:
         """Return the data, with results of the cells added to their records.
 
         Parameters
         ----------
-        results : mapping of column names to ndarray, each shape (K,)
-            In the order of the rows.
-        compute : callable, optional
-            What gives the same results from the frequency and the sum of the weights
-            of each cell, if they depend on nothing else; it can be pickled.
+        compute : callable
+            What gives the results, by column name, from the number of records and the
+            sum of the weights of each cell; it can be pickled.
+        results : callable, optional
+            Gives the results of the rows of ``cells``, if they depend on more.
 
         Returns
         -------
@@ -206,17 +278,25 @@ class Counted:
         question = self.question
         # Sums of doubles would be others when the engine adds them again.
         repeats = question.weight is None or question.sums is not None
-        if compute is not None and repeats:
+        if results is None and repeats:
             found = self.engine.computed(question, compute)
             if found is not None:
                 return found
+        rows = compute(self.records, self.weight_sum) if results is None else results()
         return self.engine.joined(
-            self.question, self.cells.select(*self.question.key_columns), results
+            question, self.cells.select(*question.key_columns), rows
         )
 
     def refuse_single(self, what: str) -> TypeError:
         """Make the error for what needs single records."""
         return self.engine.refuse_single(what)
+
+    def _check(self, found: int) -> None:
+        if found != self.n:
+            raise ValueError(
+                f"the cells have {found:,} records, the data {self.n:,}: they changed "
+                "while they were counted"
+            )
 
 
 def engine_of(data: Any) -> Engine | None:

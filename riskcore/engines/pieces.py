@@ -46,11 +46,12 @@ class Dask(Engine):
 
         return dict(nw.from_native(self.data._meta, eager_only=True).schema)
 
-    def weigh(self, weight: Hashable | None) -> Weighed:
-        """Return what is to be known of the weights."""
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
+        names = [*keys, *([] if weight is None else [weight])]
         parts = [
-            _dask().delayed(_weigh_pandas)(part, weight)
-            for part in self._columns([] if weight is None else [weight])
+            _dask().delayed(_weigh_pandas)(part, weight, keys)
+            for part in self._columns(names)
         ]
         return Weighed.joined(_dask().compute(*parts))
 
@@ -89,10 +90,12 @@ def _dask() -> Any:
     return import_module("dask")
 
 
-def _weigh_pandas(part: Any, weight: Hashable | None) -> Weighed:
+def _weigh_pandas(
+    part: Any, weight: Hashable | None, keys: Sequence[Hashable]
+) -> Weighed:
     import narwhals.stable.v2 as nw
 
-    return weigh(nw.from_native(part, eager_only=True), weight)
+    return weigh(nw.from_native(plain_pandas(part), eager_only=True), weight, keys)
 
 
 def _count_pandas(part: Any, question: Question) -> Any:
@@ -155,11 +158,13 @@ class ArrowDataset(Engine):
         empty = self.data.schema.empty_table()
         return dict(nw.from_native(empty, eager_only=True).schema)
 
-    def weigh(self, weight: Hashable | None) -> Weighed:
-        """Return what is to be known of the weights."""
-        if weight is None:
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
+        names = [*keys, *([] if weight is None else [weight])]
+        if not names:
             return Weighed(self.data.count_rows())
-        return Weighed.joined(weigh(frame, weight) for frame in self._frames([weight]))
+        frames = self._frames(names)
+        return Weighed.joined(weigh(frame, weight, keys) for frame in frames)
 
     def cells(self, question: Question) -> Any:
         """Return the cells: those of a batch are added to those before it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,28 @@ MISSING_RULES = ("refuse", "category", "wildcard", "argus")
 _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 # The rules by which missing matches any value.
 WILDCARDS = ("wildcard", "argus")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is known of all cells of a file together.
+
+    Attributes
+    ----------
+    records, cells, uniques : int
+        Number of records, of cells, and of cells with a sample frequency of 1.
+    population : float
+        The sum of all weights, exactly rounded from those of the cells.
+    below, records_below : int
+        Number of cells with F < f, and of their records.
+    """
+
+    records: int
+    cells: int
+    uniques: int
+    population: float
+    below: int
+    records_below: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -155,6 +178,19 @@ class Cells:
         return self.population_frequency < self.sample_frequency
 
     @property
+    def totals(self) -> Totals:
+        """What is known of all cells together."""
+        below = self.below_sample
+        return Totals(
+            records=self.n,
+            cells=len(self),
+            uniques=int(np.count_nonzero(self.sample_frequency == 1)),
+            population=math.fsum(self.weight_sum),
+            below=int(np.count_nonzero(below)),
+            records_below=int(self.records[below].sum()),
+        )
+
+    @property
     def labels(self) -> Labels | None:
         """What a file of SPSS, Stata or SAS says of its columns."""
         return None if self.intake is None else self.intake.labels
@@ -203,13 +239,13 @@ class Cells:
         -------
         dict
         """
-        table: dict[Hashable, Any] = {}
-        for key, labels, codes in zip(
-            self.keys, self.categories, self.codes, strict=True
-        ):
-            table[key] = plain_value(labels[codes[k]])
-        f, F = self.sample_frequency[k].item(), float(self.population_frequency[k])
-        return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
+        values = [
+            plain_value(labels[codes[k]])
+            for labels, codes in zip(self.categories, self.codes, strict=True)
+        ]
+        return result_row(
+            self.keys, values, self.sample_frequency[k], self.population_frequency[k]
+        )
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the cells as a frame, one row per cell.
@@ -231,13 +267,12 @@ class Cells:
         return frame.to_native()
 
     def __repr__(self) -> str:
-        uniques = int(np.count_nonzero(self.sample_frequency == 1))
         names = [str(key) for key in self.keys[:8]]
         more = len(self.keys) - len(names)
         return (
             f"<Cells: {self.n} records in {len(self)} cells of "
             f"{' x '.join(names)}{f' and {more} more keys' if more else ''}, "
-            f"{uniques} sample unique, "
+            f"{self.totals.uniques} sample unique, "
             f"{'weighted' if self.weighted else 'no weights'}>"
         )
 
@@ -353,7 +388,20 @@ def tabulate_coded(
     for line in doubtful_codes(columns, None if counted is None else counted.records):
         warn(line, DoubtfulCodes)
     if missing == "refuse":
-        _refuse_missing(columns, records.n)
+        refuse_missing(keys, [column.missing for column in columns], records.n)
+    return cells_of(records, keys, missing, alpha, intake)
+
+
+def cells_of(
+    records: CodedRecords,
+    keys: Sequence[Hashable],
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+) -> Cells:
+    """Return the cells of coded records whose keys have been looked at."""
+    columns = records.keys(keys)
+    counted = records.counted
     counts = count(
         [column.codes for column in columns],
         [column.levels for column in columns],
@@ -378,7 +426,7 @@ def tabulate_coded(
         )
     with np.errstate(over="ignore"):
         if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
-            raise ValueError(f"weight {records.weight!r}: the sum overflows")
+            raise overflow(records.weight)
     return Cells(
         keys=tuple(keys),
         categories=tuple(map(_categories, columns)),
@@ -452,8 +500,30 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
         )
 
 
-def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
-    faults = [f"{c.name!r} in {c.missing}" for c in columns if c.missing]
+def overflow(weight: Hashable | None) -> ValueError:
+    """Make the error for weights whose sum is no double."""
+    return ValueError(f"weight {weight!r}: the sum overflows")
+
+
+def result_row(
+    keys: Iterable[Hashable], values: Iterable[Any], f: Any, F: Any
+) -> dict[Hashable, Any]:
+    """Return a cell as a dict of key values and results, plain Python values."""
+    f, F = f.item(), float(F)
+    table = dict(zip(keys, values, strict=True))
+    return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
+
+
+def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:
+    """Refuse keys of which some values, so many of each, are missing.
+
+    Raises
+    ------
+    ValueError
+        Naming the keys, and what to do.
+    """
+    pairs = zip(keys, missing, strict=True)
+    faults = [f"{key!r} in {number}" for key, number in pairs if number]
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "

@@ -94,8 +94,10 @@ def public_page(
     need_jinja()
     if household_threshold is not None and assessment.households is None:
         raise ValueError("household_threshold: the file has no households")
-    one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
     cells = assessment.cells
+    if cells.counted is not None:
+        raise cells.counted.refuse_single("a page for publication")
+    one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
     return _Report((one,)).page(
         title=title,
         use=_ALONE,

@@ -22,6 +22,8 @@ Risks = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _ROUNDOFF = 2.0**-53
+# Products added at a time: numbers of records of any type are made int64 for it.
+_PIECE = 1024 * BLOCK
 
 
 def expected_reidentifications(
@@ -60,7 +62,7 @@ def expected_reidentifications(
     1.0
     """
     risk = as_risk(risk)
-    return _sum_of_products(risk, as_frequency(frequency, len(risk)), math.inf)
+    return sum_of_products(risk, as_frequency(frequency, len(risk)), math.inf)
 
 
 def reidentification_rate(risk: ArrayLike, frequency: ArrayLike | None = None) -> float:
@@ -126,7 +128,7 @@ def capped_rate(
     risk = as_risk(risk)
     frequency = as_frequency(frequency, len(risk))
     n = len(risk) if frequency is None else int(frequency.sum())
-    return _sum_of_products(risk, frequency, threshold) / n
+    return sum_of_products(risk, frequency, threshold) / n
 
 
 def as_risk(values: ArrayLike) -> Risks:
@@ -207,9 +209,18 @@ def _count_not_whole(values: NDArray[Any]) -> int:
         return int(np.count_nonzero(~((values >= 0) & (np.mod(values, 1) == 0))))
 
 
-def _sum_of_products(risk: Risks, frequency: Counts | None, cap: float) -> float:
+def sum_of_products(risk: Risks, frequency: NDArray[Any] | None, cap: float) -> float:
     """Return sum f min(r, cap), correctly rounded.
 
+    Parameters
+    ----------
+    risk : float64 ndarray, shape (K,)
+    frequency : ndarray of integers, shape (K,), or None
+        By default each is 1.
+    cap : float
+
+    Notes
+    -----
     Compensated sums enclose the exact one; in the rare case that the two ends of the
     enclosure round differently, all products are added exactly.
     """
@@ -223,17 +234,24 @@ def _sum_of_products(risk: Risks, frequency: Counts | None, cap: float) -> float
     return math.fsum(_exact_products(risk, frequency, cap))
 
 
-def _partial_sums(risk: Risks, frequency: Counts | None, cap: float) -> list[float]:
-    ones = np.ones(BLOCK, dtype=np.int64)
+def _partial_sums(
+    risk: Risks, frequency: NDArray[Any] | None, cap: float
+) -> list[float]:
     sums = np.zeros(BLOCK)
     errors = np.zeros(BLOCK)
-    counts, step = (ones, 0) if frequency is None else (frequency, 1)
-    _add_products(risk, counts, step, len(risk), cap, sums, errors)
+    if frequency is None:
+        ones = np.ones(BLOCK, dtype=np.int64)
+        _add_products(risk, ones, 0, len(risk), cap, sums, errors)
+    else:
+        for start in range(0, len(risk), _PIECE):
+            part = risk[start : start + _PIECE]
+            counts = frequency[start : start + _PIECE].astype(np.int64, copy=False)
+            _add_products(part, counts, 1, len(part), cap, sums, errors)
     return [*sums.tolist(), *errors.tolist()]
 
 
 def _exact_products(
-    risk: Risks, frequency: Counts | None, cap: float
+    risk: Risks, frequency: NDArray[Any] | None, cap: float
 ) -> Iterator[float]:
     # One term in each sum: product and rounding error, nothing is lost.
     for start in range(0, len(risk), BLOCK):

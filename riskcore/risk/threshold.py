@@ -15,17 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.compiled.jit import native
+from riskcore.compiled.jit import Native, kernel, native
 from riskcore.risk.file_risk import (
     Counts,
     Risks,
     as_frequency,
     as_risk,
     as_threshold,
-    expected_reidentifications,
-    reidentification_rate,
+    sum_of_products,
 )
 from riskcore.special.floats import fast_two_sum, two_product, two_sum
+
+# Risks between two that have their sums kept.
+_BLOCK = 1024
+# Classes, as a power of two, to which risks go before each class is sorted.
+_CLASS_BITS = 12
 
 
 class RiskDistribution:
@@ -33,7 +37,8 @@ class RiskDistribution:
 
     Built once by sorting, in O(K log K); each question is then O(log K).
     Cells of equal risk are merged and sums are compensated, so that the order of the
-    cells does not matter.
+    cells does not matter. It holds 12 bytes for each cell, 16 if there are 2**31
+    records or more: the risk and the records; sums are kept for every 1024th cell.
 
     Parameters
     ----------
@@ -47,8 +52,6 @@ class RiskDistribution:
     ----------
     risk : ndarray of float64
         The distinct risks, rising.
-    frequency : ndarray of int64
-        The number of records at each.
     n : int
         The number of records.
     max_risk : float
@@ -88,17 +91,53 @@ class RiskDistribution:
     def __init__(self, risk: ArrayLike, frequency: ArrayLike | None = None) -> None:
         risk = as_risk(risk)
         counts = as_frequency(frequency, len(risk))
-        self.risk, self.frequency = _merge_equal(risk, counts)
-        self._below = np.concatenate([[0], np.cumsum(self.frequency)])
+        if counts is None:
+            counts = np.ones(len(risk), np.int32)
+        self._take(risk + 0.0, counts.astype(_narrow(int(counts.sum()))))
+
+    @classmethod
+    def of_own(
+        cls, risk: Risks, frequency: NDArray[np.signedinteger[Any]]
+    ) -> RiskDistribution:
+        """Return the distribution made of two arrays in their place.
+
+        Parameters
+        ----------
+        risk : float64 ndarray, shape (K,)
+            Risk of each cell, in [0, 1]; it is put in order.
+        frequency : int32 or int64 ndarray, shape (K,)
+            Records of each cell, >= 0; so is this. int64 if their sum needs it.
+        """
+        found = cls.__new__(cls)
+        as_frequency(frequency, len(as_risk(risk)))
+        risk += 0.0  # a negative zero is zero
+        found._take(risk, frequency)
+        return found
+
+    def _take(self, risk: Risks, counts: NDArray[np.signedinteger[Any]]) -> None:
+        """Make the distribution of arrays that are its own."""
+        sort_pairs(risk, counts)
+        kept = np.zeros(1, np.int64)
+        _by_width(counts, merge_equal_32, merge_equal_64)(risk, counts, len(risk), kept)
+        self.risk, self._counts = risk[: kept[0]], counts[: kept[0]]
+        blocks = -(-len(self.risk) // _BLOCK)
+        self._below = np.zeros(blocks + 1, np.int64)
+        self._high = np.zeros(blocks + 1)
+        self._low = np.zeros(blocks + 1)
+        _by_width(counts, prefix_sums_32, prefix_sums_64)(
+            self.risk, self._counts, len(self.risk), self._below, self._high, self._low
+        )
         self.n = int(self._below[-1])
         self.max_risk = float(self.risk[-1])
-        self._high = np.zeros(len(self.risk) + 1)
-        self._low = np.zeros(len(self.risk) + 1)
-        _prefix_sums(self.risk, self.frequency, len(self.risk), self._high, self._low)
-        self.expected_reidentifications = expected_reidentifications(
-            self.risk, self.frequency
+        self.expected_reidentifications = sum_of_products(
+            self.risk, self._counts, math.inf
         )
-        self.reidentification_rate = reidentification_rate(self.risk, self.frequency)
+        self.reidentification_rate = self.expected_reidentifications / self.n
+
+    @property
+    def frequency(self) -> Counts:
+        """The number of records at each risk."""
+        return self._counts.astype(np.int64)
 
     def __repr__(self) -> str:
         return (
@@ -118,7 +157,7 @@ class RiskDistribution:
         -------
         int
         """
-        return self.n - int(self._below[self._safe_risks(threshold)])
+        return self._records_from(self._safe_risks(threshold))
 
     def capped_rate(self, threshold: float) -> float:
         """Return g(threshold), the rate with all larger risks lowered to the threshold.
@@ -320,7 +359,13 @@ class RiskDistribution:
         count = arguments.whole("count", count)
         if not 0 <= count <= self.n:
             raise ValueError(f"count: need 0 to {self.n} records, got {count}")
-        k = int(np.searchsorted(self._below[:-1], self.n - count))
+        safe = self.n - count
+        # The last block of which no more than these come before it.
+        block = max(int(np.searchsorted(self._below[:-1], safe)) - 1, 0)
+        start = block * _BLOCK
+        inside = np.cumsum(self._counts[start : start + _BLOCK], dtype=np.int64)
+        before = self._below[block] + np.append(0, inside)
+        k = start + int(np.searchsorted(before, safe))
         return float(self.risk[k]) if k < len(self.risk) else math.inf
 
     def _safe_risks(self, threshold: float) -> int:
@@ -329,11 +374,27 @@ class RiskDistribution:
 
     def _sum_below(self, k: int) -> Fraction:
         """Return the sum of f r over the k smallest risks."""
-        return Fraction(float(self._high[k])) + Fraction(float(self._low[k]))
+        _, high, low = self._before(k)
+        return Fraction(high) + Fraction(low)
 
     def _records_from(self, k: int) -> int:
         """Return the number of records beyond the k smallest risks."""
-        return self.n - int(self._below[k])
+        return self.n - self._before(k)[0]
+
+    def _before(self, k: int) -> tuple[int, float, float]:
+        """Return the records of the k smallest risks, and their sum as two doubles."""
+        block, rest = divmod(k, _BLOCK)
+        below, high, low = (
+            np.array([column[block], 0])
+            for column in (self._below, self._high, self._low)
+        )
+        if rest:
+            part = slice(block * _BLOCK, k)
+            _by_width(self._counts, prefix_sums_32, prefix_sums_64)(
+                self.risk[part], self._counts[part], rest, below, high, low
+            )
+        at = 1 if rest else 0
+        return int(below[at]), float(high[at]), float(low[at])
 
     def _capped_sum(self, k: int, threshold: float) -> Fraction:
         """Return n g(threshold), the k smallest risks being below the threshold."""
@@ -347,31 +408,164 @@ def _as_rate(value: float) -> float:
     return arguments.number_in("rate", value, "[0, 1]", "a fraction")
 
 
-def _merge_equal(risk: Risks, frequency: Counts | None) -> tuple[Risks, Counts]:
-    """Return the distinct risks, rising, and the number of records at each."""
-    if frequency is None:
-        ordered, counts = np.sort(risk), None
+def _narrow(records: int) -> Any:
+    """Return the type that holds so many records."""
+    return np.int32 if records < 1 << 31 else np.int64
+
+
+def _by_width(counts: NDArray[Any], narrow: Native, wide: Native) -> Native:
+    """Return the compiled function for the type of the numbers of records."""
+    return narrow if counts.dtype.itemsize == 4 else wide
+
+
+def sort_pairs(risk: Risks, counts: NDArray[np.signedinteger[Any]]) -> None:
+    """Put risks in order, and numbers of records with them, in their place.
+
+    Risks go to classes first, whose bounds are evenly spaced among the doubles; each
+    class is then put in order by itself. So there is little memory beside the arrays.
+
+    Parameters
+    ----------
+    risk : float64 ndarray, shape (K,)
+        Not negative, no nan.
+    counts : int32 or int64 ndarray, shape (K,)
+    """
+    if not len(risk):
+        return
+    bits = risk.view(np.uint64)  # in the order of the doubles that are not negative
+    low = int(bits.min())
+    shift = max((int(bits.max()) - low).bit_length() - _CLASS_BITS, 0)
+    sizes = np.zeros(1 << _CLASS_BITS, np.int64)
+    count_classes(bits, len(bits), low, shift, sizes)
+    ends = np.cumsum(sizes)
+    if shift or len(risk) > _BLOCK:
+        distribute = _by_width(counts, distribute_32, distribute_64)
+        distribute(bits, counts, ends - sizes, ends, low, shift, len(sizes))
+        if not shift:
+            return  # one value in each class
+        classes = [(int(e - s), int(e)) for s, e in zip(sizes, ends, strict=True) if s]
     else:
-        occupied = np.flatnonzero(frequency)
-        order = occupied[np.argsort(risk[occupied])]
-        ordered, counts = risk[order], frequency[order]
-    new: NDArray[np.bool_] = np.ones(len(ordered), dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    first = np.flatnonzero(new)
-    distinct = ordered[first] + 0.0  # a negative zero is zero
-    if counts is None:
-        return distinct, np.diff(first, append=len(ordered))
-    return distinct, np.add.reduceat(counts, first)
+        classes = [(0, len(risk))]
+    for start, stop in classes:
+        part = risk[start:stop]
+        if stop - start > 1 and part.min() < part.max():
+            order = np.argsort(part)
+            risk[start:stop] = part[order]
+            counts[start:stop] = counts[start:stop][order]
 
 
-@native("float64*, int64*, int64, float64*, float64*")
-def _prefix_sums(risk: Any, frequency: Any, n: int, highs: Any, lows: Any) -> None:
-    """Write the sums of the first 1, 2, ..., n products f r as double-doubles."""
-    high = 0.0
-    low = 0.0
+@native("uint64*, int64, uint64, int64, int64*")
+def count_classes(bits: Any, n: int, low: int, shift: int, sizes: Any) -> None:
+    """Count the risks of each class."""
     for i in range(n):
-        product, error = two_product(float(frequency[i]), risk[i])
-        high, rest = two_sum(high, product)
-        high, low = fast_two_sum(high, rest + (low + error))
-        highs[i + 1] = high
-        lows[i + 1] = low
+        sizes[(bits[i] - low) >> np.uint64(shift)] += 1
+
+
+@kernel
+def distribute(
+    bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
+) -> None:
+    """Move each risk to its class, and its records with it; first is used up."""
+    for one in range(classes):
+        while first[one] < end[one]:
+            i = first[one]
+            key = bits[i]
+            count = counts[i]
+            to = (key - low) >> np.uint64(shift)
+            while to != one:
+                j = first[to]
+                first[to] = j + 1
+                other = bits[j]
+                records = counts[j]
+                bits[j] = key
+                counts[j] = count
+                key = other
+                count = records
+                to = (key - low) >> np.uint64(shift)
+            bits[i] = key
+            counts[i] = count
+            first[one] = i + 1
+
+
+@native("uint64*, int32*, int64*, int64*, uint64, int64, int64")
+def distribute_32(
+    bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
+) -> None:
+    """Distribute with numbers of records of 32 bits."""
+    distribute(bits, counts, first, end, low, shift, classes)
+
+
+@native("uint64*, int64*, int64*, int64*, uint64, int64, int64")
+def distribute_64(
+    bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
+) -> None:
+    """Distribute with numbers of records of 64 bits."""
+    distribute(bits, counts, first, end, low, shift, classes)
+
+
+@kernel
+def merge_equal(risk: Any, counts: Any, n: int, kept: Any) -> None:
+    """Keep each risk in order once, with all its records; none without records."""
+    last = -1
+    for i in range(n):
+        if counts[i] > 0:
+            if last >= 0 and risk[last] == risk[i]:
+                counts[last] += counts[i]
+            else:
+                last += 1
+                risk[last] = risk[i]
+                counts[last] = counts[i]
+    kept[0] = last + 1
+
+
+@native("float64*, int32*, int64, int64*")
+def merge_equal_32(risk: Any, counts: Any, n: int, kept: Any) -> None:
+    """Merge with numbers of records of 32 bits."""
+    merge_equal(risk, counts, n, kept)
+
+
+@native("float64*, int64*, int64, int64*")
+def merge_equal_64(risk: Any, counts: Any, n: int, kept: Any) -> None:
+    """Merge with numbers of records of 64 bits."""
+    merge_equal(risk, counts, n, kept)
+
+
+@kernel
+def prefix_sums(
+    risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
+) -> None:
+    """Write records, and sums of products f r as double-doubles, after each block.
+
+    The first element of each is what came before, the next that after one block.
+    """
+    records = below[0]
+    high = highs[0]
+    low = lows[0]
+
+    for start in range(0, n, _BLOCK):
+        stop = start + _BLOCK if start + _BLOCK < n else n
+        for i in range(start, stop):
+            product, error = two_product(float(counts[i]), risk[i])
+            high, rest = two_sum(high, product)
+            high, low = fast_two_sum(high, rest + (low + error))
+            records += counts[i]
+        at = start // _BLOCK + 1
+        below[at] = records
+        highs[at] = high
+        lows[at] = low
+
+
+@native("float64*, int32*, int64, int64*, float64*, float64*")
+def prefix_sums_32(
+    risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
+) -> None:
+    """Add with numbers of records of 32 bits."""
+    prefix_sums(risk, counts, n, below, highs, lows)
+
+
+@native("float64*, int64*, int64, int64*, float64*, float64*")
+def prefix_sums_64(
+    risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
+) -> None:
+    """Add with numbers of records of 64 bits."""
+    prefix_sums(risk, counts, n, below, highs, lows)

@@ -122,6 +122,43 @@ def test_order_of_cells_and_merging_do_not_change_a_bit():
                 assert one.threshold_for_rate(rate) == other.threshold_for_rate(rate)
 
 
+@pytest.mark.parametrize("most", [3, 2**20])
+@pytest.mark.parametrize("kind", ["spread", "ties", "one", "near"])
+def test_many_risks_in_place(most, kind):
+    """Numbers of records of 32 and of 64 bits, against sorts and sums of NumPy."""
+    rng = np.random.default_rng(6)
+    K = 50_000
+    risk = {
+        "spread": 10.0 ** rng.uniform(-300, 0, K),
+        "ties": rng.integers(0, 5000, K) / 5000,
+        "one": np.full(K, 0.25),
+        "near": 0.5 + rng.integers(0, 999, K) * 2.0**-53,
+    }[kind]
+    counts = rng.integers(0, most, K)
+    assert (counts.sum() < 2**31) == (most == 3)
+    want, inverse = np.unique(risk[counts > 0], return_inverse=True)
+    records = np.bincount(inverse, counts[counts > 0]).astype(np.int64)
+    own = counts.astype(np.int32 if most == 3 else np.int64)
+    for file in (
+        RiskDistribution(risk, counts),
+        RiskDistribution.of_own(risk.copy(), own),
+    ):
+        np.testing.assert_array_equal(file.risk, want)
+        np.testing.assert_array_equal(file.frequency, records)
+        assert file.n == counts.sum()
+        for k in {0, len(want) // 3, len(want) // 2, len(want) - 1}:
+            t = want[k]
+            assert file.unsafe_count(t) == records[k:].sum()
+            assert file.threshold_for_unsafe(int(records[k:].sum())) == t
+            if kind != "spread":  # sums of two doubles are exact for these
+                exact = sum(
+                    int(f) * Fraction(r)
+                    for r, f in zip(want[:k].tolist(), records, strict=False)
+                )
+                assert file.sum_below(t) == exact
+        assert file.reidentification_rate == reidentification_rate(risk, counts)
+
+
 def test_prefix_sums_keep_what_plain_sums_lose():
     # 1e16 times smaller than the first term, and 20 000 of them.
     risk = np.concatenate([np.full(20_000, 2.0**-54), [0.5]])

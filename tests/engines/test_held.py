@@ -1,0 +1,135 @@
+"""Cells stay with their engine until somebody looks at a single one."""
+
+import dataclasses
+import math
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import riskcore
+from riskcore import assessment
+from riskcore.engines import door, lazy
+from riskcore.microdata.held import _Sum
+from riskcore.page import page, public_page
+
+
+def survey(n=4000):
+    rng = np.random.default_rng(8)
+    return pa.table({
+        "id": range(n),
+        "region": pa.array(rng.choice(["n", "s", "NA", " e", "e"], n)),
+        "age": pa.array(
+            [None if i % 11 == 3 else v for i, v in enumerate(rng.integers(0, 90, n))],
+            pa.int64(),
+        ),
+        # Few values: risks are equal, and F < f in some cells.
+        "w": pa.array(rng.choice([0.25, 1.0, 8.0], n)),
+    })  # fmt: skip
+
+
+KEYS = ["region", "age"]
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(lazy, "_BATCH", 50)
+    monkeypatch.setattr(door, "MOST", 30)
+
+
+def told(call):
+    """Return what a call gives and its warnings, in the order of the alphabet."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = call()
+    return found, sorted(str(one.message) for one in caught)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_figures_without_the_keys_of_cells(engine):
+    table = survey()
+    want, said = told(lambda: riskcore.assess(table, KEYS, "w", missing="category"))
+    data = engine.hold(table)
+    got, heard = told(lambda: riskcore.assess(data, KEYS, "w", missing="category"))
+    assert heard == said
+    assert len(said) == 3  # NA, blanks, F < f
+    assert got.figures == want.figures
+    assert repr(got) == repr(want)
+    assert repr(got.cells) == repr(want.cells)
+    for rate in (0.001, 0.1, 0.5):
+        assert got.risk_threshold(rate=rate) == want.risk_threshold(rate=rate)
+    for unsafe in (0, 1, 77, 4000):
+        assert got.risk_threshold(unsafe=unsafe) == want.risk_threshold(unsafe=unsafe)
+    assert got.unsafe_count(0.01) == want.unsafe_count(0.01)
+    assert page({"a": got}, title="b") == page({"a": want}, title="b")
+    assert not got.cells.collected
+    np.testing.assert_array_equal(got.cell_risk, want.cell_risk)
+    assert got.cells.collected
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_riskiest_cells_of_equal_risk_are_in_order(engine, monkeypatch):
+    table = survey()
+    want, _ = told(lambda: riskcore.assess(table, KEYS, "w", missing="category"))
+    data = engine.hold(table)
+    got, _ = told(lambda: riskcore.assess(data, KEYS, "w", missing="category"))
+    monkeypatch.setattr(assessment, "COLLECTED", 0)
+    for count in (1, 60, 10_000):
+        rows, expected = got.riskiest(count), want.riskiest(count)
+        assert len({row["individual_risk"] for row in rows}) <= len(rows)
+        assert [
+            {**row, "age": None if row["age"] is None else int(row["age"])}
+            for row in rows
+        ] == expected
+    assert not got.cells.collected
+
+
+def test_what_is_for_publication_is_refused(engine):
+    result = riskcore.assess(engine.hold(survey().select(["id"])), ["id"])
+    with pytest.raises(TypeError, match=r"for publication: single records are needed"):
+        public_page(result)
+    assert not result.cells.collected
+
+
+def test_data_that_change(engine, monkeypatch):
+    data = engine.hold(survey())
+    weigh = door.Engine.count
+
+    def one_more(self, keys, weight):
+        counted = weigh(self, keys, weight)
+        known = dataclasses.replace(counted.weighed, n=counted.weighed.n + 1)
+        return dataclasses.replace(counted, weighed=known)
+
+    monkeypatch.setattr(door.Engine, "count", one_more)
+    with pytest.raises(
+        ValueError, match="the cells have 4,000 records, the data 4,001"
+    ):
+        riskcore.assess(data, ["id"])
+    with pytest.raises(
+        ValueError, match="the cells have 4,000 records, the data 4,001"
+    ):
+        riskcore.tabulate(data, ["id"])
+    monkeypatch.undo()
+    # The engine takes further questions.
+    assert riskcore.assess(data, ["id"]).cells.n == 4000
+
+
+@pytest.mark.parametrize("low", [-1070, -300, 0, 900])
+def test_sums_are_exact(low):
+    rng = np.random.default_rng(4)
+    values = np.ldexp(rng.random(3000) + 0.5, rng.integers(low, low + 100, 3000))
+    whole = _Sum()
+    for part in np.array_split(values, 7):
+        whole.add(part)
+    assert whole.rounded() == math.fsum(values)
+
+
+def test_a_sum_beyond_all_doubles():
+    whole = _Sum()
+    whole.add(np.full(3, 1.5e308))
+    with pytest.raises(OverflowError):
+        whole.rounded()
+    tiny = _Sum()
+    tiny.add(np.array([5e-324, 5e-324]))
+    assert tiny.rounded() == 1e-323
