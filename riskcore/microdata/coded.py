@@ -92,15 +92,9 @@ class CodedRecords:
     @classmethod
     def of_counted(cls, counted: Counted) -> CodedRecords:
         """Code the cells that an engine has counted."""
-        columns = {}
-        for key in counted.question.keys:
-            records = Records.of({key: counted.keys[key].to_native()})
-            column = code_column(records, key)
-            missing = counted.records[column.codes == len(column.labels)]
-            columns[key] = replace(column, missing=int(missing.sum()))
         return cls(
             counted.n,
-            columns,
+            code_cells(counted.keys, counted.records),
             counted.question.weight,
             counted.weight_sum,
             counted=counted,
@@ -155,6 +149,18 @@ class CodedRecords:
         return self.columns.keys() == other.columns.keys() and all(
             _same(column, other.columns[name]) for name, column in self.columns.items()
         )
+
+
+def code_cells(
+    keys: Mapping[Hashable, Any], records: NDArray[np.int64]
+) -> dict[Hashable, CodedColumn]:
+    """Code the keys of cells, narwhals series, each of so many records."""
+    columns = {}
+    for key, values in keys.items():
+        column = code_column(Records.of({key: values.to_native()}), key)
+        missing = count_records(column.codes == len(column.labels), records)
+        columns[key] = replace(column, missing=missing)
+    return columns
 
 
 def _blanked(column: CodedColumn, mask: Mask, sizes: Sizes) -> CodedColumn:

@@ -32,7 +32,7 @@ from riskcore.engines.protecting import (
 )
 from riskcore.files.arrow import import_pyarrow
 from riskcore.microdata.blank import blank
-from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.coded import CodedRecords, code_cells
 from riskcore.microdata.columns import CodedColumn, Records, code_column
 from riskcore.microdata.count import Codes, Counts, count
 from riskcore.microdata.recode import recoded_columns
@@ -271,13 +271,10 @@ def _coded(engine: Engine, question: Question, cells: Any) -> CodedRecords:
     ]
     if question.sums is not None:
         sums = [one.astype(np.int64, copy=False) for one in sums]
-    columns = {}
-    for key, name in zip(question.keys, question.key_columns, strict=True):
-        values = Records.of({key: cells.get_column(name).to_native()})
-        column = code_column(values, key)
-        missing = int(records[column.codes == len(column.labels)].sum())
-        columns[key] = replace(column, missing=missing)
+    names = zip(question.keys, question.key_columns, strict=True)
+    keys = {key: cells.get_column(name) for key, name in names}
     groups = Groups(engine, records, question.sums, sums)
+    columns = code_cells(keys, records)
     return CodedRecords(groups.n, columns, question.weight, counted=groups)
 
 

@@ -369,6 +369,19 @@ def test_warned_of_rules_that_fit_nothing(engine):
     assert said == {"variable 'inco", "variable 'age'"}
 
 
+def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
+    """A join that leaves a value behind is seen, whatever the plan says."""
+
+    def as_it_was(one, *_):
+        if engine.name == "dataset":
+            return lambda: one.data.scanner().to_reader()
+        return lambda: one.data if engine.name == "dask" else one.native
+
+    monkeypatch.setattr("riskcore.protection.on_engine.changed", as_it_was)
+    with pytest.raises(RuntimeError, match="is not what was verified; nothing is ret"):
+        riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
+
+
 def test_data_that_change_meanwhile_are_refused():
     polars = pytest.importorskip("polars")
     frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
