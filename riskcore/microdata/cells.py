@@ -109,6 +109,8 @@ class Cells:
     ('m', None, 1)
     >>> cells.present(1)
     array([ True, False])
+    >>> cells.count_of(cells.rows == 0)
+    2
     >>> list(cells.to_dict())
     ['sex', 'age', 'sample_frequency', 'population_frequency', 'sampling_fraction']
     >>> cells.to_frame("pyarrow").num_rows

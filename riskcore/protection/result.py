@@ -139,6 +139,8 @@ class Protected:
     <Protected: 5 records, safe; suppressed: sex 1>
     >>> result.suppressed, result.safe
     ({'sex': 1, 'age': 0}, True)
+    >>> result.shown_in(["w"])
+    ()
     >>> result.to_dict()["rounds"]
     [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
     >>> with tempfile.TemporaryDirectory() as folder:
