@@ -1,18 +1,20 @@
 """Assessing data that an engine holds: time beside a plain group-by, and memory.
 
-    python -m bench.engines                  # 1e6 and 1e7 records
-    python -m bench.engines 1e8 duckdb       # one size, the engines named
+    python -m bench.engines                           # 1e5 to 1e7 records
+    python -m bench.engines --sizes 1e8 duckdb        # one size, the engines named
+    python -m bench.engines --sizes 1e6 --keys 2 12   # fewer points of the growth
 
-duckdb makes files of Parquet with 10 keys and a weight. Each engine assesses each file
+duckdb makes files of Parquet with keys and a weight. Each engine assesses each file
 in a process of its own; so does the rival, a streaming group-by of polars that adds
-doubles. duckdb has a limit of 2 GB (RISKCORE_BENCH_LIMIT), and writes the risk of each
-record, too: by `.records`, and by a query with the SQL function, where no cell comes to
-Python.
+doubles. Sizes have 10 keys; how the cost grows with the keys is measured at 1e6
+records. duckdb has a limit of 1 GB (RISKCORE_BENCH_LIMIT), and writes the risk of each
+record, too: by `.records`, and by a query with the SQL function. Both growths are drawn
+in engines.svg.
 """
 
+import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,26 +23,29 @@ from pathlib import Path
 
 from bench._common import HERE, command, machine, publish, table
 
-LIMIT = os.environ.get("RISKCORE_BENCH_LIMIT", "2GB")
-LEVELS = (14, 2, 91, 5, 14, 7, 2, 5, 2, 10)
-KEYS = [f"k{i}" for i in range(len(LEVELS))]
+LIMIT = os.environ.get("RISKCORE_BENCH_LIMIT", "1GB")
+LEVELS = (14, 2, 91, 5, 14, 7, 2, 5, 2, 10, 3, 6)
+USUAL = 10
+GROWTH = (2, 4, 6, 8, 10, 12)
+GROWTH_SIZE = 1_000_000
+KEYS = [f"k{i}" for i in range(int(os.environ.get("RISKCORE_BENCH_KEYS", USUAL)))]
 NAMED = ", ".join(KEYS)
 
 
-def make(path, n):
+def make(path, n, keys=USUAL):
     """Write n records; levels are 1/rank as frequent as the first, about."""
     import duckdb
 
     connection = duckdb.connect()
     # exp of a uniform number: the level after which the sums of 1/rank pass it.
-    keys = ", ".join(
+    columns = ", ".join(
         f"CAST(floor(pow({levels + 1}, random()) - 1) AS UTINYINT) AS k{i}"
-        for i, levels in enumerate(LEVELS)
+        for i, levels in enumerate(LEVELS[:keys])
     )
     connection.execute("SELECT setseed(0.5)")
     connection.execute("SET threads = 1")  # the seed is of one thread
     connection.execute(
-        f"COPY (SELECT {keys}, 20 + 180 * random() AS w FROM range({n})) "
+        f"COPY (SELECT {columns}, 20 + 180 * random() AS w FROM range({n})) "
         f"TO '{path}' (FORMAT parquet)"
     )
 
@@ -124,6 +129,7 @@ def dask(path, _):
 def spark(path, folder):
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # it has riskcore
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     session = builder.config("spark.driver.memory", "3g").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
@@ -142,8 +148,14 @@ CASES = {
     "Spark, local[2]": spark,
 }
 RIVAL, *ENGINES = CASES
-# From this many records on only what does not bring the cells to Python.
-LARGE, AT_LARGE = 30_000_000, ("duckdb, a query with the function",)
+# From this many records on only what has a limit, or holds few bytes of each cell.
+LARGE = 30_000_000
+AT_LARGE = (
+    "duckdb",
+    "duckdb, records to Parquet",
+    "duckdb, a query with the function",
+    "dataset of pyarrow",
+)
 
 
 def one(name, path):
@@ -156,59 +168,162 @@ def one(name, path):
         start = time.perf_counter()
         cells = CASES[name](path, folder)
         seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps([cells, seconds, peak]))
+    print(json.dumps([cells, seconds, peak()]))
 
 
-def measured(name, path):
+def peak():
+    """Return the most memory of this process and of its children, Java's too, MiB."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents[int(entry.name)] = int(fields[1])
+        except (OSError, ValueError):
+            continue
+    own, more = {os.getpid()}, True
+    while more:
+        more = {pid for pid, parent in parents.items() if parent in own} - own
+        own |= more
+    total = 0
+    for pid in own:
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(x.split()[1]) for x in lines if x.startswith("VmHWM"))
+    return total / 1024
+
+
+def measured(name, path, keys=USUAL):
     """Run a case in a process of its own; None if it fails."""
     words = [sys.executable, "-m", "bench.engines", "--one", name, path]
     done = subprocess.run(
-        words, cwd=HERE.parent, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
+        words, cwd=HERE.parent, capture_output=True, text=True, check=False,
+        env={**os.environ, "RISKCORE_BENCH_KEYS": str(keys)},
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    if done.returncode or not lines:
         print(name, done.stderr[-2000:], file=sys.stderr)
         return None
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(lines[-1])
+
+
+def beside_the_rival(path, keys, names):
+    """Return what each case takes: cells, seconds, times the rival, peak memory."""
+    found = {}
+    for name in (RIVAL, *names):
+        one = measured(name, path, keys)
+        base = found[RIVAL][1] if found.get(RIVAL) else None
+        if one is not None:
+            one.insert(2, one[1] / (base or one[1]))
+        found[name] = one
+        print(f"{keys} keys, {path}: {name}: {one}", file=sys.stderr, flush=True)
+    return found
+
+
+def draw(by_size, by_keys):
+    """Draw how the time and the memory grow."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "riskcore"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 2, figsize=(10, 8), sharey="row")
+    panels = (("records", by_size), (f"keys, {GROWTH_SIZE:.0e} records", by_keys))
+    for column, (title, runs) in enumerate(panels):
+        for name in CASES:
+            points = [(x, run[name]) for x, run in runs.items() if run.get(name)]
+            for row, place in enumerate((1, 3)):
+                axes[row][column].plot(
+                    [x for x, _ in points], [one[place] for _, one in points],
+                    marker="o", markersize=3, label=name,
+                    color="black" if name == RIVAL else None,
+                    linestyle="--" if name == RIVAL else "-",
+                )  # fmt: skip
+        for row in (0, 1):
+            axes[row][column].set_yscale("log")
+            axes[row][column].grid(alpha=0.3)
+            if column == 0:
+                axes[row][column].set_xscale("log")
+        axes[1][column].set_xlabel(title)
+    axes[0][0].set_ylabel("seconds")
+    axes[1][0].set_ylabel("peak memory, MiB")
+    axes[0][0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(HERE / "engines.svg", metadata={"Date": None})
 
 
 def main():
     if sys.argv[1:2] == ["--one"]:
         one(*sys.argv[2:])
         return
-    sizes = [int(float(word)) for word in sys.argv[1:] if word[0].isdigit()]
-    named = [word for word in sys.argv[1:] if not word[0].isdigit()]
-    rows = []
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="parts of names of engines")
+    parser.add_argument("--sizes", nargs="*", type=float, default=[1e5, 1e6, 1e7])
+    parser.add_argument("--keys", nargs="*", type=int, default=GROWTH)
+    options = parser.parse_args()
+    by_size, by_keys = {}, {}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        for n in sizes or [1_000_000, 10_000_000]:
-            path = f"{folder}/{n}.parquet"
+        path = f"{folder}/data.parquet"
+        for n in map(int, options.sizes):
             make(path, n)
-            base = measured(RIVAL, path)
             chosen = AT_LARGE if n >= LARGE else ENGINES
-            chosen = [e for e in chosen if not named or any(w in e for w in named)]
-            for name in (RIVAL, *chosen):
-                found = base if name == RIVAL else measured(name, path)
-                if found is None:
-                    rows.append([name, f"{n:.0e}", "failed", "", "", ""])
-                    continue
-                cells, seconds, peak = found
-                ratio = "" if base is None else f"{seconds / base[1]:.1f}"
-                rows.append(
-                    [name, f"{n:.0e}", f"{cells:,}", f"{seconds:.1f}", ratio,
-                     f"{peak:.0f}"]
-                )  # fmt: skip
-                print(rows[-1], file=sys.stderr, flush=True)
-            Path(path).unlink()
+            by_size[n] = beside_the_rival(path, USUAL, among(options.names, chosen))
+        make(path, GROWTH_SIZE, max(options.keys, default=1))
+        for keys in options.keys:
+            by_keys[keys] = beside_the_rival(path, keys, among(options.names, ENGINES))
+    draw(by_size, by_keys)
+    rows = [
+        [name, f"{n:.0e}", *(cells_of_row(one))]
+        for n, run in by_size.items()
+        for name, one in run.items()
+    ]
     about = machine("duckdb", "polars", "pyarrow", "narwhals")
-    publish(
-        "engines",
-        f"`{command()}`: {about}; files of Parquet, 10 keys, one run each; peak memory "
-        "of the process (of Spark without Java's).\n\n"
+    text = (
+        f"`{command()}`: {about}; files of Parquet, {USUAL} keys, one run each; limit "
+        f"of duckdb {LIMIT}; peak memory of the process and its children, so of Spark "
+        "with Java's.\n\n"
         + table(
             ["assess", "records", "cells", "seconds", "times the group-by", "peak MiB"],
             rows,
-        ),
+        )
     )
+    if by_keys:
+        text += (
+            f"\n\nTimes the group-by with other numbers of keys, {GROWTH_SIZE:.0e} "
+            "records:\n\n"
+            + table(
+                ["assess", *(f"{keys} keys" for keys in by_keys)],
+                [
+                    [name, *(ratio(run.get(name)) for run in by_keys.values())]
+                    for name in (RIVAL, *among(options.names, ENGINES))
+                ],
+            )
+        )
+    text += (
+        "\n\n![Seconds and peak memory of each engine by records and by keys, on log "
+        "scales](engines.svg)"
+    )
+    publish("engines", text)
+
+
+def among(names, engines):
+    """Return the engines that some of the names are part of; all without names."""
+    return [each for each in engines if not names or any(n in each for n in names)]
+
+
+def ratio(found):
+    """Return how many times the rival's time it took, as text."""
+    return "failed" if found is None else f"{found[2]:.1f}"
+
+
+def cells_of_row(found):
+    """Return the numbers of a row of the table."""
+    if found is None:
+        return ["failed", "", "", ""]
+    cells, seconds, _, most = found
+    return [f"{cells:,}", f"{seconds:.1f}", ratio(found), f"{most:.0f}"]
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class DuckDB(Lazy):
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a relation with results added, in an order of duckdb's choice."""
         return self._joined(
-            question, _arrow(cells, results), [quoted(name) for name in results]
+            question, _arrow(cells, results), [_quoted(name) for name in results]
         )
 
     def _joined(
@@ -213,7 +213,7 @@ class DuckDB(Lazy):
     ) -> Any:
         """Join a table of cells to the records; duckdb finds it by its name."""
         on = " AND ".join(
-            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
+            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
             for key, name, real in self.floats(question)
         )
         added = ", ".join(f"riskcore_cells.{result}" for result in results)
@@ -285,7 +285,7 @@ class Spark(Lazy):
         import narwhals.stable.v2 as nw
 
         columns = (
-            self.native[ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
+            self.native[_ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
         )
         return nw.from_native(self.native.select(*columns))
 
@@ -326,7 +326,7 @@ class Spark(Lazy):
         data = self.native
 
         def key(name: str, real: bool) -> Any:
-            column = data[ticked(name)]
+            column = data[_ticked(name)]
             return functions.when(~functions.isnan(column), column) if real else column
 
         on = [
@@ -334,7 +334,7 @@ class Spark(Lazy):
             for name, other, real in self.floats(question)
         ]
         return data.join(table, reduce(and_, on), "left").select(
-            *(data[ticked(name)] for name in self.schema),
+            *(data[_ticked(name)] for name in self.schema),
             *(table[name] for name in results),
         )
 
@@ -444,17 +444,17 @@ def _arrow(cells: Any, results: Results) -> Any:
     return table
 
 
-def quoted(name: Any) -> str:
+def _quoted(name: Any) -> str:
     """Return a name as SQL writes it."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def ticked(name: Any) -> str:
+def _ticked(name: Any) -> str:
     """Return a name as Spark writes it: one with a point is no path."""
     return "`" + str(name).replace("`", "``") + "`"
 
 
-def sql_key(key: Any, real: bool) -> str:
+def _sql_key(key: Any, real: bool) -> str:
     """Return a key in SQL, NaN as null."""
-    column = f"riskcore_data.{quoted(key)}"
+    column = f"riskcore_data.{_quoted(key)}"
     return f"CASE WHEN NOT isnan({column}) THEN {column} END" if real else column

@@ -6,7 +6,7 @@ whole numbers, so that neither the number nor the order of the pieces shows in t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -15,20 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.engines.counting import (
+    RECORDS,
     Question,
     Weighed,
     count_cells,
+    frequencies,
     keys_of,
     merge_cells,
     weigh,
 )
-from riskcore.engines.door import Engine, Results
+from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.runs import Runs
 from riskcore.files.arrow import import_pyarrow
 
 # Tables of cells that are put together at once.
 _FAN_IN = 8
 # Records in a batch of a dataset: what is kept of them is small beside the cells.
-BATCH = 1 << 19
+_BATCH = 1 << 19
 
 
 class Dask(Engine):
@@ -59,6 +62,28 @@ class Dask(Engine):
         """Return the cells, counted where the partitions are."""
         import narwhals.stable.v2 as nw
 
+        (table,) = _dask().compute(self._table(question))
+        return nw.from_native(table, eager_only=True)
+
+    def numbers(self, question: Question) -> Iterator[Numbers]:
+        """Yield records and sums of weights of the cells; the keys stay."""
+        found = _dask().delayed(_numbers_of_pandas)(self._table(question), question)
+        yield _dask().compute(found)[0]
+
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return the same, of which workers count the cells and compute the results."""
+        none = compute(np.zeros(0, np.int64), np.zeros(0))
+        results = _dask().delayed(_results_of_pandas)(
+            self._table(question), question, compute
+        )
+        empty = _count_pandas(self.data._meta, question)
+        meta = _join_pandas(self.data._meta, question, empty.assign(**none), list(none))
+        return self.data.map_partitions(
+            _join_pandas, question, results, list(none), meta=meta
+        )
+
+    def _table(self, question: Question) -> Any:
+        """Return the cells as workers will put them together, delayed."""
         tables = [
             _dask().delayed(_count_pandas)(part, question)
             for part in self._columns(question.columns)
@@ -68,8 +93,7 @@ class Dask(Engine):
                 _dask().delayed(_merge_pandas)(tables[i : i + _FAN_IN], question)
                 for i in range(0, len(tables), _FAN_IN)
             ]
-        (table,) = _dask().compute(*tables)
-        return nw.from_native(table, eager_only=True)
+        return tables[0]
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a data frame with results added, in its own order."""
@@ -95,13 +119,13 @@ def _weigh_pandas(
 ) -> Weighed:
     import narwhals.stable.v2 as nw
 
-    return weigh(nw.from_native(plain_pandas(part), eager_only=True), weight, keys)
+    return weigh(nw.from_native(_plain_pandas(part), eager_only=True), weight, keys)
 
 
 def _count_pandas(part: Any, question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(plain_pandas(part), eager_only=True)
+    frame = nw.from_native(_plain_pandas(part), eager_only=True)
     with np.errstate(over="ignore"):  # found out when all are added
         return count_cells(frame, question).to_native()
 
@@ -115,13 +139,25 @@ def _merge_pandas(tables: Sequence[Any], question: Question) -> Any:
         return merge_cells(frames, question).to_native()
 
 
+def _numbers_of_pandas(table: Any, question: Question) -> Numbers:
+    import narwhals.stable.v2 as nw
+
+    return frequencies(nw.from_native(table, eager_only=True), question)
+
+
+def _results_of_pandas(table: Any, question: Question, compute: Compute) -> Any:
+    """Return the keys of cells and their results."""
+    results = compute(*_numbers_of_pandas(table, question))
+    return table[question.key_columns].assign(**results)
+
+
 def _join_pandas(
     part: Any, question: Question, table: Any, results: Sequence[str]
 ) -> Any:
     """Add results to a partition: pandas lets null match null."""
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(plain_pandas(part[list(question.keys)]), eager_only=True)
+    frame = nw.from_native(_plain_pandas(part[list(question.keys)]), eager_only=True)
     keys = frame.select(*keys_of(frame, question.keys)).to_native()
     found = keys.merge(table, how="left", on=question.key_columns)
     # In the order of the partition: in its index values may occur twice.
@@ -129,7 +165,7 @@ def _join_pandas(
     return import_module("pandas").concat([part, added], axis=1)
 
 
-def plain_pandas(part: Any) -> Any:
+def _plain_pandas(part: Any) -> Any:
     """Return a partition with categories as the values they stand for.
 
     Those of another partition may be others, or in another order.
@@ -149,6 +185,7 @@ class ArrowDataset(Engine):
 
     def __init__(self, data: Any) -> None:
         self.data = data
+        self._labels: dict[Hashable, Any] = {}
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -163,11 +200,86 @@ class ArrowDataset(Engine):
         names = [*keys, *([] if weight is None else [weight])]
         if not names:
             return Weighed(self.data.count_rows())
-        frames = self._frames(names)
-        return Weighed.joined(weigh(frame, weight, keys) for frame in frames)
+        new = _Labels(keys)
+
+        def looked_at(frame: Any) -> Weighed:
+            new.add(frame)
+            return weigh(frame, weight, keys)
+
+        found = Weighed.joined(map(looked_at, self._frames(names)))
+        self._labels.update(new.labels)
+        return found
 
     def cells(self, question: Question) -> Any:
         """Return the cells: those of a batch are added to those before it."""
+        import narwhals.stable.v2 as nw
+
+        parts = list(self.batches(question))
+        return parts[0] if len(parts) == 1 else nw.concat(parts)
+
+    def batches(self, question: Question) -> Iterator[Any]:
+        """Yield the cells in eager frames, by the numbers of their values."""
+        import narwhals.stable.v2 as nw
+
+        labels = self._labels_of(question.keys)
+        runs = self.runs(question, labels)
+        if runs is None:
+            yield self._merged(question)
+            return
+        pyarrow = import_pyarrow()
+        for codes, rows in runs.finished():
+            pairs = zip(labels, runs.places(codes), strict=True)
+            columns = [each.take(pyarrow.array(places)) for each, places in pairs]
+            columns += [pyarrow.array(column) for column in rows.T.copy()]
+            names = [*question.key_columns, RECORDS, *question.sum_columns]
+            table = pyarrow.Table.from_arrays(columns, names)
+            yield nw.from_native(table, eager_only=True)
+
+    def numbers(self, question: Question) -> Iterator[Numbers]:
+        """Yield records and sums of weights of the cells."""
+        runs = self.runs(question, self._labels_of(question.keys))
+        if runs is None:
+            yield frequencies(self._merged(question), question)
+            return
+        for _, rows in runs.finished():
+            yield _numbers_of(rows, question)
+
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return a reader of batches, which counts when the first of them is read."""
+        labels = self._labels_of(question.keys)
+        if not Runs.fits(map(len, labels)):
+            return None
+        look = _LookUp(self, question, labels)
+        none = compute(np.zeros(0, np.int64), np.zeros(0))
+        return self._reader(question, lambda keys: compute(*look.numbers(keys)), none)
+
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
+        """Return a reader of batches with results added, in the dataset's order."""
+        numbering = _Numbering(
+            [cells.get_column(name) for name in question.key_columns]
+        )
+
+        def results_of(keys: Any) -> Results:
+            row = numbering.of(keys.get_column(name) for name in question.key_columns)
+            return {name: values[row] for name, values in results.items()}
+
+        none = {name: values[:0] for name, values in results.items()}
+        return self._reader(question, results_of, none)
+
+    def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
+        """Return the cells as runs of numbers; None if they are not such numbers."""
+        whole = question.weight is None or question.sums is not None
+        levels = [len(each) for each in labels]
+        if not (whole and Runs.fits(levels)):
+            return None
+        runs = Runs(levels, len(question.sum_columns))
+        for frame in self._frames(question.columns):
+            keys = frame.select(*keys_of(frame, question.keys))
+            runs.add(_places_of(keys, labels), _cut(frame, question))
+        return runs
+
+    def _merged(self, question: Question) -> Any:
+        """Return the cells as a table to which those of each batch were added."""
         tables: list[Any] = []
         for frame in self._frames(question.columns):
             tables.append(count_cells(frame, question))
@@ -175,25 +287,31 @@ class ArrowDataset(Engine):
                 tables = [merge_cells(tables, question)]
         return merge_cells(tables, question)
 
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a reader of batches with results added, in the dataset's order."""
+    def _labels_of(self, keys: Sequence[Hashable]) -> list[Any]:
+        """Return the values of each key, arrays of Arrow with null among them."""
+        unknown = [key for key in keys if key not in self._labels]
+        if unknown:
+            new = _Labels(unknown)
+            for frame in self._frames(unknown):
+                new.add(frame)
+            self._labels.update(new.labels)
+        return [self._labels[key] for key in keys]
+
+    def _reader(
+        self, question: Question, results_of: Callable[[Any], Results], none: Results
+    ) -> Any:
+        """Return a reader of batches with the results of their keys."""
         pyarrow = import_pyarrow()
-        numbering = Numbering([cells.get_column(name) for name in question.key_columns])
-        columns = {name: pyarrow.array(values) for name, values in results.items()}
         schema = self.data.schema
-        for name, values in columns.items():
-            schema = schema.append(pyarrow.field(name, values.type))
+        for name, values in none.items():
+            schema = schema.append(pyarrow.field(name, pyarrow.array(values).type))
 
         def batches() -> Iterator[Any]:
-            for batch in self.data.to_batches(batch_size=BATCH):
+            for batch in self.data.to_batches(batch_size=_BATCH):
                 table = pyarrow.Table.from_batches([batch])
-                frame = frame_of(table.select(list(question.keys)))
-                keys = frame.select(*keys_of(frame, question.keys))
-                rows = numbering.of(map(keys.get_column, question.key_columns))
-                if (rows < 0).any():
-                    raise ValueError("the dataset has changed since it was counted")
-                at = pyarrow.array(rows)
-                arrays = [*batch.columns, *(one.take(at) for one in columns.values())]
+                frame = _frame_of(table.select(list(question.keys)))
+                results = results_of(frame.select(*keys_of(frame, question.keys)))
+                arrays = [*batch.columns, *map(pyarrow.array, results.values())]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
         return pyarrow.RecordBatchReader.from_batches(schema, batches())
@@ -202,13 +320,97 @@ class ArrowDataset(Engine):
         """Yield the batches with some columns, at least one, as narwhals frames."""
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
-        scanner = self.data.scanner(columns=names, batch_size=BATCH)
+        scanner = self.data.scanner(columns=names, batch_size=_BATCH)
         for batch in scanner.to_batches():
             if batch.num_rows:
-                yield frame_of(pyarrow.Table.from_batches([batch]))
+                yield _frame_of(pyarrow.Table.from_batches([batch]))
 
 
-def frame_of(table: Any) -> Any:
+class _Labels:
+    """The values of keys, gathered batch by batch."""
+
+    def __init__(self, keys: Sequence[Hashable]) -> None:
+        self.keys = keys
+        self.labels: dict[Hashable, Any] = {}
+
+    def add(self, frame: Any) -> None:
+        """Add the values of a batch."""
+        pyarrow, pc = import_pyarrow(), import_pyarrow("compute")
+        columns = frame.select(*keys_of(frame, self.keys)).iter_columns()
+        for i, column in enumerate(columns):
+            found = pc.unique(_whole(column))
+            known = self.labels.get(self.keys[i])
+            if known is not None:
+                new = pc.is_in(found, value_set=known)
+                found = pyarrow.concat_arrays([known, found.filter(pc.invert(new))])
+            self.labels[self.keys[i]] = found
+
+
+class _LookUp:
+    """Records and sums of weights of the cells of records, counted when first asked."""
+
+    def __init__(
+        self, engine: ArrowDataset, question: Question, labels: Sequence[Any]
+    ) -> None:
+        self.engine, self.question, self.labels = engine, question, labels
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The cells, emptied into ``columns``."""
+        found = self.engine.runs(self.question, self.labels)
+        assert found is not None
+        return found
+
+    @cached_property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Numbers of the cells, rising, their records and sums of weights."""
+        cells = self.runs.merged()
+        columns = np.empty(cells, np.uint64), np.empty(cells, np.int64), np.empty(cells)
+        start = 0
+        for codes, rows in self.runs.finished():
+            for column, part in zip(
+                columns, (codes, *_numbers_of(rows, self.question)), strict=True
+            ):
+                column[start : start + len(codes)] = part
+            start += len(codes)
+        return columns
+
+    def numbers(self, keys: Any) -> Numbers:
+        """Return them for the records of a frame of keys."""
+        codes, f, F = self.columns
+        code = self.runs.code(_places_of(keys, self.labels))
+        row = np.searchsorted(codes, code)
+        if (row == len(codes)).any() or (codes[row] != code).any():
+            raise ValueError("the dataset has changed since it was counted")
+        return f[row], F[row]
+
+
+def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
+    """Return the place of each value of a frame of keys among the labels."""
+    columns = zip(keys.iter_columns(), labels, strict=True)
+    return [_places(column, each) for column, each in columns]
+
+
+def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
+    """Return the pieces of the weights of a frame."""
+    import narwhals.stable.v2 as nw
+
+    if question.weight is None or question.sums is None:
+        return []
+    name: Any = question.weight
+    w = frame.get_column(name).cast(nw.Float64).to_numpy()
+    return [piece.astype(np.int64) for piece in question.sums.cut(w)]
+
+
+def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
+    """Return records and sums of weights from the counters of cells."""
+    records = rows[:, 0].copy()
+    if question.sums is None:
+        return records, records.astype(np.float64)
+    return records, question.sums.joined(list(rows.T[1:]))
+
+
+def _frame_of(table: Any) -> Any:
     """Return a table as a narwhals frame, dictionaries as the values they stand for."""
     import narwhals.stable.v2 as nw
 
@@ -219,7 +421,7 @@ def frame_of(table: Any) -> Any:
     return nw.from_native(table, eager_only=True)
 
 
-class Numbering:
+class _Numbering:
     """The row of each combination of keys in a table of cells.
 
     Key by key: the number of the keys before, and the place of this key's value, make
@@ -228,7 +430,7 @@ class Numbering:
 
     def __init__(self, columns: Sequence[Any]) -> None:
         pc = import_pyarrow("compute")
-        self.labels = [pc.unique(whole(column)) for column in columns]
+        self.labels = [pc.unique(_whole(column)) for column in columns]
         self.pairs: list[NDArray[np.int64]] = []
         number = np.zeros(len(columns[0]), np.int64)
         for column, labels in zip(columns, self.labels, strict=True):
@@ -238,29 +440,32 @@ class Numbering:
         self.rows = np.empty(len(number), np.int64)
         self.rows[number] = np.arange(len(number))
 
-    def of(self, columns: Iterable[Any]) -> NDArray[np.int64]:
-        """Return the row of the cell of each record, -1 where there is none."""
+    def of(self, columns: Iterator[Any]) -> NDArray[np.int64]:
+        """Return the row of the cell of each record."""
         number: Any = 0
-        known: Any = True
         for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
-            place = _places(column, labels)
-            pair = number * len(labels) + place
-            number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
-            known &= (place >= 0) & (pairs[number] == pair)
-        rows: NDArray[np.int64] = np.where(known, self.rows[number], -1)
+            pair = number * len(labels) + _places(column, labels)
+            number = np.searchsorted(pairs, pair)
+            if (number == len(pairs)).any() or (pairs[number] != pair).any():
+                raise ValueError("the dataset has changed since it was counted")
+        rows: NDArray[np.int64] = self.rows[number]
         return rows
 
 
-def whole(column: Any) -> Any:
+def _whole(column: Any) -> Any:
     """Return a column of narwhals as one array of Arrow."""
     array = column.to_native()
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
 
 def _places(column: Any, labels: Any) -> NDArray[np.int64]:
-    """Return the place of each value among labels, -1 for none; null may have one."""
+    """Return the place of each value among the labels; null has one, too."""
     places = (
-        import_pyarrow().compute.index_in(whole(column), value_set=labels).fill_null(-1)
+        import_pyarrow()
+        .compute.index_in(_whole(column), value_set=labels)
+        .fill_null(-1)
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    if (found < 0).any():
+        raise ValueError("the dataset has changed since it was counted")
     return found

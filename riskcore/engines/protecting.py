@@ -8,7 +8,7 @@ the columns and, where it has one, the order of before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -17,10 +17,19 @@ from operator import and_
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.engines import lazy, pieces
 from riskcore.engines.counting import Question, key_column, keys_of
 from riskcore.engines.door import Engine
+from riskcore.engines.lazy import _quoted, _sql_key, _ticked
+from riskcore.engines.pieces import (
+    _BATCH,
+    _frame_of,
+    _Numbering,
+    _plain_pandas,
+    _whole,
+)
 from riskcore.files.arrow import import_pyarrow
 
 # Sets values of a frame in memory to missing, by a mask for each column.
@@ -210,11 +219,10 @@ def _duckdb(
     for lookup in lookups:
         riskcore_cells = lookup.arrow()
         on = " AND ".join(
-            f"{lazy.sql_key(key, real)} IS NOT DISTINCT FROM "
-            f"riskcore_cells.{lazy.quoted(name)}"
+            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
             for key, name, real in engine.floats(lookup.question)
         )
-        added = ", ".join(f"riskcore_cells.{lazy.quoted(one)}" for one in lookup.added)
+        added = ", ".join(f"riskcore_cells.{_quoted(one)}" for one in lookup.added)
         relation = relation.query(
             "riskcore_data",
             f"SELECT riskcore_data.*, {added} FROM riskcore_data "
@@ -222,9 +230,9 @@ def _duckdb(
         )
         del riskcore_cells  # found by its name, by duckdb
     columns = (
-        f"{_sql(name, changes[name])} AS {lazy.quoted(name)}"
+        f"{_sql(name, changes[name])} AS {_quoted(name)}"
         if name in changes
-        else lazy.quoted(name)
+        else _quoted(name)
         for name in engine.schema
     )
     return relation.query(
@@ -234,10 +242,10 @@ def _duckdb(
 
 def _sql(name: Any, change: Change) -> str:
     """Return what becomes of a column, in SQL."""
-    found = lazy.quoted(change.recoded or name)
+    found = _quoted(change.recoded or name)
     if change.blanked is None:
         return found
-    found = f"CASE WHEN {lazy.quoted(change.blanked)} THEN NULL ELSE {found} END"
+    found = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {found} END"
     if change.left is None:
         return found
     # A type of its own: the list of categories must not tell what was blanked.
@@ -299,7 +307,7 @@ def _spark(
         table = data.sparkSession.createDataFrame(lookup.arrow())
         on = []
         for key, name, real in engine.floats(lookup.question):
-            column = data[lazy.ticked(key)]
+            column = data[_ticked(key)]
             if real:
                 column = functions.when(~functions.isnan(column), column)
             on.append(column.eqNullSafe(table[name]))
@@ -308,7 +316,7 @@ def _spark(
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
-        column = data[lazy.ticked(change.recoded or name)]
+        column = data[_ticked(change.recoded or name)]
         if change.blanked is not None:
             flag = functions.coalesce(data[change.blanked], functions.lit(False))
             column = functions.when(~flag, column)
@@ -377,7 +385,7 @@ def _rows_of_pandas(part: Any, keys: tuple[Any, ...], table: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     question = Question(keys)
-    plain = pieces.plain_pandas(part[list(keys)])
+    plain = _plain_pandas(part[list(keys)])
     frame = nw.from_native(plain, eager_only=True)
     own = frame.select(*keys_of(frame, keys)).to_native()
     theirs = table[question.key_columns].assign(riskcore_row=np.arange(len(table)))
@@ -402,6 +410,23 @@ def _dataset(
     return pyarrow.RecordBatchReader.from_batches(first.schema, records)
 
 
+class _Finding(_Numbering):
+    """The row of each combination of keys in a table that may lack some."""
+
+    def of(self, columns: Iterable[Any]) -> NDArray[np.int64]:
+        """Return the row of each record, -1 where there is none."""
+        index_in = import_pyarrow("compute").index_in
+        number: Any = 0
+        known: Any = True
+        for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
+            place = index_in(_whole(column), value_set=labels).fill_null(-1)
+            place = place.to_numpy(zero_copy_only=False).astype(np.int64)
+            pair = number * len(labels) + place
+            number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+            known &= (place >= 0) & (pairs[number] == pair)
+        return np.where(known, self.rows[number], -1)
+
+
 def _changed_batches(
     engine: pieces.ArrowDataset,
     lookups: Sequence[Lookup],
@@ -411,22 +436,20 @@ def _changed_batches(
     """Yield the batches, each as a table, with columns recoded and blanked."""
     pyarrow = import_pyarrow()
     numberings = [
-        pieces.Numbering(
-            [one.table.get_column(name) for name in one.question.key_columns]
-        )
+        _Finding([one.table.get_column(name) for name in one.question.key_columns])
         for one in lookups
     ]
     columns = [
-        {name: pieces.whole(one.table.get_column(name)) for name in one.added}
+        {name: _whole(one.table.get_column(name)) for name in one.added}
         for one in lookups
     ]
-    for batch in engine.data.to_batches(batch_size=pieces.BATCH):
+    for batch in engine.data.to_batches(batch_size=_BATCH):
         if not batch.num_rows:
             continue
         table = pyarrow.Table.from_batches([batch])
         found: dict[str, Any] = {}
         for lookup, numbering, added in zip(lookups, numberings, columns, strict=True):
-            frame = pieces.frame_of(table.select(list(lookup.keys)))
+            frame = _frame_of(table.select(list(lookup.keys)))
             keys = frame.select(*keys_of(frame, lookup.keys))
             rows = numbering.of(map(keys.get_column, lookup.question.key_columns))
             if lookup.whole and (rows < 0).any():

@@ -82,14 +82,14 @@ class WholeSums:
         return cls(bits, power, max(pieces, 1))
 
     def cut(self, weight: Any) -> list[Any]:
-        """Return the pieces of a weight: an expression, or an array, with ``floor``.
+        """Return the pieces of a weight: an array, or an expression with ``floor``.
 
         Each step is exact: a product with a power of two, a whole part, what is left.
         """
         cut = []
         rest = weight * 2.0 ** (self.bits - self.power)
         for _ in range(self.pieces):
-            piece = rest.floor()
+            piece = np.floor(rest) if isinstance(rest, np.ndarray) else rest.floor()
             cut.append(piece)
             rest = (rest - piece) * 2.0**self.bits
         return cut

@@ -107,6 +107,16 @@ class RiskDistribution:
             Risk of each cell, in [0, 1]; it is put in order.
         frequency : int32 or int64 ndarray, shape (K,)
             Records of each cell, >= 0; so is this. int64 if their sum needs it.
+
+        Returns
+        -------
+        RiskDistribution
+
+        Examples
+        --------
+        >>> risk, records = np.array([0.5, 0.125]), np.array([1, 4], np.int32)
+        >>> RiskDistribution.of_own(risk, records).n, risk
+        (5, array([0.125, 0.5  ]))
         """
         found = cls.__new__(cls)
         as_frequency(frequency, len(as_risk(risk)))

@@ -10,7 +10,7 @@ import pytest
 
 import riskcore
 from riskcore import assessment
-from riskcore.engines import door, lazy
+from riskcore.engines import door, lazy, pieces
 from riskcore.microdata.held import _Sum
 from riskcore.page import page, public_page
 
@@ -133,3 +133,23 @@ def test_a_sum_beyond_all_doubles():
     tiny = _Sum()
     tiny.add(np.array([5e-324, 5e-324]))
     assert tiny.rounded() == 1e-323
+
+
+def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
+    table = survey()
+    want, _ = told(lambda: riskcore.assess(table, KEYS, "w", missing="category"))
+    data = engine.hold(table)
+    got, _ = told(lambda: riskcore.assess(data, KEYS, "w", missing="category"))
+
+    def refused(self, question):
+        raise AssertionError("the cells are collected")
+
+    for kind in (lazy.Lazy, pieces.Dask, pieces.ArrowDataset):
+        monkeypatch.setattr(kind, "cells", refused)
+    if engine.name == "ibis":  # its backends have no function of ours
+        with pytest.raises(AssertionError, match="collected"):
+            _ = got.records
+        return
+    back = in_order(engine.collect(got.records))
+    for name in ("population_frequency", "individual_risk"):
+        np.testing.assert_array_equal(back[name].to_numpy(), want.records[name])
