@@ -395,3 +395,71 @@ def test_data_that_change_meanwhile_are_refused():
     )
     with pytest.raises(RuntimeError, match=r"not what was verified.*changed meanwhile"):
         riskcore.protect(lazy, KEYS, "w", threshold=0.02)
+
+
+def test_two_results_at_once(engine):
+    """Relations of one connection share its names: one must not show in another."""
+    one, other = survey(seed=3), survey(n=300, seed=9)
+    held = [
+        riskcore.protect(
+            engine.hold(table), KEYS, "w", threshold=0.02, recodings={"age": YOUNG}
+        ).data
+        for table in (one, other)
+    ]
+    for table, data in zip((one, other), held, strict=True):
+        want = riskcore.protect(
+            table, KEYS, "w", threshold=0.02, recodings={"age": YOUNG}
+        ).data
+        back = engine.collect(data)
+        assert sorted(back["id"].to_pylist()) == sorted(want["id"].to_pylist())
+        assert back["sex"].null_count == want["sex"].null_count
+        assert set(back["age"].to_pylist()) == set(want["age"].to_pylist())
+
+
+def test_lists_of_categories_hold_what_is_left():
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    kinds = ["b", "it's a", "rare", "unused"]
+    values = [*["it's a", "b"] * 9, "rare", None]
+    frame = polars.LazyFrame({"k": polars.Series(values, dtype=polars.Enum(kinds))})
+    found = riskcore.protect(frame, ["k"], threshold=0.5)
+    assert found.suppressed == {"k": 1}
+    assert found.data.collect_schema()["k"] == polars.Enum(["b", "it's a"])
+    assert found.data.collect()["k"].to_list() == [*["it's a", "b"] * 9, None, None]
+    connection = duckdb.connect()
+    listed = ", ".join("'" + one.replace("'", "''") + "'" for one in kinds)
+    connection.execute(f"CREATE TYPE kind AS ENUM ({listed})")
+    plain = pa.table({"k": values})
+    rows = connection.from_arrow(plain).project("k::kind AS k")
+    found = riskcore.protect(rows, ["k"], threshold=0.5)
+    assert found.suppressed == {"k": 1}
+    (dtype,) = found.data.types
+    assert dict(dtype.children)["values"] == ["b", "it's a"]
+    assert found.data.to_arrow_table()["k"].null_count == 2
+    # All of them are blanked: no category is left.
+    alone = connection.from_arrow(pa.table({"k": ["b"]})).project("k::kind AS k")
+    found = riskcore.protect(alone, ["k"], threshold=0.5)
+    assert found.data.fetchall() == [(None,)]
+
+
+def test_frames_of_narwhals_give_their_own():
+    polars = pytest.importorskip("polars")
+    import narwhals.stable.v2 as nw
+
+    frame = polars.from_arrow(survey()).lazy()
+    for threshold in (0.02, 0.9):
+        found = riskcore.protect(nw.from_native(frame), KEYS, "w", threshold=threshold)
+        assert isinstance(found.data, polars.LazyFrame)
+
+
+def test_polars_does_it_in_a_stream(tmp_path):
+    polars = pytest.importorskip("polars")
+    table = survey(800)
+    polars.from_arrow(table).write_parquet(tmp_path / "survey.parquet")
+    how = {"threshold": 0.008, "recodings": {"region": OTHER}}
+    want = riskcore.protect(table, KEYS, "w", **how)
+    lazy = polars.scan_parquet(tmp_path / "survey.parquet")
+    got = riskcore.protect(lazy, KEYS, "w", **how)
+    assert sum(want.suppressed.values()) > 0
+    got.data.sink_parquet(tmp_path / "safe.parquet")
+    back = polars.read_parquet(tmp_path / "safe.parquet")
+    assert back.equals(polars.from_arrow(want.data))
