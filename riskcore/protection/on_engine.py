@@ -10,6 +10,7 @@ verified.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,6 +39,8 @@ from riskcore.microdata.count import Codes, Counts, count
 from riskcore.microdata.recode import recoded_columns
 from riskcore.protection.rounds import Masks
 from riskcore.protection.settings import Settings
+
+Integers = NDArray[np.int64]
 
 
 class ColumnsNotChecked(UserWarning):
@@ -79,13 +82,12 @@ class OnEngine:
             As `riskcore.engines.door.Engine.count`; also if the settings need single
             records, or a column is called like those that are used on the way.
         """
-        for name in ("household", "household_keys"):
-            if getattr(settings, name):
-                raise TypeError(
-                    f"{name}={getattr(settings, name)!r}: households need single "
-                    f"records, but {engine.name} holds them and gives the cells alone: "
-                    "collect the data first, or protect without households"
-                )
+        if settings.household is not None:
+            raise TypeError(
+                f"household={settings.household!r}: households need single records, "
+                f"but {engine.name} holds them and gives the cells alone: collect the "
+                "data first, or protect without households"
+            )
         engine.check(settings.columns)
         refuse_our_names(engine)
         counted = engine.count(settings.suppressible, settings.weight)
@@ -232,6 +234,43 @@ class OnEngine:
             raise ValueError("the data have changed since they were counted")
         return cells.get_column(question.key_columns[-1]).to_native(), row, records
 
+    def recoded(self, name: Any, values: Any) -> Any:
+        """Return values of a column as they are written, but for what is blanked."""
+        rules = self.settings.recodings
+        if name not in rules:
+            return values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            return recoded_columns({name: values}, {name: rules[name]})[name]
+
+    def recoded_with(
+        self, recoded: Any, name: Any
+    ) -> tuple[Any, Integers, Integers, NDArray[np.int64]]:
+        """Return a column beside one that is recoded.
+
+        Parameters
+        ----------
+        recoded, name : column names
+
+        Returns
+        -------
+        values : native series, shape (S,)
+        fine, coarse : integer ndarray, shape (S,)
+            The recoded column as codes of before and after, -1 for missing.
+        records : int64 ndarray, shape (S,)
+        """
+        question = Question((recoded, name))
+        cells = self.engine.cells(question)
+        records, _ = frequencies(cells, question)
+        before, values = (
+            cells.get_column(one).to_native() for one in cells.columns[:2]
+        )
+        fine, coarse = (
+            _signed(code_column(Records.of({recoded: each}), recoded))
+            for each in (before, self.recoded(recoded, before))
+        )
+        return self.recoded(name, values), fine, coarse, records
+
     def refuse_write(self) -> TypeError:
         """Make the error for writing what an engine holds."""
         return TypeError(
@@ -281,6 +320,13 @@ def _coded(engine: Engine, question: Question, cells: Any) -> CodedRecords:
 def _groups(coded: CodedRecords) -> Groups:
     assert isinstance(coded.counted, Groups)
     return coded.counted
+
+
+def _signed(column: CodedColumn) -> Integers:
+    """Return codes, -1 for missing."""
+    codes = column.codes.astype(np.int64)
+    codes[codes == len(column.labels)] = -1
+    return codes
 
 
 def _series(values: Any) -> Any:

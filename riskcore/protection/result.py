@@ -229,15 +229,21 @@ class Protected:
     def not_checked(self) -> tuple[Hashable, ...]:
         """The columns of which nobody knows whether they tell what is hidden.
 
-        Of data on an engine those that have no part in the protection; nor is it known
-        of the order of the records then.
+        Of data on an engine those that have no part in the protection, but all if a
+        column is recoded that is no key; nor is it known of the order of the records.
         """
         if self.on_engine is None or not self.hidden:
             return ()
-        if self.n >= _MOST_SHOWN:
+        if self.n >= _MOST_SHOWN or self._recoded_apart:
             return tuple(self.source.names)
         known = self.settings.suppressible
         return tuple(name for name in self.source.names if name not in known)
+
+    @property
+    def _recoded_apart(self) -> list[Hashable]:
+        """Recoded columns that are not among the rows on an engine."""
+        known = self.settings.suppressible
+        return [name for name in self.settings.recodings if name not in known]
 
     def _not_checked_plain(self) -> dict[str, Any]:
         if self.on_engine is None:
@@ -251,7 +257,9 @@ class Protected:
         ----------
         columns : iterable of column names
             Of data on an engine it groups by each of them and all keys; what comes here
-            has a row for each combination, as many as records for a column of ids.
+            has a row for each combination, as many as records for a column of ids. What
+            they tell of recoded columns that are no keys is told as if nothing of them
+            had been suppressed.
 
         Returns
         -------
@@ -267,28 +275,31 @@ class Protected:
         """
         names = arguments.names("columns", columns)
         self.source.check(names)
-        apart = [name for name in names if name in self.not_checked]
-        found = [one for one in self.shown if one.column in names]
-        for name in apart:
-            found += self._shown_on_engine(name)
-        return tuple(found)
-
-    def _shown_on_engine(self, name: Hashable) -> tuple[Shown, ...]:
-        held = self.on_engine
-        assert held is not None
-        if self.n >= _MOST_SHOWN:
+        if self.on_engine is not None and self.n >= _MOST_SHOWN:
             raise ValueError(
                 f"{self.n:,} records: what a column tells is counted of fewer than "
                 f"{_MOST_SHOWN:,}"
             )
-        values, row, records = held.rows_with(name)
-        if name in self.settings.recodings:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # said already
-                rules = {name: self.settings.recodings[name]}
-                values = recode({name: values}, rules)[name]
-        columns = Records.of({name: values}).columns
-        return _what_shows(self, columns, at=row, stands_for=records)
+        found = [one for one in self.shown if one.column in names]
+        for name in names:
+            if name in self.not_checked:
+                found += self._shown_on_engine(name)
+        return tuple(found)
+
+    def _shown_on_engine(self, name: Hashable) -> Iterator[Shown]:
+        """Yield what a column on an engine tells, if the rows do not have it yet."""
+        held = self.on_engine
+        assert held is not None
+        if name not in self.settings.suppressible:
+            values, row, records = held.rows_with(name)
+            columns = Records.of({name: held.recoded(name, values)}).columns
+            yield from _what_shows(self, columns, at=row, stands_for=records)
+        for other in self._recoded_apart:
+            if other != name:
+                values, fine, coarse, records = held.recoded_with(other, name)
+                recoded = {other: RecodedColumn(fine, coarse)}
+                columns = Records.of({name: values}).columns
+                yield from what_shows(columns, {}, None, recoded, stands_for=records)
 
     @property
     def labels(self) -> Labels | None:

@@ -359,6 +359,29 @@ def test_what_tells_codes_before_recoding(engine):
     assert ("province", "finer") in {(one.column, one.rule) for one in found}
 
 
+def test_what_tells_codes_before_recoding_of_a_column_that_is_no_key(engine):
+    table = telling()
+    how = {
+        "weight": "w",
+        "threshold": 0.02,
+        "recodings": {"region": Recoding.intervals([2], [0, 1])},
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = riskcore.protect(table, ["province", "age"], **how).shown
+    result = riskcore.protect(engine.hold(table), ["province", "age"], **how)
+    assert result.not_checked == tuple(table.column_names)
+    found = result.shown_in(table.column_names)
+    # A column of which nothing is blanked, one that is a key, one that is none.
+    for column in ("age", "number", "noise"):
+        assert {one for one in found if one.column == column} == {
+            one for one in want if one.column == column
+        }
+    told = {(one.key, one.column, one.rule) for one in found}
+    assert ("region", "number", "finer") in told
+    assert ("region", "province", "finer") in told  # though values of it are blanked
+
+
 def test_warned_of_rules_that_fit_nothing(engine):
     rules = {"income": Recoding.mapping({-5: 0}), "age": Recoding.mapping({99: 0})}
     with pytest.warns(DoubtfulRules) as caught:
