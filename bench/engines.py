@@ -8,16 +8,20 @@ duckdb makes files of Parquet with keys and a weight. Each engine assesses each 
 in a process of its own; so does the rival, a streaming group-by of polars that adds
 doubles. Sizes have 10 keys; how the cost grows with the keys is measured at 1e6
 records. duckdb has a limit of 1 GB (RISKCORE_BENCH_LIMIT), and writes the risk of each
-record, too: by `.records`, and by a query with the SQL function. Both growths are drawn
+record, too: by `.records`, and by a query with the SQL function. Spark too,
+once with two executors of which one is killed, and they are compared with those of
+duckdb. Both growths are drawn
 in engines.svg.
 """
 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -126,14 +130,83 @@ def dask(path, _):
     return len(assessed(dask.dataframe.read_parquet(path)).cells)
 
 
-def spark(path, folder):
+def session_of(master, **settings):
+    import pyspark
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # it has riskcore
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    session = builder.config("spark.driver.memory", "3g").getOrCreate()
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["PYTHONPATH"] = str(HERE.parent)
+    builder = SparkSession.builder.master(master).config("spark.ui.enabled", False)
+    session = builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def spark(path, _):
+    session = session_of("local[2]", **{"spark.driver.memory": "3g"})
     return len(assessed(session.read.parquet(path)).cells)
+
+
+def spark_records(path, folder):
+    session = session_of("local[2]", **{"spark.driver.memory": "3g"})
+    result = assessed(session.read.parquet(path))
+    result.records.write.parquet(f"{folder}/out")
+    return len(result.cells)
+
+
+def spark_killed(path, folder):
+    """Write the records with two executors, one of which is killed meanwhile."""
+    session = session_of(
+        "local-cluster[2,1,3072]",
+        **{
+            "spark.executor.memory": "3g",
+            "spark.sql.shuffle.partitions": 16,
+            "spark.sql.adaptive.coalescePartitions.enabled": False,
+        },
+    )
+    result = assessed(session.read.parquet(path))
+    killed = []
+
+    def kill():
+        while not list(Path(folder).glob("out/_temporary/**/*.parquet")):
+            time.sleep(0.02)
+        killed.append(executors(session.sparkContext.applicationId)[0])
+        os.kill(killed[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    result.records.write.parquet(f"{folder}/out")
+    thread.join()
+
+    def check():
+        own = assessed(connect(folder).sql(f"FROM '{path}'"))
+        names = ["reidentification_rate", "max_risk", "expected_reidentifications"]
+        assert [own.figures[x] for x in names] == [result.figures[x] for x in names]
+        one = fingerprint(own.records)
+        assert one == fingerprint(connect(folder).sql(f"FROM '{folder}/out/*.parquet'"))
+
+    return len(result.cells), check
+
+
+def executors(application):
+    """Return the processes of the executors of an application of ours."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().decode().split("\0")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if application in words and any("ExecutorBackend" in word for word in words):
+            found.append(int(entry.name))
+    return found
+
+
+def fingerprint(records):
+    """Return the number of records and a sum of their hashes, in any order."""
+    columns = f"{NAMED}, w, sample_frequency, population_frequency, individual_risk"
+    query = f"SELECT count(*), sum(hash({columns})::HUGEINT) FROM records"
+    return records.query("records", query).fetchall()
 
 
 CASES = {
@@ -146,6 +219,8 @@ CASES = {
     "ibis": ibis,
     "dask": dask,
     "Spark, local[2]": spark,
+    "Spark, local[2], records to Parquet": spark_records,
+    "Spark, two executors, one killed, records the same": spark_killed,
 }
 RIVAL, *ENGINES = CASES
 # From this many records on only what has a limit, or holds few bytes of each cell.
@@ -167,8 +242,11 @@ def one(name, path):
     with tempfile.TemporaryDirectory(dir=Path(path).parent) as folder:
         start = time.perf_counter()
         cells = CASES[name](path, folder)
-        seconds = time.perf_counter() - start
-    print(json.dumps([cells, seconds, peak()]))
+        seconds, most = time.perf_counter() - start, peak()
+        if isinstance(cells, tuple):
+            cells, check = cells
+            check()
+    print(json.dumps([cells, seconds, most]))
 
 
 def peak():

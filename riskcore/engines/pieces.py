@@ -320,10 +320,14 @@ class ArrowDataset(Engine):
         """Yield the batches with some columns, at least one, as narwhals frames."""
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
-        scanner = self.data.scanner(columns=names, batch_size=_BATCH)
+        # By default as many batches are read ahead as take more than cells do.
+        scanner = self.data.scanner(
+            columns=names, batch_size=_BATCH, batch_readahead=2, fragment_readahead=1
+        )
         for batch in scanner.to_batches():
             if batch.num_rows:
                 yield _frame_of(pyarrow.Table.from_batches([batch]))
+        pyarrow.default_memory_pool().release_unused()
 
 
 class _Labels:

@@ -1,14 +1,15 @@
 """Cells as sorted runs of numbers: counted batch by batch, in little memory.
 
 The values of the keys are numbered, and the numbers of a record make one of 64 bits.
-A batch is sorted by it and its cells are put beside those before, as a run; two runs of
-near one length are merged to one. The number is scrambled first, so that its first bits
+A batch is sorted by it and its cells are put beside those before, as a run; runs whose
+lengths differ little are merged. The number is scrambled first, so that its first bits
 cut the cells into parts of near one size: what is merged at once is one part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from riskcore.compiled.jit import native
 # Odd, so that it has an inverse modulo 2**64: the golden ratio.
 _SCRAMBLE = 0x9E3779B97F4A7C15
 _PARTS_BITS = 6
+# A run of a part is so many times as long as the next: few cells are in several runs.
+_RATIO = 4
 CODE_BITS = 64
 
 # Codes, rising, and a row of counters for each: records and sums.
@@ -87,7 +90,7 @@ class Runs:
         for runs, (codes, rows) in zip(self._parts, pieces, strict=True):
             if len(codes):
                 runs.append((codes.copy(), rows.copy()))
-                while len(runs) > 1 and len(runs[-2][0]) < 2 * len(runs[-1][0]):
+                while len(runs) > 1 and len(runs[-2][0]) < _RATIO * len(runs[-1][0]):
                     self._merge_last(runs)
 
     def merged(self) -> int:
@@ -108,13 +111,23 @@ class Runs:
     def _merge_last(self, runs: list[Run]) -> None:
         """Replace the last two runs by one."""
         (a, rows_a), (b, rows_b) = runs[-2:]
-        codes = np.empty(len(a) + len(b), np.uint64)
-        rows = np.empty((len(codes), self.counters), np.int64)
+        codes = _pages(len(a) + len(b), np.uint64)
+        rows = _pages((len(a) + len(b)) * self.counters, np.int64)
         length = np.zeros(1, np.int64)
         merge_runs(
             a, rows_a, len(a), b, rows_b, len(b), self.counters, codes, rows, length
         )
-        runs[-2:] = [(codes[: length[0]].copy(), rows[: length[0]].copy())]
+        k = int(length[0])
+        runs[-2:] = [(codes[:k], rows.reshape(-1, self.counters)[:k])]
+
+
+def _pages(length: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array in pages of its own, which go back when it is let go.
+
+    Freed pieces of the heap between others do not. Pages never written take no memory,
+    so that an array may be longer than what is put in it.
+    """
+    return np.frombuffer(mmap(-1, length * np.dtype(kind).itemsize), kind)
 
 
 @native(
