@@ -80,7 +80,8 @@ def assess(
         the columns named are read; also a folder or a pattern of Parquet files. Or
         data that an engine holds and counts: a lazy frame of polars, a relation of
         duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow;
-        then the cells alone come here, and what needs single records is refused.
+        then two numbers of each cell come here, the cells themselves if they are
+        looked at, and what needs single records is refused.
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional

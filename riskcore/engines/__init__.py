@@ -1,8 +1,9 @@
 """Data that stay where they are: lazy frames, tables of SQL, clusters, datasets.
 
-The engine counts the records of each cell and adds their weights; only the cells come
-here. The results of each record go back as a join on the cells, which the engine does,
-and so does what is blanked or recoded.
+The engine counts the records of each cell and adds their weights; these two numbers
+come here, the keys of the cells only if they are asked for. The results of each record
+are computed and joined by the engine, which counts again for it.
+What is blanked or recoded is joined to the records there, too.
 Which engines there are: polars (lazy frames), duckdb, ibis, PySpark, dask, and datasets
 of pyarrow.
 """
