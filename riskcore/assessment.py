@@ -349,6 +349,14 @@ class Assessment:
         inverse = self.cells.inverse
         return self.cell_risk[inverse]
 
+    @property
+    def row_risk(self) -> Risks:
+        """Individual risk of each row of the cells.
+
+        A row is a record; in a protection of data on an engine it stands for several.
+        """
+        return self.cell_risk[self.cells.rows]
+
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, from which reports are made."""

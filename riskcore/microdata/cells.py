@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.engines.door import Counted
+from riskcore.engines.groups import Groups
 from riskcore.files.intake import Intake
 from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
-from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.coded import CodedRecords, count_records
 from riskcore.microdata.columns import CodedColumn, key_names, plain_value
 from riskcore.microdata.count import count
 from riskcore.microdata.doubtful import doubtful_codes
@@ -97,7 +98,7 @@ class Cells:
         For each key the number of records whose value is missing.
     intake : Intake or None
         Of a file, what became of its lines.
-    counted : Counted or None
+    counted : Counted, Groups or None
         Of data on an engine, what the engine counted.
 
     Examples
@@ -110,6 +111,8 @@ class Cells:
     ('m', None, 1)
     >>> cells.present(1)
     array([ True, False])
+    >>> cells.count_of(cells.rows == 0)
+    2
     >>> list(cells.to_dict())
     ['sex', 'age', 'sample_frequency', 'population_frequency', 'sampling_fraction']
     >>> cells.to_frame("pyarrow").num_rows
@@ -129,7 +132,7 @@ class Cells:
     alpha: float
     missing_values: tuple[int, ...]
     intake: Intake | None = None
-    counted: Counted | None = None
+    counted: Counted | Groups | None = None
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -152,6 +155,20 @@ class Cells:
         if self.counted is not None:
             raise self.counted.refuse_single("the cell of each record")
         return self.rows
+
+    def count_of(self, mask: NDArray[np.bool_]) -> int:
+        """Return the number of records of some rows: of as many as they stand for.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, of the shape of ``rows``
+
+        Returns
+        -------
+        int
+        """
+        sizes = None if self.counted is None else self.counted.records
+        return count_records(mask, sizes)
 
     @property
     def sampling_fraction(self) -> NDArray[np.float64]:
@@ -396,6 +413,9 @@ def cells_of(
     )
     if counted is not None:
         counts = counts.of_groups(counted.records)
+    if isinstance(counted, Groups):
+        sums = counted.weight_sum(counts.inverse, len(counts.frequency))
+        counts = replace(counts, weight_sum=sums)
     f: Frequencies = counts.frequency
     F = counts.weight_sum
     if missing in WILDCARDS:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.engines.door import Counted, engine_of
+from riskcore.engines.groups import Groups
 from riskcore.microdata.columns import (
     CodedColumn,
     Records,
@@ -24,6 +25,8 @@ from riskcore.microdata.columns import (
 )
 
 Mask = NDArray[np.bool_]
+# How many records each element of a column stands for; None: one.
+Sizes: TypeAlias = NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +43,7 @@ class CodedRecords:
     weights : float64 ndarray, shape (n,), or None
     households : int64 ndarray, shape (n,), or None
         The number of each record's household.
-    counted : Counted or None
+    counted : Counted, Groups or None
         Of data on an engine, what it counted: columns and weights have an element for
         each row of cells then, not for each record.
 
@@ -57,7 +60,7 @@ class CodedRecords:
     weight: Hashable | None = None
     weights: NDArray[np.float64] | None = None
     households: NDArray[np.int64] | None = None
-    counted: Counted | None = None
+    counted: Counted | Groups | None = None
 
     @classmethod
     def of(
@@ -89,15 +92,9 @@ class CodedRecords:
     @classmethod
     def of_counted(cls, counted: Counted) -> CodedRecords:
         """Code the cells that an engine has counted."""
-        columns = {}
-        for key in counted.question.keys:
-            records = Records.of({key: counted.keys[key].to_native()})
-            column = code_column(records, key)
-            missing = counted.records[column.codes == len(column.labels)]
-            columns[key] = replace(column, missing=int(missing.sum()))
         return cls(
             counted.n,
-            columns,
+            code_cells(counted.keys, counted.records),
             counted.question.weight,
             counted.weight_sum,
             counted=counted,
@@ -117,7 +114,7 @@ class CodedRecords:
             are passed over.
         """
         blanked = {
-            name: _blanked(self.columns[name], mask)
+            name: _blanked(self.columns[name], mask, self._stands_for)
             for name, mask in masks.items()
             if name in self.columns and mask.any()
         }
@@ -133,11 +130,15 @@ class CodedRecords:
             must have the same value now: one of each is coded.
         """
         recoded = {
-            name: _recoded(self.columns[name], values)
+            name: _recoded(self.columns[name], values, self._stands_for)
             for name, values in columns.items()
             if name in self.columns
         }
         return self.with_columns(recoded)
+
+    @property
+    def _stands_for(self) -> Sizes:
+        return None if self.counted is None else self.counted.records
 
     def with_columns(self, columns: Mapping[Hashable, CodedColumn]) -> CodedRecords:
         """Return the records with keys replaced."""
@@ -150,26 +151,45 @@ class CodedRecords:
         )
 
 
-def _blanked(column: CodedColumn, mask: Mask) -> CodedColumn:
+def code_cells(
+    keys: Mapping[Hashable, Any], records: NDArray[np.int64]
+) -> dict[Hashable, CodedColumn]:
+    """Code the keys of cells, narwhals series, each of so many records."""
+    columns = {}
+    for key, values in keys.items():
+        column = code_column(Records.of({key: values.to_native()}), key)
+        missing = count_records(column.codes == len(column.labels), records)
+        columns[key] = replace(column, missing=missing)
+    return columns
+
+
+def _blanked(column: CodedColumn, mask: Mask, sizes: Sizes) -> CodedColumn:
     """Return a column without some values, and without labels that nobody has left."""
     levels = len(column.labels) + 1
     records = np.bincount(column.codes[~mask], minlength=levels)
-    return _relabelled(column, np.flatnonzero(records[:-1]), mask)
+    return _relabelled(column, np.flatnonzero(records[:-1]), mask, sizes)
 
 
-def _relabelled(column: CodedColumn, kept: NDArray[Any], mask: Mask) -> CodedColumn:
+def count_records(mask: Mask, sizes: Sizes) -> int:
+    """Return how many records the rows of a mask stand for."""
+    return int(np.count_nonzero(mask) if sizes is None else sizes[mask].sum())
+
+
+def _relabelled(
+    column: CodedColumn, kept: NDArray[Any], mask: Mask, sizes: Sizes
+) -> CodedColumn:
     """Return a column with the labels that are kept; the others are masked."""
     codes = np.full(len(column.labels) + 1, len(kept), np.min_scalar_type(len(kept)))
     codes[kept] = np.arange(len(kept))
     new = codes[column.codes]
     new[mask] = len(kept)
-    missing = int(np.count_nonzero(new == len(kept)))
+    missing = count_records(new == len(kept), sizes)
     return CodedColumn(
         column.name, _narrow(new, len(kept), missing), column.labels[kept], missing
     )
 
 
-def _recoded(column: CodedColumn, values: Any) -> CodedColumn:
+def _recoded(column: CodedColumn, values: Any, sizes: Sizes) -> CodedColumn:
     """Return the codes of a recoded column, of which one record for each old code."""
     first = np.zeros(column.levels, np.int64)
     first[column.codes[::-1]] = np.arange(len(column.codes) - 1, -1, -1)
@@ -178,7 +198,7 @@ def _recoded(column: CodedColumn, values: Any) -> CodedColumn:
     new = small.codes[column.codes]
     missing = 0
     if small.missing:
-        missing = int(np.count_nonzero(new == len(small.labels)))
+        missing = count_records(new == len(small.labels), sizes)
     return CodedColumn(column.name, new, small.labels, missing)
 
 

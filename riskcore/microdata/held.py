@@ -98,7 +98,7 @@ class HeldCells(Cells):
     @property
     def held(self) -> Counted:
         """What the engine counts."""
-        assert self.counted is not None
+        assert isinstance(self.counted, Counted)
         return self.counted
 
     @property

@@ -15,6 +15,7 @@ from typing import Any
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
+from riskcore.engines.door import engine_of
 from riskcore.files import formats
 from riskcore.files.argus.metadata import Variable
 from riskcore.files.intake import Intake
@@ -140,6 +141,9 @@ class Source:
         """The names of the columns."""
         if self.path is not None:
             return self.header.names
+        engine = engine_of(self.given)
+        if engine is not None:
+            return tuple(engine.schema)
         return tuple(Records.of(self.given).columns)
 
     @property

@@ -192,6 +192,8 @@ def what_shows(
     suppressed: Mapping[Hashable, SuppressedColumn],
     order: Integers | None = None,
     recoded: Mapping[Hashable, RecodedColumn] | None = None,
+    *,
+    stands_for: NDArray[np.int64] | None = None,
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records tell of what is not shown.
 
@@ -204,6 +206,9 @@ def what_shows(
         Positions of the records in the order in which they are written, if that is not
         the order of the columns: that order is hidden then.
     recoded : mapping of column names to RecodedColumn, optional
+    stands_for : int64 ndarray, shape (n,), optional
+        How many records each of the n rows stands for, fewer than 2**31 together; then
+        nothing is said of their order. By default one.
 
     Returns
     -------
@@ -225,25 +230,32 @@ its order agree
     the places that 120 of 120 records had before show in 'id': in its order records \
 follow that stood within 10 of each other
     """
-    keys = {name: _Key.of(one) for name, one in suppressed.items() if one.blanked.any()}
+    keys = {
+        name: _Key.of(one, stands_for)
+        for name, one in suppressed.items()
+        if one.blanked.any()
+    }
     keys = {name: key for name, key in keys.items() if key.shown.any()}
-    finer = [(name, _Classes.of(one)) for name, one in (recoded or {}).items()]
+    finer = [
+        (name, _Classes.of(one, stands_for)) for name, one in (recoded or {}).items()
+    ]
     if not keys and not finer and order is None:
         return ()
     found = []
     drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
-    for column, by in groupings(columns, order):
+    for column, by in groupings(columns, order, stands_for):
         for name, key in keys.items():
             if name == column and column is not None:
                 continue
             told = _told_by(by, key)
-            rule: Rule = max(told, key=lambda one: int(np.count_nonzero(told[one])))
+            counts = {rule: int(key.times[each].sum()) for rule, each in told.items()}
             either = np.logical_or.reduce(list(told.values()))
-            if count := int(np.count_nonzero(either)):
-                found.append(Shown(name, column, rule, count, len(key.blanked)))
+            if count := int(key.times[either].sum()):
+                rule = max(counts, key=counts.__getitem__)
+                found.append(Shown(name, column, rule, count, int(key.times.sum())))
         for name, classes in finer:
             if name != column and (count := _finer(by, classes)):
-                found.append(Shown(name, column, "finer", count, len(classes.at)))
+                found.append(Shown(name, column, "finer", count, classes.records))
         if order is not None and column is not None and (count := _back(by, drawn)):
             found.append(Shown(None, column, "order", count, len(by.group)))
     return tuple(sorted(found, key=_by_kind_and_count))
@@ -265,6 +277,10 @@ class _Key:
         Which of them he sees.
     blanked : integer ndarray, shape (B,)
         Positions of the suppressed values.
+    times : int64 ndarray, shape (B,)
+        How many records each of these stands for.
+    stands_for : int64 ndarray, shape (n,), or None
+        The same of all rows.
     common : int
         The commonest value that shows.
     shares : float64 ndarray
@@ -276,20 +292,28 @@ class _Key:
     codes: Integers
     shown: Mask
     blanked: Integers
+    times: NDArray[np.int64]
+    stands_for: NDArray[np.int64] | None
     common: int
     shares: NDArray[np.float64]
     first: float
     second: float
 
     @classmethod
-    def of(cls, given: SuppressedColumn) -> _Key:
+    def of(cls, given: SuppressedColumn, stands_for: NDArray[np.int64] | None) -> _Key:
         codes = given.codes
         shown = (codes >= 0) & ~given.blanked
-        counts = np.bincount(codes[shown], minlength=2)
+        counts = _count(codes[shown], None if stands_for is None else stands_for[shown])
         shares = counts / max(int(counts.sum()), 1)
         second, first = np.sort(shares)[-2:].tolist()
         blanked = np.flatnonzero(given.blanked).astype(np.int32)
-        return cls(codes, shown, blanked, int(counts.argmax()), shares, first, second)
+        times = np.ones(len(blanked), np.int64)
+        if stands_for is not None:
+            times = stands_for[blanked]
+        return cls(
+            codes, shown, blanked, times, stands_for,
+            int(counts.argmax()), shares, first, second,
+        )  # fmt: skip
 
     @cached_property
     def truth(self) -> Integers:
@@ -363,6 +387,10 @@ class _Units:
 def _table(by: Grouping, key: _Key) -> tuple[Narrow, Narrow, Narrow]:
     """Return groups, values of the key and numbers of records, sorted."""
     levels = int(key.codes.max()) + 1
+    if key.stands_for is not None:
+        pairs = by.group[key.shown].astype(np.int64) * levels + key.codes[key.shown]
+        rows, table = _counted(pairs, key.stands_for[key.shown])
+        return _narrow(rows // levels), _narrow(rows % levels), _narrow(table)
     if by.groups * levels <= 4 * len(key.codes):
         pairs = by.group[key.shown].astype(np.int64)
         pairs *= levels
@@ -380,6 +408,22 @@ def _table(by: Grouping, key: _Key) -> tuple[Narrow, Narrow, Narrow]:
     counts = np.diff(first, append=len(pairs))
     rows = pairs[first]
     return _narrow(rows // levels), _narrow(rows % levels), _narrow(counts)
+
+
+def _count(codes: Integers, sizes: NDArray[np.int64] | None) -> Integers:
+    """Return how many records have each code, at least two codes."""
+    if sizes is None:
+        return np.bincount(codes, minlength=2)
+    # Doubles, but whole numbers below 2**53.
+    return np.bincount(codes, sizes, minlength=2).astype(np.int64)
+
+
+def _counted(
+    numbers: Integers, sizes: NDArray[np.int64]
+) -> tuple[Integers, NDArray[np.int64]]:
+    """Return the distinct numbers, sorted, and how many records have each."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return distinct, np.bincount(place, sizes, len(distinct)).astype(np.int64)
 
 
 def _narrow(numbers: Integers) -> Narrow:
@@ -464,8 +508,8 @@ def _right(guess: Integers, key: _Key) -> Mask:
     """
     right: Mask = guess == key.truth
     spoken = guess >= 0
-    count, tries = int(np.count_nonzero(right)), int(np.count_nonzero(spoken))
-    chance = float(np.sum(key.shares[guess[spoken]]))
+    count, tries = int(key.times[right].sum()), int(key.times[spoken].sum())
+    chance = float(np.sum(key.times[spoken] * key.shares[guess[spoken]]))
     if not count > chance:
         return np.zeros_like(right)
     # The likelihood of so many right by the rule, over that by chance.
@@ -592,15 +636,23 @@ class _Classes:
         The class of each.
     counts : integer ndarray
         How often each occurs.
+    sizes : int64 ndarray, shape (R,), or None
+        How many records each row stands for; None: one.
     """
 
     at: Integers
     rank: Integers
     of_rank: Integers
     counts: Integers
+    sizes: NDArray[np.int64] | None
+
+    @property
+    def records(self) -> int:
+        """The number of records in such classes."""
+        return len(self.at) if self.sizes is None else int(self.sizes.sum())
 
     @classmethod
-    def of(cls, given: RecodedColumn) -> _Classes:
+    def of(cls, given: RecodedColumn, stands_for: NDArray[np.int64] | None) -> _Classes:
         at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
         span = int(given.fine.max(initial=0)) + 1
         pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]
@@ -611,12 +663,19 @@ class _Classes:
         classes = codes // span
         # Of few bits: numbers of 16 are sorted fastest.
         narrow = classes.astype(np.min_scalar_type(int(classes.max(initial=0))))
-        return cls(at[several], rank, narrow, counts)
+        at, sizes = at[several], None
+        if stands_for is not None:
+            sizes = stands_for[at]
+            counts = np.bincount(rank, sizes, len(codes)).astype(np.int64)
+        return cls(at, rank, narrow, counts, sizes)
 
     def rows(self, by: Grouping) -> tuple[Integers, Integers, Integers]:
         """Return values of a column, ranks and numbers of records, sorted."""
         codes = len(self.counts)
         pairs = by.group[self.at].astype(np.int64) * codes + self.rank
+        if self.sizes is not None:
+            rows, counts = _counted(pairs, self.sizes)
+            return rows // codes, rows % codes, counts
         if by.groups * codes <= 4 * len(pairs):
             table = np.bincount(pairs)
             rows = np.flatnonzero(table)

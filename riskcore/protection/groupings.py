@@ -79,17 +79,24 @@ class Order:
 
 
 def groupings(
-    columns: Mapping[Hashable, Any], order: Integers | None
+    columns: Mapping[Hashable, Any],
+    order: Integers | None,
+    stands_for: NDArray[np.int64] | None = None,
 ) -> Iterator[tuple[Hashable | None, Grouping]]:
-    """Yield the records by each column, and by their order."""
+    """Yield the records by each column, and by their order.
+
+    Rows that stand for several records have no order.
+    """
     records = Records.of(columns)
     for name in records.columns:
         group, labels = _coded(records, name)
         groups = len(labels) + 1
-        single = bool(np.bincount(group).max() == 1)
+        single = bool(np.bincount(group, stands_for).max() == 1)
         ranked = tuple(Order.of(values, groups) for values in orders(labels))
         del labels
         yield name, Grouping(group, groups, single, ranked)
+    if stands_for is not None:
+        return
     every = np.arange(records.n, dtype=np.int32)
     place = every if order is None else Order.of(order, records.n).place
     yield None, Grouping(place, records.n, True, (Order(every, every),))

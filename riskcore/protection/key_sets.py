@@ -68,7 +68,10 @@ class KeySet:
 
     @property
     def unsafe(self) -> Mask:
-        """Mask of the records that are still unsafe, shape (n,)."""
+        """Mask of the rows that are still unsafe, shape (n,).
+
+        Rows are records; of data on an engine, cells of all keys.
+        """
         return self.aim.unsafe(self.protected)
 
     @property
@@ -113,7 +116,7 @@ class KeySet:
                 "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
                 "expected_reidentifications": stage.expected_reidentifications,
                 "max_risk": stage.max_risk,
-                "unsafe_records": int(np.count_nonzero(self.aim.unsafe(stage))),
+                "unsafe_records": stage.cells.count_of(self.aim.unsafe(stage)),
                 **(self._of_households(stage) if self.aim.of_households else {}),
             }
             for name, stage in self.stages.items()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from riskcore.assessment import (
 )
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
+from riskcore.engines.door import Engine, engine_of
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.blank import blank
 from riskcore.microdata.coded import CodedRecords
@@ -37,6 +38,7 @@ from riskcore.protection.key_sets import (
     coded_records,
     present,
 )
+from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
 from riskcore.protection.result import (
     Protected,
     Round,
@@ -81,7 +83,9 @@ def protect(
     ----------
     data : frame, mapping or path
         Records, one per row, as for `assess`. A file is read whole, as text, so that
-        it can be written again as it was, see `Protected.write`.
+        it can be written again as it was, see `Protected.write`. Data that an engine
+        holds stay there, and ``data`` of the result is as lazy as they are; without
+        households.
     keys : iterable of column names, or of lists of column names
         The key variables, known to an intruder; several lists for several intruders
         of different knowledge. The file must be safe from each.
@@ -144,6 +148,10 @@ def protect(
         If suppressed or recoded values can be told from a column or the order of data
         in memory, see `Protected.shown`; one warning for each key and column. Of a file
         it is said when it is written, for it may be shuffled then and lose columns.
+    ColumnsNotChecked
+        Of data on an engine, if values were suppressed or recoded: only the keys, and
+        columns related to them, have been looked at for what they tell; see
+        `Protected.shown_in`.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -154,7 +162,11 @@ def protect(
     ------
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`; ValueError also if no threshold is given or they
-        contradict each other, and for a rule, cost or number of rounds that is none.
+        contradict each other, and for a rule, cost or number of rounds that is none;
+        TypeError also for households of data on an engine.
+    RuntimeError
+        If the data that would be given back are not those that were verified, as when
+        data on an engine change meanwhile.
 
     Notes
     -----
@@ -216,26 +228,114 @@ def protect_source(
     See `protect`, which calls this.
     """
     say = progress or silent
+    engine = None if source.path is not None else engine_of(source.given)
+    if engine is not None:
+        return _protect_on_engine(source, engine, settings, say, rule_files)
     source.check(settings.columns)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
-    say("assessing the file as it is")
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    made = _made_safe(data, coded, settings, settings.recodings, say)
+    # A file is read back when it is written.
+    if made.rounds and source.path is None:
+        _refuse_other_keys(made.data, made.coded, settings)
+    result = Protected(
+        source,
+        settings,
+        made.data,
+        made.sets,
+        made.masks,
+        made.rounds,
+        tuple(rule_files),
+    )
+    _warn_of_households(result)
+    if source.path is None:
+        warn_of_what_shows(result, result.shown)  # of a file, when it is written
+    return result
+
+
+def _protect_on_engine(
+    source: Source,
+    engine: Engine,
+    settings: Settings,
+    say: Lines,
+    rule_files: Iterable[Path],
+) -> Protected:
+    """Protect data that an engine holds, see `riskcore.protection.on_engine`."""
+    say(f"counting on {engine.name}")
+    held = OnEngine.count(engine, settings)
+    of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
+    made = _made_safe(held.rows, held.coded, settings, of_rows, say)
+    say(f"counting again on {engine.name}")
+    give = held.given_back(made.recoded, made.masks, made.coded)
+    result = Protected(
+        source,
+        settings,
+        made.data,
+        made.sets,
+        made.masks,
+        made.rounds,
+        tuple(rule_files),
+        replace(held, give=give),
+    )
+    warn_of_what_shows(result, result.shown)
+    if result.hidden:
+        warn_of_unchecked(result.not_checked)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What came of recoding and suppressing rows.
+
+    Attributes
+    ----------
+    data : frame or mapping
+    coded : CodedRecords
+        The same as codes, as they were verified.
+    recoded : dict of column name to column
+        The recoded columns before suppression.
+    sets : tuple of KeySet
+    masks : dict of column name to bool ndarray, each shape (n,)
+    rounds : tuple of Round
+    """
+
+    data: Any
+    coded: CodedRecords
+    recoded: dict[Any, Any]
+    sets: tuple[KeySet, ...]
+    masks: Masks
+    rounds: tuple[Round, ...]
+
+
+def _made_safe(
+    data: Any,
+    coded: CodedRecords,
+    settings: Settings,
+    recodings: Mapping[Any, Recoding],
+    say: Lines,
+) -> _Made:
+    """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
+
+    ``recodings`` are those of the settings for which there are columns.
+    """
+    say("assessing the file as it is")
     original = recoded = assess_key_sets(data, coded, settings)
+    columns: dict[Any, Any] = {}
     with warnings.catch_warnings():
         # Said already, of the file as it is.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
         if settings.recodings:
             say("recoding")
-            columns = recoded_columns(data, settings.recodings, coded.columns)
+            columns = recoded_columns(data, recodings, coded.columns)
             data, coded = with_columns(data, columns), coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]
         protected = recoded
-        n = recoded[0].cells.n
+        n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
@@ -251,19 +351,11 @@ def protect_source(
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings)
-        if rounds:
-            data = blank(data, masks)
-            if source.path is None:  # a file is read back when it is written
-                _refuse_other_keys(data, coded, settings)
-            protected = [replace(one, data=data) for one in protected]
+    if rounds:
+        data = blank(data, masks)
+        protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    result = Protected(
-        source, settings, data, sets, masks, tuple(rounds), tuple(rule_files)
-    )
-    _warn_of_households(result)
-    if source.path is None:
-        warn_of_what_shows(result, result.shown)  # of a file, when it is written
-    return result
+    return _Made(data, coded, columns, sets, masks, tuple(rounds))
 
 
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:

@@ -44,6 +44,7 @@ from riskcore.protection.key_sets import (
     present,
 )
 from riskcore.protection.layout import Layout, in_order
+from riskcore.protection.on_engine import OnEngine, unchecked
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.secret import (
     check_secret,
@@ -57,6 +58,8 @@ from riskcore.protection.settings import Settings
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
+# What columns tell is counted in 32 bits.
+_MOST_SHOWN = 1 << 31
 
 
 class SuppressedValueShows(UserWarning):
@@ -97,8 +100,9 @@ class Round:
         """Count what was unsafe, and what is blanked for it."""
         pairs = zip(aims, assessments, strict=True)
         unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
-        counts = {name: int(np.count_nonzero(mask)) for name, mask in masks.items()}
-        return cls(int(np.count_nonzero(unsafe)), counts)
+        count_of = assessments[0].cells.count_of
+        counts = {name: count_of(mask) for name, mask in masks.items()}
+        return cls(count_of(unsafe), counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,16 +117,18 @@ class Protected:
         What was protected.
     settings : Settings
         How, with everything filled in.
-    data : frame or mapping
-        The protected records, of the type and in the order of the input; of a path
-        all its columns.
+    rows : frame or mapping
+        What was made safe: the protected records, or of data on an engine the cells of
+        all keys, each standing for many records.
     sets : tuple of KeySet
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)
-        The values that were suppressed.
+        The values that were suppressed, by row.
     rounds : tuple of Round
     rule_files : tuple of pathlib.Path
         The recode files that were read, which `write` leaves alone as the source.
+    on_engine : OnEngine or None
+        Of data on an engine, what was counted there.
 
     Examples
     --------
@@ -133,6 +139,8 @@ class Protected:
     <Protected: 5 records, safe; suppressed: sex 1>
     >>> result.suppressed, result.safe
     ({'sex': 1, 'age': 0}, True)
+    >>> result.shown_in(["w"])
+    ()
     >>> result.to_dict()["rounds"]
     [{'unsafe_records': 1, 'suppressed': {'sex': 1, 'age': 0}}]
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -144,11 +152,30 @@ class Protected:
 
     source: Source
     settings: Settings
-    data: Any
+    rows: Any
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
     rule_files: tuple[Path, ...] = ()
+    on_engine: OnEngine | None = None
+
+    @property
+    def data(self) -> Any:
+        """The protected records, of the type of the input; of a path all its columns.
+
+        They are in the order of the input. Of data on an engine they are as lazy as
+        these, in an order of the engine's choice if it has none; of a dataset of
+        pyarrow they are a reader of its batches, a new one each time.
+        """
+        if self.on_engine is None:
+            return self.rows
+        assert self.on_engine.give is not None
+        return self.on_engine.give()
+
+    @property
+    def before(self) -> Any:
+        """The rows as they were."""
+        return self.source.data if self.on_engine is None else self.on_engine.rows
 
     @property
     def n(self) -> int:
@@ -158,11 +185,21 @@ class Protected:
     @property
     def suppressed(self) -> dict[Any, int]:
         """The number of values suppressed, by column."""
-        return {name: int(np.count_nonzero(m)) for name, m in self.masks.items()}
+        count_of = self.sets[0].protected.cells.count_of
+        return {name: count_of(mask) for name, mask in self.masks.items()}
 
     @cached_property
     def unsafe(self) -> Mask:
-        """Mask of the records still unsafe from any set of keys, shape (n,)."""
+        """Mask of the records still unsafe from any set of keys, shape (n,).
+
+        Raises
+        ------
+        TypeError
+            If an engine holds the records.
+        """
+        counted = self.sets[0].protected.cells.counted
+        if counted is not None:
+            raise counted.refuse_single("which records are unsafe")
         either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
         return either
 
@@ -176,8 +213,93 @@ class Protected:
         """What the columns and the order of the data tell that they do not show.
 
         By key and column, the most values first: see `riskcore.protection.disclosure`.
+        Of data on an engine only keys, and columns related to them, have been looked
+        at; see `not_checked` and `shown_in`.
         """
-        return _what_shows(self, Records.of(self.data).columns)
+        if self.n >= _MOST_SHOWN and self.on_engine is not None:
+            return ()
+        return _what_shows(self, Records.of(self.rows).columns)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether anything was suppressed or recoded."""
+        return bool(self.settings.recodings) or any(self.suppressed.values())
+
+    @property
+    def not_checked(self) -> tuple[Hashable, ...]:
+        """The columns of which nobody knows whether they tell what is hidden.
+
+        Of data on an engine those that have no part in the protection, but all if a
+        column is recoded that is no key; nor is it known of the order of the records.
+        """
+        if self.on_engine is None or not self.hidden:
+            return ()
+        if self.n >= _MOST_SHOWN or self._recoded_apart:
+            return tuple(self.source.names)
+        known = self.settings.suppressible
+        return tuple(name for name in self.source.names if name not in known)
+
+    @property
+    def _recoded_apart(self) -> list[Hashable]:
+        """Recoded columns that are not among the rows on an engine."""
+        known = self.settings.suppressible
+        return [name for name in self.settings.recodings if name not in known]
+
+    def _not_checked_plain(self) -> dict[str, Any]:
+        if self.on_engine is None:
+            return {}
+        return {"not_checked": list(self.not_checked)}
+
+    def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
+        """Return what some columns tell of suppressed and recoded values.
+
+        Parameters
+        ----------
+        columns : iterable of column names
+            Of data on an engine it groups by each of them and all keys; what comes here
+            has a row for each combination, as many as records for a column of ids. What
+            they tell of recoded columns that are no keys is told as if nothing of them
+            had been suppressed.
+
+        Returns
+        -------
+        tuple of Shown
+            By column and key, the most values first.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        ValueError
+            If the data have changed, or an engine holds 2**31 records or more.
+        """
+        names = arguments.names("columns", columns)
+        self.source.check(names)
+        if self.on_engine is not None and self.n >= _MOST_SHOWN:
+            raise ValueError(
+                f"{self.n:,} records: what a column tells is counted of fewer than "
+                f"{_MOST_SHOWN:,}"
+            )
+        found = [one for one in self.shown if one.column in names]
+        for name in names:
+            if name in self.not_checked:
+                found += self._shown_on_engine(name)
+        return tuple(found)
+
+    def _shown_on_engine(self, name: Hashable) -> Iterator[Shown]:
+        """Yield what a column on an engine tells, if the rows do not have it yet."""
+        held = self.on_engine
+        assert held is not None
+        if name not in self.settings.suppressible:
+            values, row, records = held.rows_with(name)
+            columns = Records.of({name: held.recoded(name, values)}).columns
+            yield from _what_shows(self, columns, at=row, stands_for=records)
+        for other in self._recoded_apart:
+            if other != name:
+                values, fine, coarse, records = held.recoded_with(other, name)
+                recoded = {other: RecodedColumn(fine, coarse)}
+                columns = Records.of({name: values}).columns
+                yield from what_shows(columns, {}, None, recoded, stands_for=records)
 
     @property
     def labels(self) -> Labels | None:
@@ -214,7 +336,10 @@ class Protected:
         It names what safety has cost: keys blanked in more than half of the records
         that had a value, and how many records have lost all keys.
         """
-        return " ".join(_verdict(self, one) for one in self.sets)
+        said = [_verdict(self, one) for one in self.sets]
+        if self.on_engine is not None and self.hidden:
+            said.append(f"But {unchecked(self.not_checked)}.")
+        return " ".join(said)
 
     @property
     def _public_verdict(self) -> str:
@@ -239,7 +364,7 @@ class Protected:
             if name in one.keys:
                 cells = one.protected.cells
                 return int(cells.records[cells.present(one.keys.index(name))].sum())
-        return int(np.count_nonzero(present(self.data, name)))
+        return self.sets[0].protected.cells.count_of(present(self.rows, name))
 
     def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.
@@ -286,6 +411,7 @@ class Protected:
             "suppressed": self.suppressed,
             "blanked_share": self.blanked_share,
             "shown": shown_plain(self, self.shown if shown is None else shown),
+            **self._not_checked_plain(),
             "rounds": [
                 {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
                 for each in self.rounds
@@ -388,7 +514,7 @@ class Protected:
         KeyError
             If a column to be left out or renumbered does not exist.
         TypeError
-            If a column's name is no text.
+            If a column's name is no text, or an engine holds the records.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.readback.ReadBackError
@@ -398,10 +524,7 @@ class Protected:
             written in this format, one of the files is read from, a column cannot be
             renumbered, or others can read the user's key.
         """
-        if not (self.safe or allow_unsafe):
-            raise UnsafeError(
-                f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
-            )
+        self._refuse_write(allow_unsafe=allow_unsafe)
         self.source.refuse_changed()
         figures = self.to_dict(())
         path = self.source.check_writable(path, overwrite=overwrite)
@@ -476,6 +599,14 @@ class Protected:
                 text = made if isinstance(made, str) else made(told_by)
                 create(target, private=True).write(text.encode())
         return {**plain, "shown": told_by}
+
+    def _refuse_write(self, *, allow_unsafe: bool) -> None:
+        if self.on_engine is not None:
+            raise self.on_engine.refuse_write()
+        if not (self.safe or allow_unsafe):
+            raise UnsafeError(
+                f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
+            )
 
     def _public_record(
         self, again: Protected, output: Mapping[str, Any]
@@ -673,13 +804,13 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
     if public:
         return f"NOT SAFE: by {keys}, records still reach their threshold ({rule})."
     unsafe = one.unsafe
-    count = int(np.count_nonzero(unsafe))
     cells = one.protected.cells
-    open_keys = np.zeros(cells.n, bool)
+    count = cells.count_of(unsafe)
+    open_keys = np.zeros(len(cells.rows), bool)
     for i, key in enumerate(cells.keys):
         if result.settings.cost_of(key) < np.inf:
-            open_keys |= cells.present(i)[cells.inverse]
-    stuck = int(np.count_nonzero(unsafe & ~open_keys))
+            open_keys |= cells.present(i)[cells.rows]
+    stuck = cells.count_of(unsafe & ~open_keys)
     why = []
     if stuck:
         why.append(f"{stuck:,} with no key left that may be blanked")
@@ -750,9 +881,9 @@ def codes_before(
             cells = (one.recoded if recoded else one.original).cells
             codes = _signed(cells.codes[i])
             codes[~cells.present(i)] = -1
-            return codes[cells.inverse]
+            return codes[cells.rows]
     # A related column that is no key.
-    data = {name: Records.of(result.source.data).column(name)}
+    data = {name: Records.of(result.before).column(name)}
     if recoded and name in result.settings.recodings:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already
@@ -782,22 +913,41 @@ def _what_shows(
     result: Protected,
     columns: Mapping[Any, Any],
     order: NDArray[np.int64] | None = None,
+    *,
+    at: NDArray[np.int64] | None = None,
+    stands_for: NDArray[np.int64] | None = None,
 ) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, tell of what is not."""
+    """Return what columns, in the order they are written, tell of what is not.
+
+    ``at``: the row of each element of the columns, and how many records it stands for;
+    by default the rows themselves.
+    """
+    written = result.source.names if at is not None else columns
     suppressed = {
         name: SuppressedColumn(codes_before(result, name), mask)
         for name, mask in result.masks.items()
-        if mask.any() and name in columns
+        if mask.any() and name in written
     }
     recoded = {}
     for name in result.settings.recodings:
-        if name in columns:
+        if name in (result.masks if at is not None else columns):
             coarse = codes_before(result, name)
-            coarse[result.masks.get(name, np.zeros(result.n, bool))] = -1
+            coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
             recoded[name] = RecodedColumn(
                 codes_before(result, name, recoded=False), coarse
             )
-    return what_shows(columns, suppressed, order, recoded)
+    if at is not None:
+        suppressed = {
+            name: SuppressedColumn(one.codes[at], one.blanked[at])
+            for name, one in suppressed.items()
+        }
+        recoded = {
+            name: RecodedColumn(one.fine[at], one.coarse[at])
+            for name, one in recoded.items()
+        }
+    elif result.on_engine is not None:
+        stands_for = result.on_engine.records
+    return what_shows(columns, suppressed, order, recoded, stands_for=stands_for)
 
 
 def warn_of_what_shows(

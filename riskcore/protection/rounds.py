@@ -4,6 +4,9 @@ A record is unsafe if its risk reaches the threshold of the records, or its shar
 threshold of its household. Sets of keys are planned one after the other; what is
 blanked already is free for the next. Where no costs are given, the order of the keys
 and of their sets decides nothing.
+
+Rows are records; of data on an engine, cells of all keys, of which all records are
+planned alike, for without households nothing else counts.
 """
 
 from __future__ import annotations
@@ -64,8 +67,8 @@ class Aim:
         return self.household_threshold < np.inf
 
     def limit(self, assessment: Assessment) -> Risks:
-        """Return for each record the risk that makes it unsafe, shape (n,)."""
-        limit = np.full(assessment.cells.n, self.threshold)
+        """Return for each row the risk that makes it unsafe, shape (n,)."""
+        limit = np.full(len(assessment.cells.rows), self.threshold)
         groups = assessment.households
         if not self.of_households or groups is None:
             return limit
@@ -76,8 +79,8 @@ class Aim:
         return lower
 
     def unsafe(self, assessment: Assessment) -> Mask:
-        """Return the mask of the unsafe records, shape (n,)."""
-        return assessment.individual_risk >= self.limit(assessment)
+        """Return the mask of the unsafe rows, shape (n,)."""
+        return assessment.row_risk >= self.limit(assessment)
 
     def unsafe_households(self, assessment: Assessment) -> int:
         """Return the number of households whose risk reaches their threshold."""
@@ -110,7 +113,7 @@ def suppress(
     -------
     dict of column name to bool ndarray, each shape (n,)
     """
-    n = assessments[0].cells.n
+    n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     sets = list(zip(assessments, aims, costs, strict=True))
     if settings.by_content:
@@ -135,7 +138,7 @@ def _suppress_set(
     free. So household keys are settled first, then the records' own.
     """
     cells = assessment.cells
-    unsafe = np.flatnonzero(assessment.individual_risk >= limit)
+    unsafe = np.flatnonzero(assessment.row_risk >= limit)
     if not len(unsafe):
         return
     margins = Margins(cells, partial(risk_of, assessment.method))
@@ -144,14 +147,14 @@ def _suppress_set(
         prices = _prices(assessment, unsafe, cost, masks, settings)
         found = plan(
             margins,
-            cells.inverse[unsafe],
+            cells.rows[unsafe],
             limit[unsafe],
             prices,
             settings.suppression,
             progress,
             loss=loss,
         )
-        new = {key: np.zeros(cells.n, bool) for key in cells.keys}
+        new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):
             new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
         before = {key: masks[key].sum() for key in settings.household_keys}

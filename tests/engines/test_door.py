@@ -201,8 +201,6 @@ def test_what_is_refused(engine):
         riskcore.assess(data, ["b"])
     with pytest.raises(TypeError, match=r"household: .* collect the columns"):
         riskcore.assess(data, ["v"], household="a")
-    with pytest.raises(TypeError, match="collect"):
-        riskcore.protect(data, ["v"], threshold=0.5)
     result = riskcore.assess(data, ["v"])
     with pytest.raises(TypeError, match="collect the columns"):
         _ = result.individual_risk

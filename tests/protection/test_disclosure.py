@@ -879,3 +879,36 @@ def test_what_is_shown_is_plain():
     data = {"a": ["x", "y", "x"], "b": ["x", "x", "x"]}
     assert protect(data, ["a", "b"], threshold=0.3, rounds=0).shown == ()
     assert assess(data, ["a", "b"]).cells.n == 3
+
+
+def test_rows_that_stand_for_many_records_tell_as_much_as_these():
+    seen = set()
+    for seed in range(12):
+        region, _, rng = drawn(seed, n=300, regions=5)
+        rows = len(region)
+        sizes = rng.integers(1, 6, rows) if seed % 3 else np.ones(rows, np.int64)
+        codes = np.where(rng.random(rows) < 0.02, -1, region)
+        blanked = (rng.random(rows) < 0.05) & (codes >= 0)
+        columns = {
+            "k": np.ma.array(codes, mask=blanked | (codes < 0)),
+            "finer": region * 10 + rng.integers(0, 3, rows),
+            "exactly": np.array([f"r{one}" for one in region]),
+            "mostly": np.where(rng.random(rows) < 0.05, 9, region),
+            "number": np.arange(rows) + 50 if seed % 2 else rng.integers(0, 40, rows),
+            "noise": rng.integers(0, 4, rows),
+        }
+        coarse = np.where(blanked | (codes < 0), -1, codes // 2)
+        suppressed = {"k": SuppressedColumn(codes, blanked)}
+        recoded = {"k": RecodedColumn(codes, coarse)}
+        got = what_shows(columns, suppressed, None, recoded, stands_for=sizes)
+        each = np.repeat(np.arange(rows), sizes)
+        want = what_shows(
+            {name: column[each] for name, column in columns.items()},
+            {"k": SuppressedColumn(codes[each], blanked[each])},
+            None,
+            {"k": RecodedColumn(codes[each], coarse[each])},
+        )
+        assert got == tuple(one for one in want if one.column is not None)
+        seen |= {(one.column, one.rule) for one in got}
+    assert {("finer", "equal"), ("number", "between"), ("exactly", "finer")} <= seen
+    assert "noise" not in {column for column, _ in seen}

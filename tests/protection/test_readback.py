@@ -302,7 +302,7 @@ def test_values_that_were_not_blanked(source, monkeypatch):
     # assessment of what was read still see it.
     result = source("safe.csv")
     masks = result.masks
-    object.__setattr__(result, "data", result.source.data)
+    object.__setattr__(result, "rows", result.source.data)
     with pytest.raises(ReadBackError, match=r"'(sex|age|job)' in \d+ records"):
         result.write("safe.csv")
     object.__setattr__(

@@ -1,0 +1,507 @@
+"""Columns recoded and blanked where the data are.
+
+What is changed comes as lookups: tables of key values and of what goes with them, such
+as which keys of a cell are blanked, or the new value of an old one. Each engine joins
+them to the records in its own words, null to null, and gives back its own type, with
+the columns and, where it has one, the order of before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from itertools import chain
+from operator import and_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.engines import lazy, pieces
+from riskcore.engines.counting import Question, key_column, keys_of
+from riskcore.engines.door import Engine
+from riskcore.engines.lazy import _quoted, _sql_key, _ticked
+from riskcore.engines.pieces import (
+    _BATCH,
+    _frame_of,
+    _Numbering,
+    _plain_pandas,
+    _whole,
+)
+from riskcore.files.arrow import import_pyarrow
+
+# Sets values of a frame in memory to missing, by a mask for each column.
+Blank = Callable[[Any, Mapping[Any, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What goes with values of keys.
+
+    Attributes
+    ----------
+    keys : tuple of column names
+    table : narwhals DataFrame
+        The keys, called as in a table of cells, and columns called ``riskcore_...``.
+    whole : bool
+        Whether it has the keys of every record.
+    """
+
+    keys: tuple[Any, ...]
+    table: Any
+    whole: bool = False
+
+    @property
+    def question(self) -> Question:
+        """The keys, and what they are called."""
+        return Question(self.keys)
+
+    @property
+    def added(self) -> list[str]:
+        """Names of the columns that are added to the records."""
+        added: list[str] = self.table.columns[len(self.keys) :]
+        return added
+
+    def arrow(self) -> Any:
+        """Return the table as one of Arrow."""
+        return self.table.to_arrow()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of a column.
+
+    Attributes
+    ----------
+    recoded : str or None
+        The column of a lookup that takes its place.
+    blanked : str or None
+        The column of a lookup that tells where it is blanked.
+    left : list or None
+        The values that are left, if it has a list of categories.
+    """
+
+    recoded: str | None = None
+    blanked: str | None = None
+    left: list[Any] | None = None
+
+
+Changes = Mapping[Any, Change]
+
+
+def refuse_our_names(engine: Engine) -> None:
+    """Refuse data with columns that are called like ours.
+
+    Raises
+    ------
+    ValueError
+        Naming one.
+    """
+    ours = [one for one in engine.schema if str(one).casefold().startswith("riskcore_")]
+    if ours:
+        raise ValueError(
+            f"column {ours[0]!r}: names that begin with riskcore_ are used on the way; "
+            "rename it"
+        )
+
+
+def changed(
+    engine: Engine, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Callable[[], Any]:
+    """Return what gives the data with columns recoded and blanked.
+
+    Parameters
+    ----------
+    engine : Engine
+        What holds the data.
+    lookups : sequence of Lookup
+    changes : mapping of column names to Change
+    blank : callable
+        As `riskcore.microdata.blank.blank`; for engines that work in pieces.
+
+    Returns
+    -------
+    callable
+        Gives a lazy frame, relation or table, always the same; of a dataset a reader
+        of its batches, a new one each time, for it can be read once.
+    """
+    if isinstance(engine, pieces.ArrowDataset):
+        return lambda: _dataset(engine, lookups, changes, blank)
+    kinds: dict[type[Engine], Callable[..., Any]] = {
+        lazy.Polars: _polars,
+        lazy.DuckDB: _duckdb,
+        lazy.Ibis: _ibis,
+        lazy.Spark: _spark,
+        pieces.Dask: _dask,
+    }
+    found = getattr(engine, "native", None)
+    if changes:
+        found = kinds[type(engine)](engine, lookups, changes, blank)
+    elif found is None:
+        found = engine.data  # type: ignore[attr-defined]
+    return lambda: found
+
+
+# --- polars ---
+
+
+def _polars(
+    engine: lazy.Polars, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Any:
+    import polars
+
+    frame = engine.native
+    for lookup in lookups:
+        frame = frame.with_columns(
+            (polars.col(key).fill_nan(None) if real else polars.col(key)).alias(name)
+            for key, name, real in engine.floats(lookup.question)
+        ).join(
+            lookup.table.to_native().lazy(),
+            on=lookup.question.key_columns,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        frame = frame.drop(lookup.question.key_columns)
+    schema = frame.collect_schema()
+    columns = []
+    for name in engine.schema:
+        change = changes.get(name, Change())
+        source = change.recoded or name
+        column = polars.col(source)
+        dtype = schema[source]
+        if change.blanked is not None:
+            if change.left is not None and isinstance(dtype, polars.Enum):
+                dtype = polars.Enum(_in_order(dtype.categories.to_list(), change.left))
+            # Under null, too, the value must be gone; so not polars.when().
+            column = polars.struct(column, change.blanked).map_batches(
+                _Blanking(source, change.blanked, dtype, blank),
+                return_dtype=dtype,
+                is_elementwise=True,
+            )
+        columns.append(column.alias(name))
+    return frame.select(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blanking:
+    """Blanks a column of polars where a flag says so; both come as a struct."""
+
+    column: str
+    flag: str
+    dtype: Any
+    blank: Blank
+
+    def __call__(self, both: Any) -> Any:
+        frame = both.struct.unnest()
+        if not len(frame):
+            return frame[self.column].cast(self.dtype)
+        mask = frame[self.flag].fill_null(value=False).to_numpy()
+        blanked = self.blank(frame.select(self.column), {self.column: mask})
+        return blanked[self.column].cast(self.dtype)
+
+
+def _in_order(categories: Sequence[Any], left: Sequence[Any]) -> list[Any]:
+    """Return the categories that are left, in their order."""
+    kept = set(left)
+    return [one for one in categories if one in kept]
+
+
+# --- duckdb ---
+
+
+def _duckdb(
+    engine: lazy.DuckDB, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Any:
+    relation = engine.native
+    for lookup in lookups:
+        riskcore_cells = lookup.arrow()
+        on = " AND ".join(
+            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
+            for key, name, real in engine.floats(lookup.question)
+        )
+        added = ", ".join(f"riskcore_cells.{_quoted(one)}" for one in lookup.added)
+        relation = relation.query(
+            "riskcore_data",
+            f"SELECT riskcore_data.*, {added} FROM riskcore_data "
+            f"LEFT JOIN riskcore_cells ON {on}",
+        )
+        del riskcore_cells  # found by its name, by duckdb
+    columns = (
+        f"{_sql(name, changes[name])} AS {_quoted(name)}"
+        if name in changes
+        else _quoted(name)
+        for name in engine.schema
+    )
+    return relation.query(
+        "riskcore_data", f"SELECT {', '.join(columns)} FROM riskcore_data"
+    )
+
+
+def _sql(name: Any, change: Change) -> str:
+    """Return what becomes of a column, in SQL."""
+    found = _quoted(change.recoded or name)
+    if change.blanked is None:
+        return found
+    found = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {found} END"
+    if change.left is None:
+        return found
+    # A type of its own: the list of categories must not tell what was blanked.
+    texts = ", ".join("'" + str(one).replace("'", "''") + "'" for one in change.left)
+    found = f"CAST({found} AS VARCHAR)"
+    return f"CAST({found} AS ENUM ({texts}))" if texts else found
+
+
+# --- ibis ---
+
+
+def _ibis(
+    engine: lazy.Ibis, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Any:
+    ibis = import_module("ibis")
+    data = engine.native
+    for lookup in lookups:
+        table = _quiet(ibis.memtable(lookup.arrow()))
+        on = []
+        for key, name, real in engine.floats(lookup.question):
+            column = data[key]
+            if real:
+                column = ibis.ifelse(column.isnan(), ibis.null(), column)
+            on.append(column.identical_to(table[name]))
+        data = data.left_join(table, on).select(
+            *(data[name] for name in data.columns),
+            *(table[name] for name in lookup.added),
+        )
+    columns = {}
+    for name in engine.schema:
+        change = changes.get(name, Change())
+        column = data[change.recoded or name]
+        if change.blanked is not None:
+            column = ibis.ifelse(data[change.blanked], ibis.null(), column)
+        columns[name] = column
+    return data.select(**columns)
+
+
+def _quiet(table: Any) -> Any:
+    """Return a table in memory of which nothing shows where a query is printed.
+
+    ibis prints a query with the first and last rows of such tables.
+    """
+    node = table.op()
+    kind = type(node.data)
+    silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
+    return node.copy(data=silent(node.data.obj)).to_expr()
+
+
+# --- Spark ---
+
+
+def _spark(
+    engine: lazy.Spark, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Any:
+    functions = import_module("pyspark.sql.functions")
+    data = engine.native
+    for lookup in lookups:
+        table = data.sparkSession.createDataFrame(lookup.arrow())
+        on = []
+        for key, name, real in engine.floats(lookup.question):
+            column = data[_ticked(key)]
+            if real:
+                column = functions.when(~functions.isnan(column), column)
+            on.append(column.eqNullSafe(table[name]))
+        joined = data.join(table, reduce(and_, on), "left")
+        data = joined.drop(*(table[name] for name in lookup.question.key_columns))
+    columns = []
+    for name in engine.schema:
+        change = changes.get(name, Change())
+        column = data[_ticked(change.recoded or name)]
+        if change.blanked is not None:
+            flag = functions.coalesce(data[change.blanked], functions.lit(False))
+            column = functions.when(~flag, column)
+        columns.append(column.alias(name))
+    return data.select(*columns)
+
+
+# --- dask ---
+
+
+def _dask(
+    engine: pieces.Dask, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+) -> Any:
+    data = engine.data
+    work = _PandasWork(
+        tuple((one.keys, one.table.to_native(), one.whole) for one in lookups),
+        dict(changes),
+        blank,
+    )
+    meta = work.changed(data._meta_nonempty, trial=True).iloc[:0]
+    return data.map_partitions(work, meta, meta=meta)
+
+
+@dataclass(frozen=True, slots=True)
+class _PandasWork:
+    """Changes partitions; workers of dask run this."""
+
+    lookups: tuple[tuple[tuple[Any, ...], Any, bool], ...]
+    changes: dict[Any, Change]
+    blank: Blank
+
+    def __call__(self, part: Any, meta: Any) -> Any:
+        return self.changed(part) if len(part) else meta
+
+    def changed(self, part: Any, *, trial: bool = False) -> Any:
+        """Return a partition with columns recoded and blanked.
+
+        ``trial``: values that no lookup has will do, for the types are asked for.
+        """
+        found: dict[str, Any] = {}
+        for keys, table, whole in self.lookups:
+            rows = _rows_of_pandas(part, keys, table)
+            if whole and not trial and (rows < 0).any():
+                raise ValueError("the data have changed since they were counted")
+            for name in table.columns[len(keys) :]:
+                found[name] = table[name].take(np.maximum(rows, 0)), rows >= 0
+        part = part.copy(deep=False)
+        masks = {}
+        for name, change in self.changes.items():
+            if change.recoded is not None:
+                part[name] = found[change.recoded][0].set_axis(part.index)
+            if change.blanked is not None:
+                flags, known = found[change.blanked]
+                masks[name] = flags.to_numpy(bool) & known
+        if not masks:
+            return part
+        part = self.blank(part, masks)
+        for name, change in self.changes.items():
+            if change.left is not None and part[name].dtype.name == "category":
+                part[name] = part[name].cat.set_categories(change.left)
+        return part
+
+
+def _rows_of_pandas(part: Any, keys: tuple[Any, ...], table: Any) -> Any:
+    """Return the row of a table for each record, -1 for none; null matches null."""
+    import narwhals.stable.v2 as nw
+
+    question = Question(keys)
+    plain = _plain_pandas(part[list(keys)])
+    frame = nw.from_native(plain, eager_only=True)
+    own = frame.select(*keys_of(frame, keys)).to_native()
+    theirs = table[question.key_columns].assign(riskcore_row=np.arange(len(table)))
+    found = own.merge(theirs, how="left", on=question.key_columns)
+    return found["riskcore_row"].fillna(-1).to_numpy(np.int64)
+
+
+# --- datasets of pyarrow ---
+
+
+def _dataset(
+    engine: pieces.ArrowDataset,
+    lookups: Sequence[Lookup],
+    changes: Changes,
+    blank: Blank,
+) -> Any:
+    pyarrow = import_pyarrow()
+    batches = _changed_batches(engine, lookups, changes, blank)
+    first = next(batches)
+    whole = chain([first], batches)
+    records = (one for table in whole for one in table.to_batches())
+    return pyarrow.RecordBatchReader.from_batches(first.schema, records)
+
+
+class _Finding(_Numbering):
+    """The row of each combination of keys in a table that may lack some."""
+
+    def of(self, columns: Iterable[Any]) -> NDArray[np.int64]:
+        """Return the row of each record, -1 where there is none."""
+        index_in = import_pyarrow("compute").index_in
+        number: Any = 0
+        known: Any = True
+        for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
+            place = index_in(_whole(column), value_set=labels).fill_null(-1)
+            place = place.to_numpy(zero_copy_only=False).astype(np.int64)
+            pair = number * len(labels) + place
+            number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+            known &= (place >= 0) & (pairs[number] == pair)
+        return np.where(known, self.rows[number], -1)
+
+
+def _changed_batches(
+    engine: pieces.ArrowDataset,
+    lookups: Sequence[Lookup],
+    changes: Changes,
+    blank: Blank,
+) -> Iterator[Any]:
+    """Yield the batches, each as a table, with columns recoded and blanked."""
+    pyarrow = import_pyarrow()
+    numberings = [
+        _Finding([one.table.get_column(name) for name in one.question.key_columns])
+        for one in lookups
+    ]
+    columns = [
+        {name: _whole(one.table.get_column(name)) for name in one.added}
+        for one in lookups
+    ]
+    for batch in engine.data.to_batches(batch_size=_BATCH):
+        if not batch.num_rows:
+            continue
+        table = pyarrow.Table.from_batches([batch])
+        found: dict[str, Any] = {}
+        for lookup, numbering, added in zip(lookups, numberings, columns, strict=True):
+            frame = _frame_of(table.select(list(lookup.keys)))
+            keys = frame.select(*keys_of(frame, lookup.keys))
+            rows = numbering.of(map(keys.get_column, lookup.question.key_columns))
+            if lookup.whole and (rows < 0).any():
+                raise ValueError("the dataset has changed since it was counted")
+            at = pyarrow.array(rows, mask=rows < 0)
+            found |= {name: values.take(at) for name, values in added.items()}
+        yield _changed_table(table, found, changes, blank)
+
+
+def _changed_table(
+    table: Any, found: Mapping[str, Any], changes: Changes, blank: Blank
+) -> Any:
+    """Return a table with columns recoded and blanked, without notes."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    masks = {}
+    for i, field in enumerate(table.schema):
+        change = changes.get(field.name, Change())
+        if change.recoded is not None:
+            table = table.set_column(i, field.name, found[change.recoded])
+        if change.blanked is not None:
+            flags = found[change.blanked].fill_null(False)
+            masks[field.name] = flags.to_numpy(zero_copy_only=False)
+            if change.left is not None:
+                plain = table.column(i).cast(field.type.value_type)
+                table = table.set_column(i, field.name, plain)
+    types = {field.name: field.type for field in table.schema}
+    if masks:
+        table = blank(table, masks)
+    for name, change in changes.items():
+        i = table.schema.get_field_index(name)
+        values = table.column(i).cast(types[name]).combine_chunks()
+        if change.left is not None:
+            # One list of categories for all batches.
+            left = pyarrow.array(change.left, types[name])
+            places = compute.index_in(values, value_set=left)
+            values = pyarrow.DictionaryArray.from_arrays(places, left)
+        table = table.set_column(i, name, values)
+    return table
+
+
+def table_of(columns: Mapping[str, Any]) -> Any:
+    """Return the table of a lookup from narwhals series of one holder.
+
+    Parameters
+    ----------
+    columns : mapping of str to narwhals Series
+        The keys, then what goes with them.
+    """
+    import narwhals.stable.v2 as nw
+
+    series = [one.alias(name) for name, one in columns.items()]
+    return nw.concat([one.to_frame() for one in series], how="horizontal")
+
+
+__all__ = ["Change", "Lookup", "changed", "key_column", "refuse_our_names", "table_of"]

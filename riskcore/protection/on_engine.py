@@ -1,0 +1,361 @@
+"""Protecting data that an engine holds: planned on cells, done where the records are.
+
+Without households all records with the same keys have the same risk and the same plan.
+So the engine counts the cells of all keys, the cells are recoded, suppressed and
+verified here as if they were records, each standing for many, and what is blanked goes
+back as a small table of unsafe cells that the engine joins to the records. Then it
+counts what came of it: a result is given back only if those are the cells that were
+verified.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.warn import warn
+from riskcore.engines.counting import Question, frequencies
+from riskcore.engines.door import Engine, engine_of
+from riskcore.engines.groups import Groups
+from riskcore.engines.pieces import ArrowDataset
+from riskcore.engines.protecting import (
+    Change,
+    Lookup,
+    changed,
+    key_column,
+    refuse_our_names,
+    table_of,
+)
+from riskcore.files.arrow import import_pyarrow
+from riskcore.microdata.blank import blank
+from riskcore.microdata.coded import CodedRecords, code_cells
+from riskcore.microdata.columns import CodedColumn, Records, code_column
+from riskcore.microdata.count import Counts, count
+from riskcore.microdata.recode import recoded_columns
+from riskcore.protection.rounds import Masks
+from riskcore.protection.settings import Settings
+
+Integers = NDArray[np.int64]
+
+
+class ColumnsNotChecked(UserWarning):
+    """Nobody has looked whether columns tell suppressed or recoded values."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnEngine:
+    """Data that an engine holds, and the rows it counted: the cells of all keys.
+
+    Attributes
+    ----------
+    engine : Engine
+    settings : Settings
+    question : Question
+        What rows are: combinations of the keys and the columns related to them.
+    coded : CodedRecords
+        The rows as codes; each stands for many records.
+    rows : dict of column name to native series, each of length R
+        The same as they are in the data.
+    give : callable or None
+        Gives the protected data, see `given_back`.
+    """
+
+    engine: Engine
+    settings: Settings
+    question: Question
+    coded: CodedRecords
+    rows: Mapping[Any, Any]
+    give: Callable[[], Any] | None = None
+
+    @classmethod
+    def count(cls, engine: Engine, settings: Settings) -> OnEngine:
+        """Have the engine count the rows that a protection needs.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `riskcore.engines.door.Engine.count`; also if the settings need single
+            records, or a column is called like those that are used on the way.
+        """
+        if settings.household is not None:
+            raise TypeError(
+                f"household={settings.household!r}: households need single records, "
+                f"but {engine.name} holds them and gives the cells alone: collect the "
+                "data first, or protect without households"
+            )
+        engine.check(settings.columns)
+        refuse_our_names(engine)
+        counted = engine.count(settings.suppressible, settings.weight)
+        rows = {name: column.to_native() for name, column in counted.keys.items()}
+        coded = _coded(engine, counted.question, counted.cells)
+        return cls(engine, settings, counted.question, coded, rows)
+
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """How many records each row stands for, shape (R,)."""
+        return _groups(self.coded).records
+
+    # --- giving back ---
+
+    def given_back(
+        self,
+        recoded: Mapping[Any, Any],
+        masks: Masks,
+        verified: CodedRecords,
+    ) -> Callable[[], Any]:
+        """Return what gives the data recoded and blanked, see `changed`.
+
+        Parameters
+        ----------
+        recoded : mapping of column names to native series, each of length R
+            The recoded columns among the rows.
+        masks : dict of column name to bool ndarray, each shape (R,)
+        verified : CodedRecords
+            The rows as they should be in the end.
+
+        Raises
+        ------
+        RuntimeError
+            If the engine then counts other cells than these.
+        """
+        lookups, changes = [], {}
+        for i, name in enumerate(self.settings.recodings):
+            lookup = self._recoding(name, f"riskcore_new_{i}", recoded.get(name))
+            lookups.append(lookup)
+            changes[name] = Change(recoded=lookup.added[0])
+        if any(mask.any() for mask in masks.values()):
+            lookups.append(self._blanking(masks))
+        for i, (name, mask) in enumerate(masks.items()):
+            if mask.any():
+                changes[name] = replace(
+                    changes.get(name, Change()),
+                    blanked=f"riskcore_blank_{i}",
+                    left=self._left(name, name in recoded, verified),
+                )
+        make = changed(self.engine, lookups, changes, blank)
+        if changes:
+            self._verify(make(), verified)
+        return make
+
+    def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
+        """Return the new value of each old one, of a column that may be no key."""
+        if values is None:
+            old, coded = self.values_of(name)
+            rules = {name: self.settings.recodings[name]}
+            values = recoded_columns({name: old}, rules, {name: coded})[name]
+        else:
+            old, coded = self.rows[name], self.coded.columns[name]
+        first = np.zeros(int(coded.codes.max()) + 1, np.int64)
+        first[coded.codes[::-1]] = np.arange(len(coded.codes) - 1, -1, -1)
+        each = {key_column(0): _series(old)[first], new: _series(values)[first]}
+        return Lookup((name,), table_of(each), whole=True)
+
+    def _blanking(self, masks: Masks) -> Lookup:
+        """Return the rows of which something is blanked, and what."""
+        import narwhals.stable.v2 as nw
+
+        at = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
+        keys = zip(self.question.key_columns, self.question.keys, strict=True)
+        columns = {name: _series(self.rows[key])[at] for name, key in keys}
+        holder = next(iter(columns.values())).implementation
+        for i, mask in enumerate(masks.values()):
+            if mask.any():
+                name = f"riskcore_blank_{i}"
+                flags = nw.new_series(name, mask[at], nw.Boolean(), backend=holder)
+                columns[name] = flags
+        return Lookup(tuple(self.question.keys), table_of(columns))
+
+    def _left(self, name: Any, recoded: bool, verified: CodedRecords) -> Any:
+        """Return the values that are left of a column with a list of categories."""
+        import narwhals.stable.v2 as nw
+
+        if recoded or self.engine.schema[name] not in (nw.Categorical, nw.Enum):
+            return None
+        return verified.columns[name].labels.tolist()
+
+    def _verify(self, data: Any, verified: CodedRecords) -> None:
+        """Refuse data of which the engine counts other cells than were verified."""
+        engine = engine_of(data)
+        if engine is None:  # a reader of batches
+            engine = ArrowDataset(import_pyarrow("dataset").dataset(data))
+        found = _coded(engine, self.question, engine.cells(self.question))
+        if not _same_cells(verified, found):
+            raise RuntimeError(
+                f"what {self.engine.name} gives is not what was verified; nothing is "
+                "returned. If the data were changed meanwhile, protect them again; "
+                "else report this as a defect of riskcore, with the types of the "
+                "columns"
+            )
+
+    # --- what other columns tell ---
+
+    def values_of(self, name: Any) -> tuple[Any, CodedColumn]:
+        """Return the distinct values of a column, native, and as codes."""
+        cells = self.engine.cells(Question((name,)))
+        values = cells.get_column(key_column(0)).to_native()
+        return values, code_column(Records.of({name: values}), name)
+
+    def rows_with(self, name: Any) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+        """Return a column by rows: its values, their rows and how many records.
+
+        Parameters
+        ----------
+        name : column name
+
+        Returns
+        -------
+        values : native series, shape (S,)
+        row : int64 ndarray, shape (S,)
+            The row of each; a row with several values occurs so often.
+        records : int64 ndarray, shape (S,)
+        """
+        keys = list(self.settings.suppressible)
+        question = Question((*keys, name))
+        cells = self.engine.cells(question)
+        records, _ = frequencies(cells, question)
+        codes = []
+        for key, column in zip(keys, question.key_columns, strict=False):
+            values = Records.of({key: cells.get_column(column).to_native()})
+            both = [self.coded.columns[key], code_column(values, key)]
+            if both[0].labels.tolist() != both[1].labels.tolist():
+                raise ValueError("the data have changed since they were counted")
+            codes.append(np.concatenate([one.codes.astype(np.uint32) for one in both]))
+        place = count(codes, [int(one.max()) + 1 for one in codes]).inverse
+        rows = len(self.records)
+        row_of = np.full(int(place.max()) + 1, -1, np.int64)
+        row_of[place[:rows]] = np.arange(rows)
+        row = row_of[place[rows:]]
+        if (row < 0).any() or int(records.sum()) != self.coded.n:
+            raise ValueError("the data have changed since they were counted")
+        return cells.get_column(question.key_columns[-1]).to_native(), row, records
+
+    def recoded(self, name: Any, values: Any) -> Any:
+        """Return values of a column as they are written, but for what is blanked."""
+        rules = self.settings.recodings
+        if name not in rules:
+            return values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            return recoded_columns({name: values}, {name: rules[name]})[name]
+
+    def recoded_with(
+        self, recoded: Any, name: Any
+    ) -> tuple[Any, Integers, Integers, NDArray[np.int64]]:
+        """Return a column beside one that is recoded.
+
+        Parameters
+        ----------
+        recoded, name : column names
+
+        Returns
+        -------
+        values : native series, shape (S,)
+        fine, coarse : integer ndarray, shape (S,)
+            The recoded column as codes of before and after, -1 for missing.
+        records : int64 ndarray, shape (S,)
+        """
+        question = Question((recoded, name))
+        cells = self.engine.cells(question)
+        records, _ = frequencies(cells, question)
+        before, values = (
+            cells.get_column(one).to_native() for one in cells.columns[:2]
+        )
+        fine, coarse = (
+            _signed(code_column(Records.of({recoded: each}), recoded))
+            for each in (before, self.recoded(recoded, before))
+        )
+        return self.recoded(name, values), fine, coarse, records
+
+    def refuse_write(self) -> TypeError:
+        """Make the error for writing what an engine holds."""
+        return TypeError(
+            f"write: {self.engine.name} holds the records, and what needs each of them "
+            "here (a random order, new ids, reading back) cannot be done: have it "
+            "write .data itself, in an order of its own and with new ids where they "
+            "tell something, and assess what was written"
+        )
+
+
+def warn_of_unchecked(names: Iterable[Hashable]) -> None:
+    """Warn that nobody has looked at some columns, and say what to do."""
+    listed = list(names)
+    message = (
+        f"{unchecked(listed)}; result.shown_in(columns) has the engine group by them"
+    )
+    warn(message, ColumnsNotChecked)
+
+
+def unchecked(names: Iterable[Hashable]) -> str:
+    """Say of which columns nobody knows what they tell."""
+    listed = [repr(name) for name in names]
+    more = len(listed) - 8
+    columns = ", ".join(listed[:8]) + (f" and {more} more columns" if more > 0 else "")
+    return (
+        "not checked: whether suppressed or recoded values show in "
+        f"{columns + ' or ' if listed else ''}the order of the records"
+    )
+
+
+def _coded(engine: Engine, question: Question, cells: Any) -> CodedRecords:
+    """Return cells as codes, each with its records and the pieces of its weights."""
+    records, _ = frequencies(cells, question)
+    sums = [
+        np.ascontiguousarray(cells.get_column(name).to_numpy())
+        for name in question.sum_columns
+    ]
+    if question.sums is not None:
+        sums = [one.astype(np.int64, copy=False) for one in sums]
+    names = zip(question.keys, question.key_columns, strict=True)
+    keys = {key: cells.get_column(name) for key, name in names}
+    groups = Groups(engine, records, question.sums, sums)
+    columns = code_cells(keys, records)
+    return CodedRecords(groups.n, columns, question.weight, counted=groups)
+
+
+def _groups(coded: CodedRecords) -> Groups:
+    assert isinstance(coded.counted, Groups)
+    return coded.counted
+
+
+def _signed(column: CodedColumn) -> Integers:
+    """Return codes, -1 for missing."""
+    codes = column.codes.astype(np.int64)
+    codes[codes == len(column.labels)] = -1
+    return codes
+
+
+def _series(values: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(values, series_only=True)
+
+
+def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
+    """Tell whether rows are the same cells, with as many records and as much weight."""
+    if one.columns.keys() != other.columns.keys():
+        return False
+    for name, column in one.columns.items():
+        if column.labels.tolist() != other.columns[name].labels.tolist():
+            return False
+    first, second = _cells(one), _cells(other)
+    return (
+        len(first.frequency) == len(second.frequency)
+        and all(map(np.array_equal, first.codes, second.codes))
+        and np.array_equal(first.frequency, second.frequency)
+        # Doubles are added in another order each time, whole numbers in none.
+        and np.allclose(first.weight_sum, second.weight_sum, rtol=1e-9, atol=0)
+    )
+
+
+def _cells(coded: CodedRecords) -> Counts:
+    groups = _groups(coded)
+    codes: list[Codes] = [column.codes for column in coded.columns.values()]
+    counts = count(codes, [column.levels for column in coded.columns.values()])
+    cells = counts.of_groups(groups.records)
+    sums = groups.weight_sum(counts.inverse, len(counts.frequency))
+    return replace(cells, weight_sum=sums)
