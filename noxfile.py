@@ -25,10 +25,10 @@ def install(session, *what):
         session.install(*what)
 
 
-def run(session, *module):
+def run(session, *module, env=None):
     """Run a module with the Python of the session, or the one that nox runs in."""
     own = session.virtualenv.venv_backend != "none"
-    session.run("python" if own else sys.executable, "-m", *module)
+    session.run("python" if own else sys.executable, "-m", *module, env=env)
 
 
 @nox.session
@@ -115,8 +115,8 @@ def dist(session):
     if made:
         run(session, "riskcore.ahead", OBJECTS, "--check")
     for platform in made:
-        session.env["RISKCORE_OBJECTS"] = str(platform)
-        run(session, "build", "--wheel", "--outdir", str(folder))
+        env = {"RISKCORE_OBJECTS": str(platform)}
+        run(session, "build", "--wheel", "--outdir", str(folder), env=env)
     for built in sorted(folder.glob("riskcore-*")):
         digest = hashlib.sha256(built.read_bytes()).hexdigest()
         size = built.stat().st_size / 1e6
