@@ -37,6 +37,7 @@ from riskcore.microdata.coded import CodedRecords, code_cells
 from riskcore.microdata.columns import CodedColumn, Records, code_column
 from riskcore.microdata.count import Counts, count
 from riskcore.microdata.recode import recoded_columns
+from riskcore.microdata.unsigned import Codes
 from riskcore.protection.rounds import Masks
 from riskcore.protection.settings import Settings
 
