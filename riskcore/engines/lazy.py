@@ -34,7 +34,7 @@ from riskcore.files.arrow import import_pyarrow
 # Packages of which something may be lazy; no other data are looked at.
 _PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark", "narwhals"}
 # Cells in a batch of Arrow.
-_BATCH = 1 << 18
+BATCH = 1 << 18
 # Frequencies and sums of no cells: what is computed of them has the results' types.
 _NONE = np.zeros(0, np.int64), np.zeros(0)
 
@@ -167,7 +167,7 @@ class DuckDB(Lazy):
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives in batches, which duckdb does not keep."""
-        reader = asked.to_native().to_arrow_reader(_BATCH)
+        reader = asked.to_native().to_arrow_reader(BATCH)
         try:
             yield from _of_batches(reader)
         finally:
@@ -205,7 +205,7 @@ class DuckDB(Lazy):
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a relation with results added, in an order of duckdb's choice."""
         return self._joined(
-            question, _arrow(cells, results), [_quoted(name) for name in results]
+            question, _arrow(cells, results), [quoted(name) for name in results]
         )
 
     def _joined(
@@ -213,7 +213,7 @@ class DuckDB(Lazy):
     ) -> Any:
         """Join a table of cells to the records; duckdb finds it by its name."""
         on = " AND ".join(
-            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
+            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
             for key, name, real in self.floats(question)
         )
         added = ", ".join(f"riskcore_cells.{result}" for result in results)
@@ -235,7 +235,7 @@ class Ibis(Lazy):
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a table with results added, in an order of the engine's choice."""
         ibis = import_module("ibis")
-        table = ibis.memtable(_arrow(cells, results))
+        table = quiet_table(_arrow(cells, results))
         data = self.native
 
         def key(name: Any, real: bool) -> Any:
@@ -249,6 +249,18 @@ class Ibis(Lazy):
         return data.left_join(table, on).select(
             *(data[name] for name in self.schema), *(table[name] for name in results)
         )
+
+
+def quiet_table(table: Any) -> Any:
+    """Return a table of Arrow for ibis, of which nothing shows where a query is printed.
+
+    ibis prints a query with the first and last rows of its tables in memory.
+    """
+    given = import_module("ibis").memtable(table)
+    node = given.op()
+    kind = type(node.data)
+    silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
+    return node.copy(data=silent(node.data.obj)).to_expr()
 
 
 class Spark(Lazy):
@@ -285,7 +297,7 @@ class Spark(Lazy):
         import narwhals.stable.v2 as nw
 
         columns = (
-            self.native[_ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
+            self.native[ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
         )
         return nw.from_native(self.native.select(*columns))
 
@@ -326,7 +338,7 @@ class Spark(Lazy):
         data = self.native
 
         def key(name: str, real: bool) -> Any:
-            column = data[_ticked(name)]
+            column = data[ticked(name)]
             return functions.when(~functions.isnan(column), column) if real else column
 
         on = [
@@ -334,7 +346,7 @@ class Spark(Lazy):
             for name, other, real in self.floats(question)
         ]
         return data.join(table, reduce(and_, on), "left").select(
-            *(data[_ticked(name)] for name in self.schema),
+            *(data[ticked(name)] for name in self.schema),
             *(table[name] for name in results),
         )
 
@@ -361,7 +373,7 @@ def _packed(question: Question, batches: Iterable[Any]) -> Iterator[Any]:
 
     for frame in _of_batches(batches):
         waiting.append(frequencies(frame, question))
-        if sum(len(records) for records, _ in waiting) >= _BATCH:
+        if sum(len(records) for records, _ in waiting) >= BATCH:
             yield row()
             waiting.clear()
     if waiting:
@@ -444,17 +456,17 @@ def _arrow(cells: Any, results: Results) -> Any:
     return table
 
 
-def _quoted(name: Any) -> str:
+def quoted(name: Any) -> str:
     """Return a name as SQL writes it."""
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def _ticked(name: Any) -> str:
+def ticked(name: Any) -> str:
     """Return a name as Spark writes it: one with a point is no path."""
     return "`" + str(name).replace("`", "``") + "`"
 
 
-def _sql_key(key: Any, real: bool) -> str:
+def sql_key(key: Any, real: bool) -> str:
     """Return a key in SQL, NaN as null."""
-    column = f"riskcore_data.{_quoted(key)}"
+    column = f"riskcore_data.{quoted(key)}"
     return f"CASE WHEN NOT isnan({column}) THEN {column} END" if real else column

@@ -31,7 +31,7 @@ from riskcore.files.arrow import import_pyarrow
 # Tables of cells that are put together at once.
 _FAN_IN = 8
 # Records in a batch of a dataset: what is kept of them is small beside the cells.
-_BATCH = 1 << 19
+BATCH = 1 << 19
 
 
 class Dask(Engine):
@@ -119,13 +119,13 @@ def _weigh_pandas(
 ) -> Weighed:
     import narwhals.stable.v2 as nw
 
-    return weigh(nw.from_native(_plain_pandas(part), eager_only=True), weight, keys)
+    return weigh(nw.from_native(plain_pandas(part), eager_only=True), weight, keys)
 
 
 def _count_pandas(part: Any, question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(_plain_pandas(part), eager_only=True)
+    frame = nw.from_native(plain_pandas(part), eager_only=True)
     with np.errstate(over="ignore"):  # found out when all are added
         return count_cells(frame, question).to_native()
 
@@ -157,7 +157,7 @@ def _join_pandas(
     """Add results to a partition: pandas lets null match null."""
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(_plain_pandas(part[list(question.keys)]), eager_only=True)
+    frame = nw.from_native(plain_pandas(part[list(question.keys)]), eager_only=True)
     keys = frame.select(*keys_of(frame, question.keys)).to_native()
     found = keys.merge(table, how="left", on=question.key_columns)
     # In the order of the partition: in its index values may occur twice.
@@ -165,7 +165,7 @@ def _join_pandas(
     return import_module("pandas").concat([part, added], axis=1)
 
 
-def _plain_pandas(part: Any) -> Any:
+def plain_pandas(part: Any) -> Any:
     """Return a partition with categories as the values they stand for.
 
     Those of another partition may be others, or in another order.
@@ -255,9 +255,7 @@ class ArrowDataset(Engine):
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a reader of batches with results added, in the dataset's order."""
-        numbering = _Numbering(
-            [cells.get_column(name) for name in question.key_columns]
-        )
+        numbering = Numbering([cells.get_column(name) for name in question.key_columns])
 
         def results_of(keys: Any) -> Results:
             row = numbering.of(keys.get_column(name) for name in question.key_columns)
@@ -309,7 +307,7 @@ class ArrowDataset(Engine):
         def batches() -> Iterator[Any]:
             for batch in self.data.to_batches(**self._scanning):
                 table = pyarrow.Table.from_batches([batch])
-                frame = _frame_of(table.select(list(question.keys)))
+                frame = frame_of(table.select(list(question.keys)))
                 results = results_of(frame.select(*keys_of(frame, question.keys)))
                 arrays = [*batch.columns, *map(pyarrow.array, results.values())]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
@@ -321,7 +319,7 @@ class ArrowDataset(Engine):
         """Settings by which little is read ahead: by default more than cells take."""
         dataset = import_module("pyarrow.dataset")
         found: dict[str, Any] = {
-            "batch_size": _BATCH,
+            "batch_size": BATCH,
             "batch_readahead": 2,
             "fragment_readahead": 1,
         }
@@ -340,7 +338,7 @@ class ArrowDataset(Engine):
         scanner = self.data.scanner(columns=names, **self._scanning)
         for batch in scanner.to_batches():
             if batch.num_rows:
-                yield _frame_of(pyarrow.Table.from_batches([batch]))
+                yield frame_of(pyarrow.Table.from_batches([batch]))
         pyarrow.default_memory_pool().release_unused()
 
 
@@ -356,7 +354,7 @@ class _Labels:
         pyarrow, pc = import_pyarrow(), import_pyarrow("compute")
         columns = frame.select(*keys_of(frame, self.keys)).iter_columns()
         for i, column in enumerate(columns):
-            found = pc.unique(_whole(column))
+            found = pc.unique(whole_array(column))
             known = self.labels.get(self.keys[i])
             if known is not None:
                 new = pc.is_in(found, value_set=known)
@@ -428,7 +426,7 @@ def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
     return records, question.sums.joined(list(rows.T[1:]))
 
 
-def _frame_of(table: Any) -> Any:
+def frame_of(table: Any) -> Any:
     """Return a table as a narwhals frame, dictionaries as the values they stand for."""
     import narwhals.stable.v2 as nw
 
@@ -439,7 +437,7 @@ def _frame_of(table: Any) -> Any:
     return nw.from_native(table, eager_only=True)
 
 
-class _Numbering:
+class Numbering:
     """The row of each combination of keys in a table of cells.
 
     Key by key: the number of the keys before, and the place of this key's value, make
@@ -448,7 +446,7 @@ class _Numbering:
 
     def __init__(self, columns: Sequence[Any]) -> None:
         pc = import_pyarrow("compute")
-        self.labels = [pc.unique(_whole(column)) for column in columns]
+        self.labels = [pc.unique(whole_array(column)) for column in columns]
         self.pairs: list[NDArray[np.int64]] = []
         number = np.zeros(len(columns[0]), np.int64)
         for column, labels in zip(columns, self.labels, strict=True):
@@ -470,7 +468,7 @@ class _Numbering:
         return rows
 
 
-def _whole(column: Any) -> Any:
+def whole_array(column: Any) -> Any:
     """Return a column of narwhals as one array of Arrow."""
     array = column.to_native()
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
@@ -480,7 +478,7 @@ def _places(column: Any, labels: Any) -> NDArray[np.int64]:
     """Return the place of each value among the labels; null has one, too."""
     places = (
         import_pyarrow()
-        .compute.index_in(_whole(column), value_set=labels)
+        .compute.index_in(whole_array(column), value_set=labels)
         .fill_null(-1)
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from riskcore.engines import lazy, pieces
 from riskcore.engines.counting import Question, key_column, keys_of
 from riskcore.engines.door import Engine
-from riskcore.engines.lazy import _quoted, _sql_key, _ticked
+from riskcore.engines.lazy import quiet_table, quoted, sql_key, ticked
 from riskcore.engines.pieces import (
-    _BATCH,
-    _frame_of,
-    _Numbering,
-    _plain_pandas,
-    _whole,
+    BATCH,
+    Numbering,
+    frame_of,
+    plain_pandas,
+    whole_array,
 )
 from riskcore.files.arrow import import_pyarrow
 
@@ -219,10 +219,10 @@ def _duckdb(
     for lookup in lookups:
         riskcore_cells = lookup.arrow()
         on = " AND ".join(
-            f"{_sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}"
+            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
             for key, name, real in engine.floats(lookup.question)
         )
-        added = ", ".join(f"riskcore_cells.{_quoted(one)}" for one in lookup.added)
+        added = ", ".join(f"riskcore_cells.{quoted(one)}" for one in lookup.added)
         relation = relation.query(
             "riskcore_data",
             f"SELECT riskcore_data.*, {added} FROM riskcore_data "
@@ -230,9 +230,9 @@ def _duckdb(
         )
         del riskcore_cells  # found by its name, by duckdb
     columns = (
-        f"{_sql(name, changes[name])} AS {_quoted(name)}"
+        f"{_sql(name, changes[name])} AS {quoted(name)}"
         if name in changes
-        else _quoted(name)
+        else quoted(name)
         for name in engine.schema
     )
     return relation.query(
@@ -242,10 +242,10 @@ def _duckdb(
 
 def _sql(name: Any, change: Change) -> str:
     """Return what becomes of a column, in SQL."""
-    found = _quoted(change.recoded or name)
+    found = quoted(change.recoded or name)
     if change.blanked is None:
         return found
-    found = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {found} END"
+    found = f"CASE WHEN {quoted(change.blanked)} THEN NULL ELSE {found} END"
     if change.left is None:
         return found
     # A type of its own: the list of categories must not tell what was blanked.
@@ -263,7 +263,7 @@ def _ibis(
     ibis = import_module("ibis")
     data = engine.native
     for lookup in lookups:
-        table = _quiet(ibis.memtable(lookup.arrow()))
+        table = quiet_table(lookup.arrow())
         on = []
         for key, name, real in engine.floats(lookup.question):
             column = data[key]
@@ -284,17 +284,6 @@ def _ibis(
     return data.select(**columns)
 
 
-def _quiet(table: Any) -> Any:
-    """Return a table in memory of which nothing shows where a query is printed.
-
-    ibis prints a query with the first and last rows of such tables.
-    """
-    node = table.op()
-    kind = type(node.data)
-    silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
-    return node.copy(data=silent(node.data.obj)).to_expr()
-
-
 # --- Spark ---
 
 
@@ -307,7 +296,7 @@ def _spark(
         table = data.sparkSession.createDataFrame(lookup.arrow())
         on = []
         for key, name, real in engine.floats(lookup.question):
-            column = data[_ticked(key)]
+            column = data[ticked(key)]
             if real:
                 column = functions.when(~functions.isnan(column), column)
             on.append(column.eqNullSafe(table[name]))
@@ -316,7 +305,7 @@ def _spark(
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
-        column = data[_ticked(change.recoded or name)]
+        column = data[ticked(change.recoded or name)]
         if change.blanked is not None:
             flag = functions.coalesce(data[change.blanked], functions.lit(False))
             column = functions.when(~flag, column)
@@ -385,7 +374,7 @@ def _rows_of_pandas(part: Any, keys: tuple[Any, ...], table: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     question = Question(keys)
-    plain = _plain_pandas(part[list(keys)])
+    plain = plain_pandas(part[list(keys)])
     frame = nw.from_native(plain, eager_only=True)
     own = frame.select(*keys_of(frame, keys)).to_native()
     theirs = table[question.key_columns].assign(riskcore_row=np.arange(len(table)))
@@ -410,7 +399,7 @@ def _dataset(
     return pyarrow.RecordBatchReader.from_batches(first.schema, records)
 
 
-class _Finding(_Numbering):
+class _Finding(Numbering):
     """The row of each combination of keys in a table that may lack some."""
 
     def of(self, columns: Iterable[Any]) -> NDArray[np.int64]:
@@ -419,7 +408,7 @@ class _Finding(_Numbering):
         number: Any = 0
         known: Any = True
         for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
-            place = index_in(_whole(column), value_set=labels).fill_null(-1)
+            place = index_in(whole_array(column), value_set=labels).fill_null(-1)
             place = place.to_numpy(zero_copy_only=False).astype(np.int64)
             pair = number * len(labels) + place
             number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
@@ -440,16 +429,16 @@ def _changed_batches(
         for one in lookups
     ]
     columns = [
-        {name: _whole(one.table.get_column(name)) for name in one.added}
+        {name: whole_array(one.table.get_column(name)) for name in one.added}
         for one in lookups
     ]
-    for batch in engine.data.to_batches(batch_size=_BATCH):
+    for batch in engine.data.to_batches(batch_size=BATCH):
         if not batch.num_rows:
             continue
         table = pyarrow.Table.from_batches([batch])
         found: dict[str, Any] = {}
         for lookup, numbering, added in zip(lookups, numberings, columns, strict=True):
-            frame = _frame_of(table.select(list(lookup.keys)))
+            frame = frame_of(table.select(list(lookup.keys)))
             keys = frame.select(*keys_of(frame, lookup.keys))
             rows = numbering.of(map(keys.get_column, lookup.question.key_columns))
             if lookup.whole and (rows < 0).any():

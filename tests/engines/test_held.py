@@ -34,7 +34,7 @@ KEYS = ["region", "age"]
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(lazy, "_BATCH", 50)
+    monkeypatch.setattr(lazy, "BATCH", 50)
     monkeypatch.setattr(door, "MOST", 30)
 
 
@@ -153,3 +153,12 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
     back = in_order(engine.collect(got.records))
     for name in ("population_frequency", "individual_risk"):
         np.testing.assert_array_equal(back[name].to_numpy(), want.records[name])
+
+
+@pytest.mark.parametrize("engine", ["ibis"], indirect=True)
+def test_a_printed_query_shows_no_cell(engine):
+    """ibis prints a query with rows of the tables in memory that it joins."""
+    table = pa.table({"region": ["n", "s", "e"], "w": [1.0, 2.0, 4.0]})
+    query = repr(riskcore.assess(engine.hold(table), ["region"], "w").records)
+    assert "individual_risk" in query
+    assert "0.69314" not in query  # the risk of w = 2
