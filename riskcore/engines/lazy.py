@@ -252,7 +252,7 @@ class Ibis(Lazy):
 
 
 def quiet_table(table: Any) -> Any:
-    """Return a table of Arrow for ibis, of which nothing shows where a query is printed.
+    """Return a table of Arrow for ibis of which no printed query shows anything.
 
     ibis prints a query with the first and last rows of its tables in memory.
     """
