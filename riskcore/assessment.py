@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from riskcore import figures, forms
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
@@ -28,6 +29,7 @@ from riskcore.microdata.cells import (
 )
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
+from riskcore.microdata.count import THREADED
 from riskcore.microdata.held import HeldCells, riskiest, tally
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
@@ -267,10 +269,17 @@ def _warn_below(totals: Totals) -> None:
 def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
     """Return the individual risk by a method; where F < f it is 1/f."""
     F = np.maximum(F, f)
-    if method == "exact":
-        risk: Risks = individual.individual_risk_from_frequencies(f, F)
-    else:
-        risk = getattr(forms, method)(f, f / F)
+    if method != "exact":
+        risk: Risks = getattr(forms, method)(f, f / F)
+        return risk
+    risk = np.empty(len(f))
+
+    def compute(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        individual.individual_risk_from_frequencies(f[part], F[part], out=risk[part])
+
+    threads = 1 if len(f) < THREADED else usual_threads()
+    in_parts(threads, compute, parts_of(len(f), threads))
     return risk
 
 

@@ -24,6 +24,7 @@ from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
 from riskcore.microdata.unsigned import Codes
 from riskcore.microdata.wildcard import Frequencies, count_compatible
+from riskcore.risk.file_risk import sum_of_products
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
 RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
@@ -189,7 +190,7 @@ class Cells:
             records=self.n,
             cells=len(self),
             uniques=int(np.count_nonzero(self.sample_frequency == 1)),
-            population=math.fsum(self.weight_sum),
+            population=sum_of_products(self.weight_sum, None, math.inf),
             below=int(np.count_nonzero(below)),
             records_below=int(self.records[below].sum()),
         )

@@ -22,7 +22,7 @@ from riskcore.microdata.unsigned import Codes, combine, count_bits, load, store
 from riskcore.special.double_double import dd_add_positive
 
 # Records of which the codes are made at once: they stay in the cache.
-CHUNK = 1 << 14
+CHUNK = 1 << 16
 # Partitions, at most: their open cache lines still fit the cache of second level.
 _MOST_BITS = 12
 # Records of a partition, about, if they were spread evenly: 2**12.
