@@ -1,17 +1,16 @@
 """Assessing data that an engine holds: time beside a plain group-by, and memory.
 
     python -m bench.engines                           # 1e5 to 1e7 records
-    python -m bench.engines --sizes 1e8 duckdb        # one size, the engines named
+    python -m bench.engines duckdb --sizes 1e8        # one size, the engines named
     python -m bench.engines --sizes 1e6 --keys 2 12   # fewer points of the growth
 
 duckdb makes files of Parquet with keys and a weight. Each engine assesses each file
 in a process of its own; so does the rival, a streaming group-by of polars that adds
 doubles. Sizes have 10 keys; how the cost grows with the keys is measured at 1e6
 records. duckdb has a limit of 1 GB (RISKCORE_BENCH_LIMIT), and writes the risk of each
-record, too: by `.records`, and by a query with the SQL function. Spark too,
-once with two executors of which one is killed, and they are compared with those of
-duckdb. Both growths are drawn
-in engines.svg.
+record, too: by `.records`, and by a query with the SQL function. So does Spark, once
+with two executors of which one is killed; its records are compared with those of
+duckdb. Both growths are drawn in engines.svg. Names of engines stand before options.
 """
 
 import argparse
@@ -312,6 +311,8 @@ def draw(by_size, by_keys):
     for column, (title, runs) in enumerate(panels):
         for name in CASES:
             points = [(x, run[name]) for x, run in runs.items() if run.get(name)]
+            if not points:
+                continue
             for row, place in enumerate((1, 3)):
                 axes[row][column].plot(
                     [x for x, _ in points], [one[place] for _, one in points],
@@ -327,8 +328,9 @@ def draw(by_size, by_keys):
         axes[1][column].set_xlabel(title)
     axes[0][0].set_ylabel("seconds")
     axes[1][0].set_ylabel("peak memory, MiB")
-    axes[0][0].legend(fontsize=7)
-    figure.tight_layout()
+    lines, names = axes[0][0].get_legend_handles_labels()
+    figure.tight_layout(rect=(0, 0.1, 1, 1))
+    figure.legend(lines, names, fontsize=8, loc="lower center", ncols=3)
     figure.savefig(HERE / "engines.svg", metadata={"Date": None})
 
 
