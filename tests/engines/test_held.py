@@ -13,6 +13,7 @@ from riskcore import assessment
 from riskcore.engines import door, lazy, pieces
 from riskcore.microdata.held import _Sum
 from riskcore.page import page, public_page
+from tests import needs
 
 
 def survey(n=4000):
@@ -155,6 +156,7 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
         np.testing.assert_array_equal(back[name].to_numpy(), want.records[name])
 
 
+@needs.engine("ibis")
 @pytest.mark.parametrize("engine", ["ibis"], indirect=True)
 def test_a_printed_query_shows_no_cell(engine):
     """ibis prints a query with rows of the tables in memory that it joins."""
