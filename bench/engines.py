@@ -3,6 +3,7 @@
     python -m bench.engines                           # 1e5 to 1e7 records
     python -m bench.engines duckdb --sizes 1e8        # one size, the engines named
     python -m bench.engines --sizes 1e6 --keys 2 12   # fewer points of the growth
+    python -m bench.engines --sizes --keys            # nothing: the page again
 
 duckdb makes files of Parquet with keys and a weight. Each engine assesses each file
 in a process of its own; so does the rival, a streaming group-by of polars that adds
@@ -11,9 +12,12 @@ records. duckdb has a limit of 1 GB (RISKCORE_BENCH_LIMIT), and writes the risk 
 record, too: by `.records`, and by a query with the SQL function. So does Spark, once
 with two executors of which one is killed; its records are compared with those of
 duckdb. Both growths are drawn in engines.svg. Names of engines stand before options.
+Runs of some sizes or engines take the place of the same rows of engines.csv, from
+which the table and the picture are made.
 """
 
 import argparse
+import csv
 import json
 import os
 import signal
@@ -31,6 +35,8 @@ LEVELS = (14, 2, 91, 5, 14, 7, 2, 5, 2, 10, 3, 6)
 USUAL = 10
 GROWTH = (2, 4, 6, 8, 10, 12)
 GROWTH_SIZE = 1_000_000
+RESULTS = HERE / "engines.csv"  # of all runs
+FIELDS = ("records", "keys", "name", "cells", "seconds", "times", "peak")
 KEYS = [f"k{i}" for i in range(int(os.environ.get("RISKCORE_BENCH_KEYS", USUAL)))]
 NAMED = ", ".join(KEYS)
 
@@ -313,9 +319,9 @@ def draw(by_size, by_keys):
             points = [(x, run[name]) for x, run in runs.items() if run.get(name)]
             if not points:
                 continue
-            for row, place in enumerate((1, 3)):
-                axes[row][column].plot(
-                    [x for x, _ in points], [one[place] for _, one in points],
+            for panel, place in enumerate(("seconds", "peak")):
+                axes[panel][column].plot(
+                    [x for x, _ in points], [float(row[place]) for _, row in points],
                     marker="o", markersize=3, label=name,
                     color="black" if name == RIVAL else None,
                     linestyle="--" if name == RIVAL else "-",
@@ -343,47 +349,89 @@ def main():
     parser.add_argument("--sizes", nargs="*", type=float, default=[1e5, 1e6, 1e7])
     parser.add_argument("--keys", nargs="*", type=int, default=GROWTH)
     options = parser.parse_args()
-    by_size, by_keys = {}, {}
+    kept = read()
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         path = f"{folder}/data.parquet"
         for n in map(int, options.sizes):
             make(path, n)
-            chosen = AT_LARGE if n >= LARGE else ENGINES
-            by_size[n] = beside_the_rival(path, USUAL, among(options.names, chosen))
-        make(path, GROWTH_SIZE, max(options.keys, default=1))
+            chosen = among(options.names, AT_LARGE if n >= LARGE else ENGINES)
+            keep(kept, n, USUAL, beside_the_rival(path, USUAL, chosen))
+        if options.keys:
+            make(path, GROWTH_SIZE, max(options.keys))
         for keys in options.keys:
-            by_keys[keys] = beside_the_rival(path, keys, among(options.names, ENGINES))
+            chosen = among(options.names, ENGINES)
+            keep(kept, GROWTH_SIZE, keys, beside_the_rival(path, keys, chosen))
+    show(kept)
+
+
+def read():
+    """Return the results of all runs: by records, keys and name."""
+    if not RESULTS.exists():
+        return {}
+    with RESULTS.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return {(int(row["records"]), int(row["keys"]), row["name"]): row for row in rows}
+
+
+def keep(kept, n, keys, run):
+    """Put a run in the place of the last one, and write all of them."""
+    about = {
+        "command": command(),
+        "machine": machine("duckdb", "polars", "pyarrow", "narwhals"),
+    }
+    for name, one in run.items():
+        cells, seconds, times, most = one or ("", "", "", "")
+        row = dict(
+            zip(FIELDS, (n, keys, name, cells, seconds, times, most), strict=True)
+        )
+        kept[n, keys, name] = {**{k: str(v) for k, v in row.items()}, **about}
+    names = list(CASES)
+    rows = sorted(kept.items(), key=lambda x: (*x[0][:2], names.index(x[0][2])))
+    with RESULTS.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, [*FIELDS, *about], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, row in rows)
+
+
+def show(kept):
+    """Make the table and the picture of all runs."""
+    done = {place: row for place, row in kept.items() if row["seconds"]}
+    by_size = {n: {} for n, keys, _ in sorted(kept) if keys == USUAL}
+    by_keys = {keys: {} for n, keys, _ in sorted(kept) if n == GROWTH_SIZE}
+    for (n, keys, name), row in done.items():
+        if keys == USUAL:
+            by_size[n][name] = row
+        if n == GROWTH_SIZE:
+            by_keys[keys][name] = row
     draw(by_size, by_keys)
     rows = [
-        [name, f"{n:.0e}", *(cells_of_row(one))]
+        [name, f"{n:.0e}", *cells_of_row(run.get(name))]
         for n, run in by_size.items()
-        for name, one in run.items()
+        for name in CASES
+        if (n, USUAL, name) in kept
     ]
-    about = machine("duckdb", "polars", "pyarrow", "narwhals")
+    machines = sorted({row["machine"] for row in kept.values()})
     text = (
-        f"`{command()}`: {about}; files of Parquet, {USUAL} keys, one run each; limit "
-        f"of duckdb {LIMIT}; peak memory of the process and its children, so of Spark "
-        "with Java's.\n\n"
+        f"`python -m bench.engines`: {'; '.join(machines)}; files of Parquet, {USUAL} "
+        f"keys; limit of duckdb {LIMIT}; peak memory of the process and its children, "
+        "so of Spark with Java's. The ratio is to the group-by in the same run; "
+        "[`engines.csv`](engines.csv) names the command of each row.\n\n"
         + table(
             ["assess", "records", "cells", "seconds", "times the group-by", "peak MiB"],
             rows,
         )
-    )
-    if by_keys:
-        text += (
-            f"\n\nTimes the group-by with other numbers of keys, {GROWTH_SIZE:.0e} "
-            "records:\n\n"
-            + table(
-                ["assess", *(f"{keys} keys" for keys in by_keys)],
-                [
-                    [name, *(ratio(run.get(name)) for run in by_keys.values())]
-                    for name in (RIVAL, *among(options.names, ENGINES))
-                ],
-            )
+        + f"\n\nTimes the group-by with other numbers of keys, {GROWTH_SIZE:.0e} "
+        "records:\n\n"
+        + table(
+            ["assess", *(f"{keys} keys" for keys in by_keys)],
+            [
+                [name, *(growth(kept, keys, name) for keys in by_keys)]
+                for name in CASES
+                if any(name in run for run in by_keys.values())
+            ],
         )
-    text += (
-        "\n\n![Seconds and peak memory of each engine by records and by keys, on log "
-        "scales](engines.svg)"
+        + "\n\n![Seconds and peak memory of each engine by records and by keys, on "
+        "log scales](engines.svg)"
     )
     publish("engines", text)
 
@@ -393,17 +441,23 @@ def among(names, engines):
     return [each for each in engines if not names or any(n in each for n in names)]
 
 
-def ratio(found):
+def growth(kept, keys, name):
+    """Return a ratio with a number of keys; empty if it was not measured."""
+    row = kept.get((GROWTH_SIZE, keys, name))
+    return "" if row is None else ratio(row if row["seconds"] else None)
+
+
+def ratio(row):
     """Return how many times the rival's time it took, as text."""
-    return "failed" if found is None else f"{found[2]:.1f}"
+    return "failed" if row is None else f"{float(row['times']):.1f}"
 
 
-def cells_of_row(found):
+def cells_of_row(row):
     """Return the numbers of a row of the table."""
-    if found is None:
+    if row is None:
         return ["failed", "", "", ""]
-    cells, seconds, _, most = found
-    return [f"{cells:,}", f"{seconds:.1f}", ratio(found), f"{most:.0f}"]
+    cells, seconds, most = int(row["cells"]), float(row["seconds"]), float(row["peak"])
+    return [f"{cells:,}", f"{seconds:.1f}", ratio(row), f"{most:.0f}"]
 
 
 if __name__ == "__main__":

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from riskcore import __version__
@@ -21,9 +19,11 @@ from riskcore.cli import (
     protect,
     reproduce,
     simulate,
+    stop,
     uniques,
 )
 from riskcore.cli.terminal import (
+    hush,
     one_line,
     report_compilation,
     safe_streams,
@@ -39,7 +39,12 @@ _REFUSALS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command and return its exit status.
+
+    Without arguments those of the process, which ends after this.
+    """
+    if arguments is None:
+        stop.end_in_time()
     with safe_streams():
         return _status(arguments)
 
@@ -47,34 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _status(arguments: Sequence[str] | None) -> int:
     try:
         try:
-            with _stopped_like_interrupted():
+            with stop.stopped_like_interrupted():
                 return _run(arguments)
         finally:
             sys.stdout.flush()
-    except KeyboardInterrupt as stop:
-        tell("interrupted")
-        return stop.args[0] if stop.args else 130
+    except KeyboardInterrupt as pressed:
+        stop.say_interrupted()
+        return pressed.args[0] if pressed.args else 130
     except _REFUSALS as error:
+        hush()
         tell(f"error: {_said(error)}")
         return 2
-
-
-@contextmanager
-def _stopped_like_interrupted() -> Iterator[None]:
-    """Let a SIGTERM, too, leave no file half written."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt(128 + signal.SIGTERM)
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _said(error: BaseException) -> str:

@@ -321,7 +321,8 @@ def run(options: argparse.Namespace) -> int:
                 public_record=options.record_public,
                 also=pages,
                 public=public,
-                progress=progress.share(f"writing {options.output}"),
+                progress=progress.parts(f"writing {options.output}"),
+                steps=progress,
                 **means,
             )
         except UnsafeError as error:  # as read back

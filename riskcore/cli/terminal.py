@@ -7,20 +7,26 @@ full is an error.
 
 from __future__ import annotations
 
+import _thread
 import io
 import logging
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from riskcore.common.words import printable
 
 _CLEAR_LINE = "\r\x1b[K"
 # Characters of a message; of what is longer the begin and the end are shown.
 _LONGEST = 2000
+# Seconds after which a step tells its time, and between two tellings; room for it.
+_PATIENCE = 2.0
+_BEAT = 1.0
+_ROOM = 12
 
 
 @contextmanager
@@ -94,26 +100,66 @@ class _Stream(io.TextIOBase):
 
 
 class Progress:
-    """One line on stderr that tells the step at work, if a person is watching."""
+    """One line on stderr that tells the step at work, if a person is watching.
+
+    After some seconds it tells how long the step has been at work, each second, so that
+    a person sees that it is.
+    """
+
+    _shown: ClassVar[Progress | None] = None  # whose line it is, if there is one
 
     def __init__(self, *, quiet: bool) -> None:
         self.on = sys.stderr.isatty() and not quiet
+        self._step, self._begun = "", 0.0
 
     def __call__(self, step: str) -> None:
         """Show the step at work."""
-        if self.on:
-            line = printable(f"riskcore: {step}")[: shutil.get_terminal_size()[0] - 5]
-            print(f"{_CLEAR_LINE}{line} ...", end="", file=sys.stderr, flush=True)
+        if not self.on:
+            return
+        if Progress._shown is not self:
+            Progress._shown = self
+            _thread.start_new_thread(self._tell_the_time, ())
+        self._step, self._begun = step, time.monotonic()
+        _show(f"{self._line()} ...")
 
     def share(self, step: str) -> Callable[[int, int], None]:
         """Return a callable of (done, total)."""
         self(step)
+        return self.parts(step)
+
+    def parts(self, step: str) -> Callable[[int, int], None]:
+        """Return a callable of (done, total) of a step that is not begun yet."""
         return lambda done, total: self(f"{step}, {done / max(total, 1):.0%}")
 
     def done(self) -> None:
         """Clear the line."""
         if self.on:
-            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+            hush()
+            _show("")
+
+    def _line(self) -> str:
+        line = printable(f"riskcore: {self._step}")
+        return line[: shutil.get_terminal_size()[0] - _ROOM]
+
+    def _tell_the_time(self) -> None:
+        while True:
+            time.sleep(_BEAT)
+            if Progress._shown is not self:
+                return
+            seconds = time.monotonic() - self._begun
+            if seconds >= _PATIENCE:
+                _show(f"{self._line()} ... {seconds:.0f} s")
+
+
+def hush() -> None:
+    """Show no more progress, for a last word follows."""
+    Progress._shown = None
+
+
+def _show(line: str) -> None:
+    """Put a line in the place of the last."""
+    sys.stderr.write(f"{_CLEAR_LINE}{line}")
+    sys.stderr.flush()
 
 
 def show_warning(message: Any, *_: Any, **__: Any) -> None:
@@ -124,7 +170,8 @@ def show_warning(message: Any, *_: Any, **__: Any) -> None:
 def tell(message: str) -> None:
     """Print a line on stderr, in place of the progress line if there is one."""
     clear = _CLEAR_LINE if sys.stderr.isatty() else ""
-    print(f"{clear}riskcore: {one_line(message)}", file=sys.stderr)
+    # In one piece, or the time of a step would be written into it.
+    sys.stderr.write(f"{clear}riskcore: {one_line(message)}\n")
 
 
 def one_line(message: str) -> str:

@@ -30,6 +30,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -53,6 +54,47 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _LONGEST_JOURNAL = 1 << 22
 # A folder that cannot be synchronised is no reason to refuse its files.
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
+
+
+# Hidden files of this process that wait to take their places.
+_waiting: set[Path] = set()
+# One entry while files take their places; whether the process ends instead. Each side
+# says what it is about to do before it looks at the other: no lock, which Ctrl-C could
+# leave taken.
+_placing: list[None] = []
+_abandoned: list[None] = []
+_LOOK = 0.01  # seconds
+
+
+def abandon() -> bool:
+    """Remove the hidden files of this process, which is to end at once.
+
+    For another thread than the one that writes. From then on no file takes its place.
+
+    Returns
+    -------
+    bool
+        False if files are just taking their places: nothing is removed then.
+    """
+    _abandoned.append(None)
+    if _placing:
+        _abandoned.clear()
+        return False
+    for path in [*_waiting]:
+        _remove(path)
+    return True
+
+
+@contextmanager
+def _taking_places() -> Iterator[None]:
+    """Keep `abandon` out, or wait for the end of the process."""
+    _placing.append(None)
+    try:
+        while _abandoned:
+            time.sleep(_LOOK)
+        yield
+    finally:
+        _placing.pop()
 
 
 class Creating(Protocol):
@@ -185,10 +227,12 @@ def replacing_all(
         ]
         if not _LOCKS:
             closing.close()  # Windows renames no open file
-        # From here on parts may be needed to complete what is killed.
-        leftovers.pop_all()
-        if moves:
-            _place(moves)
+        with _taking_places():
+            # From here on parts may be needed to complete what is killed.
+            leftovers.pop_all()
+            if moves:
+                _place(moves)
+            _waiting.difference_update(move.part for move in moves)
 
 
 # Refusals
@@ -299,6 +343,8 @@ def _open_hidden(folder: Path, leftovers: ExitStack) -> IO[bytes]:
     while True:
         path = folder / _hidden_name(_PART)
         leftovers.callback(_remove, path)
+        leftovers.callback(_waiting.discard, path)
+        _waiting.add(path)
         file = open(path, "xb", opener=_private)  # noqa: SIM115
         try:
             held = _hold(file.fileno(), path)

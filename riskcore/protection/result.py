@@ -19,6 +19,7 @@ from riskcore.assessment import (
     PopulationBelowSample,
 )
 from riskcore.common import arguments, html
+from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.figures import table
 from riskcore.files import formats
@@ -434,6 +435,7 @@ class Protected:
         also: Mapping[Any, str | Callable[[Any], str]] | None = None,
         public: Mapping[Any, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
+        steps: Lines | None = None,
     ) -> dict[str, Any]:
         """Write the protected file and the private record of its protection.
 
@@ -485,6 +487,8 @@ class Protected:
             Further texts for everybody, such as a report to hand out.
         progress : callable, optional
             Called with the part done and the whole while text is written.
+        steps : callable, optional
+            Called with a line of text at each step.
 
         Returns
         -------
@@ -548,10 +552,7 @@ class Protected:
         source = {**self.source.to_dict(), "digest": keyed}
         shuffled = shuffle is not False
         secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
-        order = None
-        if shuffled:
-            assert secret is not None
-            order = random_order(secret, self._units, self.n)
+        order = self._random_order(secret) if shuffled else None
         layout = Layout.of(
             self.source,
             self.data,
@@ -560,12 +561,15 @@ class Protected:
             ids={name: self._ids(name, secret) for name in renumbered},
             order=order,
         )
+        say = steps or silent
+        say("looking for what the columns tell of suppressed values")
         shown = _what_shows(self, layout.columns, layout.order)
         warn_of_what_shows(self, shown, shuffled=shuffled)
         told_by = shown_plain(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
+            say(f"writing {path}")
             parts = layout.write(create, self.settings.recodings, progress)
-            again = self._read_back(layout, parts) if verify else self
+            again = self._read_back(layout, parts, say) if verify else self
             if not (again.safe or allow_unsafe):
                 raise UnsafeError(
                     f"As read back: {again.verdict} Nothing is written; "
@@ -625,6 +629,11 @@ class Protected:
         groups = self.sets[0].protected.households
         return None if groups is None else groups.inverse
 
+    def _random_order(self, secret: str | None) -> NDArray[np.int64]:
+        """Return the positions of the records in the order to write them."""
+        assert secret is not None
+        return random_order(secret, self._units, self.n)
+
     def _ids(self, name: str, secret: str | None) -> NDArray[np.int64]:
         """Return new ids of a column, 0 where missing."""
         assert secret is not None
@@ -640,8 +649,9 @@ class Protected:
         taken = [int(code) for code in missing if code.isdecimal()]
         return random_ids(secret, name, codes, taken)
 
-    def _read_back(self, layout: Layout, parts: list[Path]) -> Protected:
+    def _read_back(self, layout: Layout, parts: list[Path], say: Lines) -> Protected:
         """Return what was written, read and assessed again."""
+        say("reading back what was written")
         settings, order = self.settings, layout.order
         roles = [*settings.variables, settings.household]
         codes = [str(name) for name in roles if name in layout.columns]

@@ -72,7 +72,7 @@ def test_ctrl_c_between_two_parts_leaves_nothing(tmp_path, monkeypatch, name, co
 
         return told
 
-    monkeypatch.setattr(Progress, "share", lambda self, step: stop(step))
+    monkeypatch.setattr(Progress, "parts", lambda self, step: stop(step))
     target = tmp_path / "out.csv"
     options = ["--threshold", "0.9"] if command == "protect" else []
     arguments = [command, str(path), "--keys", "sex", "age", "--output", str(target)]
