@@ -1,11 +1,11 @@
 """How long commands on a large file take, how mute they are, how deaf to Ctrl-C.
 
-    python -m bench.bench_reading [records]
+    python -m bench.bench_reading [records [stops]]
 
 A file with household ids of text is assessed and protected by the command, in front of
 a terminal: the seconds of all, and of the longest silence between two things it says.
-Then that is done again and stopped at each tenth of the time: the longest wait from
-Ctrl-C to the end of the process.
+Then that is done again and stopped, by default at each tenth of the time: the longest
+wait from Ctrl-C to the end of the process.
 """
 
 import math
@@ -82,6 +82,7 @@ def commands(path, folder):
 
 def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
+    pieces = 1 + (int(sys.argv[2]) if len(sys.argv) > 2 else 9)
     from riskcore.files import formats
 
     rows = []
@@ -92,7 +93,7 @@ def main():
             path = formats.write(folder / file, data)
             for task, line in commands(path, folder).items():
                 seconds, silence, _ = watched(line)
-                stops = [seconds * tenth / 10 for tenth in range(1, 10)]
+                stops = [seconds * part / pieces for part in range(1, pieces)]
                 wait = max(watched(line, stop)[2] for stop in stops)
                 numbers = [f"{seconds:.1f}", f"{silence:.1f}", f"{wait:.2f}"]
                 rows.append([f"{task} {file}", *numbers])
