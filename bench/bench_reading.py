@@ -82,6 +82,8 @@ def commands(path, folder):
 
 def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 5_000_000
+    # In the background of a shell Ctrl-C is ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     pieces = 1 + (int(sys.argv[2]) if len(sys.argv) > 2 else 9)
     from riskcore.files import formats
 

@@ -122,8 +122,8 @@ class LabelledFile(ArrowFormat):
         return Labels(
             {n: text for n, text in about.column_names_to_labels.items() if text},
             {
-                name: {self.code(code): label for code, label in labels.items()}
-                for name, labels in about.variable_value_labels.items()
+                name: {self._code(name, code): label for code, label in labels.items()}
+                for name, labels in self.value_labels(about).items()
             },
             {
                 name: tuple((one["lo"], one["hi"]) for one in ranges)
@@ -139,8 +139,16 @@ class LabelledFile(ArrowFormat):
             },
         )
 
+    def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
+        """Return the labels of the codes of each column."""
+        found: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
+        return found
+
+    def _code(self, name: str, code: Any) -> str:
+        return code_text(code) if self._is_text(name) else self.code(code)
+
     def code(self, code: Any) -> str:
-        """Return a code that has a label as text."""
+        """Return a code of a column of numbers that has a label as text."""
         return code_text(code)
 
     def format(self) -> Format:

@@ -5,6 +5,7 @@ import math
 import sys
 from datetime import date, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from riskcore import Reading, Recoding, assess, protect
 from riskcore.cli import main
 from riskcore.files import formats
+from riskcore.microdata.source import Source
 from riskcore.page import page, protection_page, public_page
 from riskcore.protection.readback import ReadBackError
 from riskcore.report.summary import summary
@@ -27,6 +29,79 @@ pytestmark = pytest.mark.filterwarnings(
 )
 CODES = Reading(user_missing="codes")
 SEX = {1: "male", 2: "female", 9: "refused"}
+
+
+# What pyreadstat tells of files that nothing but SAS can write.
+CATALOG = SimpleNamespace(
+    column_names=["sex", "region"],
+    column_names_to_labels={"sex": "Sex", "region": None},
+    variable_value_labels={},
+    missing_ranges={},
+    original_variable_types={"sex": "SEXF8.", "region": "$REG"},
+    readstat_variable_types={"sex": "double", "region": "string"},
+    variable_measure={},
+    number_rows=2,
+    value_labels={"SEXF": {1.0: "male", "A": "refused"}, "$REG": {"N": "North"}},
+)
+
+
+@pytest.fixture
+def sas(tmp_path, monkeypatch):
+    """Return a file of SAS, and the names of the catalogs that were read."""
+    read = []
+
+    def data(path, **_):
+        return {"sex": [1.0, 2.0], "region": ["N", "S"]}, CATALOG
+
+    def catalog(path, **_):
+        read.append(path.rpartition("/")[2])
+        if path.endswith("broken.sas7bcat"):
+            raise pyreadstat.ReadstatError(
+                "Invalid file, or file has unsupported features"
+            )
+        return {}, CATALOG
+
+    monkeypatch.setattr(pyreadstat, "read_sas7bdat", data)
+    monkeypatch.setattr(pyreadstat, "read_sas7bcat", catalog)
+    path = tmp_path / "survey.sas7bdat"
+    path.write_bytes(b"by SAS")
+    return path, read
+
+
+@pytest.mark.parametrize("name", ["survey.sas7bcat", "formats.sas7bcat"])
+def test_labels_of_a_catalog_of_sas(sas, name):
+    path, read = sas
+    path.with_name(name).write_bytes(b"by SAS")
+    result = assess(path, ["sex", "region"])
+    labels = result.cells.intake.labels
+    assert labels.values == {
+        "sex": {"1": "male", ".a": "refused"}, "region": {"N": "North"}
+    }  # fmt: skip
+    assert set(read) == {name}
+    source = Source.of(path, None)
+    assert [each.name for each in source.paths] == [path.name, name]
+
+
+def test_the_catalog_of_the_same_name_is_nearer(sas):
+    path, read = sas
+    for name in ("survey.sas7bcat", "formats.sas7bcat"):
+        path.with_name(name).write_bytes(b"by SAS")
+    assess(path, ["sex"])
+    assert set(read) == {"survey.sas7bcat"}
+
+
+def test_no_catalog_of_sas(sas):
+    path, read = sas
+    assert assess(path, ["sex"]).cells.intake.labels.values == {}
+    assert read == []
+
+
+def test_a_catalog_of_sas_that_cannot_be_read(sas):
+    path, _ = sas
+    path = path.rename(path.with_name("broken.sas7bdat"))
+    path.with_suffix(".sas7bcat").write_bytes(b"?")
+    with pytest.raises(ValueError, match=r"broken\.sas7bcat: Invalid file"):
+        assess(path, ["sex"])
 
 
 @pytest.fixture
