@@ -317,13 +317,13 @@ def engine_of(data: Any) -> Engine | None:
     'polars'
     >>> engine_of({"sex": ["f", "m"]})
     """
-    from riskcore.engines import lazy, pieces
+    from riskcore.engines import dask, dataset, lazy
 
     # Only what has been imported can be given.
-    dask = sys.modules.get("dask.dataframe")
-    if dask is not None and isinstance(data, dask.DataFrame):
-        return pieces.Dask(data)
-    dataset = sys.modules.get("pyarrow.dataset")
-    if dataset is not None and isinstance(data, dataset.Dataset):
-        return pieces.ArrowDataset(data)
+    frames = sys.modules.get("dask.dataframe")
+    if frames is not None and isinstance(data, frames.DataFrame):
+        return dask.Dask(data)
+    datasets = sys.modules.get("pyarrow.dataset")
+    if datasets is not None and isinstance(data, datasets.Dataset):
+        return dataset.ArrowDataset(data)
     return lazy.engine_of(data)

@@ -19,17 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.engines import lazy, pieces
+from riskcore.engines import lazy
 from riskcore.engines.counting import Question, key_column, keys_of
-from riskcore.engines.door import Engine
-from riskcore.engines.lazy import quiet_table, quoted, sql_key, ticked
-from riskcore.engines.pieces import (
+from riskcore.engines.dask import Dask, plain_pandas
+from riskcore.engines.dataset import (
     BATCH,
+    ArrowDataset,
     Numbering,
     frame_of,
-    plain_pandas,
     whole_array,
 )
+from riskcore.engines.door import Engine
+from riskcore.engines.lazy import quiet_table, quoted, sql_key, ticked
 from riskcore.files.arrow import import_pyarrow
 
 # Sets values of a frame in memory to missing, by a mask for each column.
@@ -127,14 +128,14 @@ def changed(
         Gives a lazy frame, relation or table, always the same; of a dataset a reader
         of its batches, a new one each time, for it can be read once.
     """
-    if isinstance(engine, pieces.ArrowDataset):
+    if isinstance(engine, ArrowDataset):
         return lambda: _dataset(engine, lookups, changes, blank)
     kinds: dict[type[Engine], Callable[..., Any]] = {
         lazy.Polars: _polars,
         lazy.DuckDB: _duckdb,
         lazy.Ibis: _ibis,
         lazy.Spark: _spark,
-        pieces.Dask: _dask,
+        Dask: _dask,
     }
     found = getattr(engine, "native", None)
     if changes:
@@ -317,7 +318,7 @@ def _spark(
 
 
 def _dask(
-    engine: pieces.Dask, lookups: Sequence[Lookup], changes: Changes, blank: Blank
+    engine: Dask, lookups: Sequence[Lookup], changes: Changes, blank: Blank
 ) -> Any:
     data = engine.data
     work = _PandasWork(
@@ -386,7 +387,7 @@ def _rows_of_pandas(part: Any, keys: tuple[Any, ...], table: Any) -> Any:
 
 
 def _dataset(
-    engine: pieces.ArrowDataset,
+    engine: ArrowDataset,
     lookups: Sequence[Lookup],
     changes: Changes,
     blank: Blank,
@@ -417,7 +418,7 @@ class _Finding(Numbering):
 
 
 def _changed_batches(
-    engine: pieces.ArrowDataset,
+    engine: ArrowDataset,
     lookups: Sequence[Lookup],
     changes: Changes,
     blank: Blank,

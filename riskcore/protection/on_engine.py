@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
 from riskcore.engines.counting import Question, frequencies
+from riskcore.engines.dataset import ArrowDataset
 from riskcore.engines.door import Engine, engine_of
 from riskcore.engines.groups import Groups
-from riskcore.engines.pieces import ArrowDataset
 from riskcore.engines.protecting import (
     Change,
     Lookup,

@@ -10,7 +10,7 @@ import pytest
 
 import riskcore
 from riskcore import assessment
-from riskcore.engines import door, lazy, pieces
+from riskcore.engines import dask, dataset, door, lazy
 from riskcore.microdata.held import _Sum
 from riskcore.page import page, public_page
 from tests import needs
@@ -145,7 +145,7 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
     def refused(self, question):
         raise AssertionError("the cells are collected")
 
-    for kind in (lazy.Lazy, pieces.Dask, pieces.ArrowDataset):
+    for kind in (lazy.Lazy, dask.Dask, dataset.ArrowDataset):
         monkeypatch.setattr(kind, "cells", refused)
     if engine.name == "ibis":  # its backends have no function of ours
         with pytest.raises(AssertionError, match="collected"):
