@@ -82,11 +82,14 @@ def test_an_executor_that_is_killed_does_not_show(tmp_path):
     })  # fmt: skip
     pyarrow.parquet.write_table(table, tmp_path / "in.parquet", row_group_size=10_000)
     home = str(Path(pyspark.__file__).parent)
+    # Without byte code each of some dozens of workers compiles all that it imports.
+    as_usual = {**os.environ}
+    as_usual.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "in.parquet"),
          str(tmp_path / "out")],
         cwd=ROOT,
-        env={**os.environ, "SPARK_HOME": home, "PYTHONPATH": str(ROOT)},
+        env={**as_usual, "SPARK_HOME": home, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
     )  # fmt: skip
