@@ -532,9 +532,15 @@ def _sources(modules: frozenset[str]) -> dict[str, bytes]:
     return {name: source for name, source in found.items() if source}
 
 
+# What type checkers alone read is not run: no kernel is made of it.
+_FOR_TYPES = re.compile(
+    rb"^if TYPE_CHECKING:\r?\n(?:[ \t]+[^\n]*\n|\r?\n)*", re.MULTILINE
+)
+
+
 def _imported(source: bytes) -> Iterator[str]:
     """Yield the names of the package that the import statements of a source have."""
-    joined = re.sub(rb"\\\r?\n", b" ", source)
+    joined = re.sub(rb"\\\r?\n", b" ", _FOR_TYPES.sub(b"", source))
     for names, parent, members in _IMPORT.findall(joined):
         for name in re.findall(rb"\briskcore[\w.]*", names):
             yield name.decode()

@@ -1,4 +1,8 @@
-"""Superpopulation models: population uniques from the sizes of the sample's cells."""
+"""Models of the population: uniques from sizes of cells, risks from their keys.
+
+Superpopulation models know the sizes of the sample's cells alone; models of the cells
+know the keys and give each cell a probability and a prior of its population frequency.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from riskcore.models.cell_model import CellModel as CellModel
+    from riskcore.models.cell_model import CellPrior as CellPrior
+    from riskcore.models.cell_table import CellTable as CellTable
     from riskcore.models.dirichlet_multinomial import (
         DirichletMultinomial as DirichletMultinomial,
     )
     from riskcore.models.ewens import Ewens as Ewens
+    from riskcore.models.known_population import KnownPopulation as KnownPopulation
     from riskcore.models.lancaster import Lancaster as Lancaster
+    from riskcore.models.lancaster_cells import LancasterCells as LancasterCells
+    from riskcore.models.latent_class import LatentClass as LatentClass
+    from riskcore.models.log_linear import LogLinear as LogLinear
+    from riskcore.models.overdispersion import Overdispersion as Overdispersion
     from riskcore.models.pitman import Pitman as Pitman
+    from riskcore.models.poisson_binomial import PoissonBinomial as PoissonBinomial
     from riskcore.models.poisson_gamma import PoissonGamma as PoissonGamma
     from riskcore.models.size_indices import SizeIndices as SizeIndices
 
 _HOMES = {
+    "CellModel": "cell_model",
+    "CellPrior": "cell_model",
+    "CellTable": "cell_table",
     "DirichletMultinomial": "dirichlet_multinomial",
     "Ewens": "ewens",
+    "KnownPopulation": "known_population",
     "Lancaster": "lancaster",
+    "LancasterCells": "lancaster_cells",
+    "LatentClass": "latent_class",
+    "LogLinear": "log_linear",
+    "Overdispersion": "overdispersion",
     "Pitman": "pitman",
+    "PoissonBinomial": "poisson_binomial",
     "PoissonGamma": "poisson_gamma",
     "SizeIndices": "size_indices",
 }

@@ -29,21 +29,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.common import arguments
 from riskcore.common.progress import Parts
 from riskcore.compiled.jit import kernel, native, primitive
+from riskcore.models.codes import (
+    MOST_PAIRS,
+    Ints,
+    Mask,
+    Pair,
+    as_codes,
+    as_frequency,
+    as_structural_zeros,
+    refuse_records,
+)
 from riskcore.special.floats import fma, two_sum
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-DoubleDouble = tuple[int, int]
 
 # Cells that one pass may visit: about 10 minutes.
 LARGEST_TABLE = 10**12
-# n^2 must be an integer of 64 bits, and so many excesses take 1 GiB.
-_MOST_RECORDS = math.isqrt(2**63 - 1)
-_MOST_PAIRS = 2**27
 # Cells of the inner keys together: their sums for some lambdas stay in the L1 cache.
 _INNER = 256
 _LANES = 8  # doubles in a line of the cache and in the widest vector
@@ -107,8 +110,8 @@ class Lancaster:
     n: int
     levels: tuple[int, ...]
     margins: tuple[Floats, ...]
-    excess: Mapping[DoubleDouble, Floats]
-    structural_zeros: Mapping[DoubleDouble, Mask]
+    excess: Mapping[Pair, Floats]
+    structural_zeros: Mapping[Pair, Mask]
 
     @classmethod
     def fit(
@@ -116,7 +119,7 @@ class Lancaster:
         codes: Sequence[ArrayLike],
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
-        structural_zeros: Mapping[DoubleDouble, ArrayLike] | None = None,
+        structural_zeros: Mapping[Pair, ArrayLike] | None = None,
     ) -> Lancaster:
         """Estimate the model by moments: the margins of the sample.
 
@@ -146,29 +149,29 @@ class Lancaster:
             there are more than 3 037 000 499 records or 2^27 pairs of categories. The
             key and the count are named.
         """
-        columns = _as_codes(codes, levels)
+        columns = as_codes(codes, levels)
         if levels is None:
             levels = [int(column.max(initial=0)) + 1 for column in columns]
         sizes = tuple(index(size) for size in levels)
         pairs = sum(a * b for a, b in combinations(sizes, 2))
-        if pairs > _MOST_PAIRS:
+        if pairs > MOST_PAIRS:
             raise ValueError(
-                f"codes: {pairs} pairs of categories, more than {_MOST_PAIRS}"
+                f"codes: {pairs} pairs of categories, more than {MOST_PAIRS}"
             )
-        records = _as_frequency(frequency, len(columns[0]))
+        records = as_frequency(frequency, len(columns[0]))
         n = int(records.sum())
         counts = [
             _margin(column, size, records)
             for column, size in zip(columns, sizes, strict=True)
         ]
-        zeros = _as_structural_zeros(structural_zeros or {}, sizes)
+        zeros = as_structural_zeros(structural_zeros or {}, sizes)
         excess = {}
         for a, b in combinations(range(len(sizes)), 2):
             joint = _margin(
                 columns[a] * sizes[b] + columns[b], sizes[a] * sizes[b], records
             ).reshape(sizes[a], sizes[b])
             if (a, b) in zeros:
-                _refuse_records(int(joint[zeros[a, b]].sum()), n, a, b)
+                refuse_records(int(joint[zeros[a, b]].sum()), n, a, b)
             independent = np.multiply.outer(counts[a], counts[b])
             # Both integers exact: rounded once each, and their quotient.
             difference = n * joint - independent
@@ -211,7 +214,7 @@ class Lancaster:
         >>> model.probability([[0, 1], [0, 1]], 1.0)
         array([0.25, 0.5 ])
         """
-        columns = _as_codes(codes, self.levels)
+        columns = as_codes(codes, self.levels)
         degree = _as_shrinkage(shrinkage)
         weight, total = np.ones(len(columns[0])), np.zeros(len(columns[0]))
         for column, margin in zip(columns, self.margins, strict=True):
@@ -445,77 +448,9 @@ class Lancaster:
         return _arrange(shares, pair)
 
 
-def _as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[Ints]:
-    """Return the codes of each key, or refuse them."""
-    if len(codes) == 0:
-        raise ValueError("codes: no keys")
-    if levels is not None and len(levels) != len(codes):
-        raise ValueError(f"codes: {len(codes)} keys, but {len(levels)} levels")
-    columns = []
-    for key, given in enumerate(codes):
-        column = arguments.numbers(f"key {key}", given, "integer codes", kinds="iu")
-        if column.ndim != 1 or len(column) != len(np.asarray(codes[0])):
-            raise ValueError(
-                f"key {key}: shape {column.shape}, but {len(np.asarray(codes[0]))} "
-                "codes of key 0"
-            )
-        top = _MOST_PAIRS if levels is None else levels[key]
-        bad = int(np.count_nonzero((column < 0) | (column >= top)))
-        if bad:
-            raise ValueError(
-                f"key {key}: {bad} of {len(column)} codes are not in 0..{top - 1}"
-            )
-        columns.append(column.astype(np.int64, copy=False))
-    return columns
-
-
-def _as_frequency(values: ArrayLike | None, length: int) -> Ints:
-    """Return the records of each cell, or refuse them."""
-    given = np.ones(length, np.int64) if values is None else values
-    frequency = arguments.numbers("frequency", given, "integers", kinds="iu")
-    if frequency.shape != (length,):
-        raise ValueError(f"frequency: shape {frequency.shape}, but {length} cells")
-    bad = int(np.count_nonzero(frequency < 0))
-    if bad:
-        raise ValueError(f"frequency: {bad} of {length} values are negative")
-    n = frequency.sum(dtype=np.float64)
-    if not 0 < n <= _MOST_RECORDS:
-        raise ValueError(f"frequency: {n:.17g} records, need 1 to {_MOST_RECORDS}")
-    return frequency.astype(np.int64, copy=False)
-
-
 def _margin(codes: Ints, size: int, frequency: Ints) -> Ints:
     """Return the records of each code; the sums of doubles are exact integers."""
     return np.bincount(codes, frequency, size).astype(np.int64)
-
-
-def _as_structural_zeros(
-    given: Mapping[DoubleDouble, ArrayLike], levels: tuple[int, ...]
-) -> dict[DoubleDouble, Mask]:
-    """Return the pairs of categories that cannot be, by keys in rising order."""
-    zeros: dict[DoubleDouble, Mask] = {}
-    for (a, b), values in given.items():
-        keys = f"structural_zeros of keys {a} and {b}"
-        if not (0 <= a < len(levels) and 0 <= b < len(levels) and a != b):
-            raise ValueError(f"{keys}: need two of the keys 0 to {len(levels) - 1}")
-        mask = np.asarray(values)
-        if mask.dtype.kind != "b":
-            raise TypeError(f"{keys}: need bool, got {mask.dtype}")
-        if mask.shape != (levels[a], levels[b]):
-            shape = (levels[a], levels[b])
-            raise ValueError(f"{keys}: need shape {shape}, got {mask.shape}")
-        pair, mask = ((a, b), mask) if a < b else ((b, a), mask.T)
-        zeros[pair] = mask | zeros.get(pair, False)
-    return {pair: mask for pair, mask in zeros.items() if mask.any()}
-
-
-def _refuse_records(records: int, n: int, a: int, b: int) -> None:
-    """Refuse records where there can be none."""
-    if records:
-        raise ValueError(
-            f"structural_zeros of keys {a} and {b}: {records} of {n} records are "
-            "in pairs of categories that cannot be"
-        )
 
 
 def _as_shrinkage(values: ArrayLike) -> Floats:

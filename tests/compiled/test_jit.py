@@ -475,6 +475,19 @@ def test_what_is_no_import_is_not_taken_for_one():
     assert [*jit._imported(text.encode())] == []
 
 
+def test_imports_for_types_alone_are_no_sources():
+    text = """
+if TYPE_CHECKING:
+    from riskcore.a import b
+
+    from riskcore.c import d
+import riskcore.e
+if typing.TYPE_CHECKING or other:
+    import riskcore.f
+"""
+    assert [*jit._imported(text.encode())] == ["riskcore.e", "riskcore.f"]
+
+
 def test_kernels_read_no_files():
     # Numbers from a file would change without a change of a source.
     each = [jit._sources(frozenset({module})) for module in entry_modules()]

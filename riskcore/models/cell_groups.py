@@ -1,0 +1,40 @@
+"""Random groups of records that are the same each time, without a generator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from riskcore.models.codes import Ints
+
+
+def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Return the cell and the group of each record, groups of equal size.
+
+    Numbers of records are scattered by splitmix64 and ranked: groups as if drawn at
+    random, yet always the same.
+
+    Parameters
+    ----------
+    records : int64 ndarray, shape (K,)
+        Records of each cell.
+    groups : int
+
+    Returns
+    -------
+    cell, group : int64 ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> cell, group = groups_of(np.array([3, 1, 2]), 2)
+    >>> cell
+    array([0, 0, 0, 1, 2, 2])
+    >>> np.bincount(group)
+    array([3, 3])
+    """
+    cell = np.repeat(np.arange(len(records)), records)
+    z = np.arange(1, len(cell) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    rank = np.empty(len(cell), np.int64)
+    rank[np.argsort(z ^ (z >> np.uint64(31)), kind="stable")] = np.arange(len(cell))
+    return cell, rank % groups

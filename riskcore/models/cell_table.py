@@ -1,0 +1,340 @@
+"""The cells of a sample as the models of cell probabilities take them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.microdata.cells import WILDCARDS, Cells, tabulate
+from riskcore.microdata.columns import plain_value
+from riskcore.microdata.count import count
+from riskcore.models.codes import Ints, as_codes, as_frequency
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellTable:
+    """The occupied cells of a sample: codes of the keys, records, sums of weights.
+
+    Cells are in lexicographic order of their codes, first key slowest, and each occurs
+    once. Those of `riskcore.tabulate` keep their order.
+
+    Attributes
+    ----------
+    codes : tuple of int64 ndarray, each shape (K,)
+        For each key the code of each cell.
+    levels : tuple of int
+        Categories of each key, those that do not occur included.
+    records : int64 ndarray, shape (K,)
+        f_k, at least 1.
+    weight_sum : float64 ndarray, shape (K,)
+        W_k, the sum of the weights of the cell's records.
+    keys : tuple of hashable
+        Names of the keys; their positions if there are no names.
+    categories : tuple of ndarray or None
+        For each key the values that its codes stand for.
+
+    Examples
+    --------
+    >>> table = CellTable.of([[0, 1, 0, 0], [2, 0, 2, 1]])
+    >>> table
+    <CellTable: 4 records in 3 cells of 2 keys, 2 sample unique>
+    >>> table.records, table.levels
+    (array([1, 2, 1]), (2, 3))
+    >>> len(table.some(table.unique)), table.with_records(table.records * 2).n
+    (2, 8)
+    >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
+    >>> other.coded_as(table).places_in(table)
+    array([ 1, -1])
+    """
+
+    codes: tuple[Ints, ...]
+    levels: tuple[int, ...]
+    records: Ints
+    weight_sum: Floats
+    keys: tuple[Hashable, ...]
+    categories: tuple[NDArray[Any], ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        keys: Iterable[Hashable] | None = None,
+        *,
+        weight: Hashable | None = None,
+        missing: str = "refuse",
+        levels: Sequence[int] | None = None,
+        frequency: ArrayLike | None = None,
+        weight_sum: ArrayLike | None = None,
+    ) -> CellTable:
+        """Return the cells of records, of a tabulation, or of codes.
+
+        Parameters
+        ----------
+        data : CellTable, Cells, table or sequence of array_like of int
+            A table that is ready; what `riskcore.tabulate` returned; with ``keys``
+            whatever it takes; or one array of codes from 0 on for each key, of the
+            records or of the cells.
+        keys : iterable of hashable, optional
+            The key variables, for data that are to be tabulated.
+        weight, missing
+            As for `riskcore.tabulate`, for data that are to be tabulated; ``missing``
+            is "refuse" or "category".
+        levels : sequence of int, optional
+            With codes, for each key a number above all its codes; by default the
+            smallest.
+        frequency : array_like of int, optional
+            With codes, the records that each row stands for; by default 1.
+        weight_sum : array_like, optional
+            With codes, the sum of the weights of each row's records; by default
+            ``frequency``.
+
+        Returns
+        -------
+        CellTable
+
+        Raises
+        ------
+        KeyError, OSError
+            As `riskcore.tabulate`.
+        TypeError
+            As `riskcore.tabulate`, and if codes or frequencies are not integers.
+        ValueError
+            As `riskcore.tabulate`; if missing values match any value, codes are out of
+            range or differ in length, there are no records, or a sum of weights is not
+            positive and finite.
+        """
+        if isinstance(data, cls):
+            return data
+        if isinstance(data, Cells):
+            return cls._of_cells(data)
+        if keys is not None:
+            arguments.one_of("missing", missing, ("refuse", "category"))
+            return cls._of_cells(tabulate(data, keys, weight, missing))
+        if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+            raise TypeError(
+                "keys: name the key variables; without them data are the cells of "
+                f"riskcore.tabulate or arrays of codes, not {arguments.shown(data)}"
+            )
+        return cls._of_codes(data, levels, frequency, weight_sum)
+
+    @classmethod
+    def _of_cells(cls, cells: Cells) -> CellTable:
+        if cells.missing in WILDCARDS:
+            raise ValueError(
+                f"missing={cells.missing!r}: the models need each record in one cell; "
+                "tabulate with 'refuse' or 'category'"
+            )
+        return cls(
+            tuple(np.asarray(column).astype(np.int64) for column in cells.codes),
+            tuple(len(labels) for labels in cells.categories),
+            cells.records,
+            cells.weight_sum,
+            cells.keys,
+            cells.categories,
+        )
+
+    @classmethod
+    def _of_codes(
+        cls,
+        codes: Sequence[ArrayLike],
+        levels: Sequence[int] | None,
+        frequency: ArrayLike | None,
+        weight_sum: ArrayLike | None,
+    ) -> CellTable:
+        columns = as_codes(codes, levels)
+        records = as_frequency(frequency, len(columns[0]))
+        weights = np.asarray(records if weight_sum is None else weight_sum, np.float64)
+        if weights.shape != records.shape:
+            raise ValueError(
+                f"weight_sum: shape {weights.shape}, but {len(records)} cells"
+            )
+        seen = records > 0
+        columns, records = [column[seen] for column in columns], records[seen]
+        weights = weights[seen]
+        arguments.refuse(
+            "weight_sum", ~((weights > 0.0) & (weights < math.inf)), "positive, finite"
+        )
+        if levels is None:
+            levels = [int(column.max()) + 1 for column in columns]
+        counts = count(
+            [column.astype(np.uint32) for column in columns], levels, weights
+        )
+        frequencies = np.zeros(len(counts.frequency), np.int64)
+        np.add.at(frequencies, counts.inverse, records)
+        return cls(
+            tuple(np.asarray(column).astype(np.int64) for column in counts.codes),
+            tuple(map(int, levels)),
+            frequencies,
+            counts.weight_sum,
+            tuple(range(len(columns))),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of cells, K."""
+        return len(self.records)
+
+    @cached_property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.records.sum())
+
+    @cached_property
+    def unique(self) -> NDArray[np.bool_]:
+        """Mask of the sample uniques, shape (K,)."""
+        return np.equal(self.records, 1)
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where the categories of each key begin in a row of all, and the end."""
+        return tuple(np.cumsum([0, *self.levels]).tolist())
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Positions of each cell's categories in a row of all, shape (K, keys)."""
+        columns = zip(self.codes, self.starts[:-1], strict=True)
+        moved = [(column + start).astype(np.int32) for column, start in columns]
+        return np.ascontiguousarray(np.stack(moved, axis=1))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Records of each category of each key, in a row, shape (starts[-1],)."""
+        pairs = zip(self.codes, self.levels, strict=True)
+        each = [np.bincount(column, self.records, size) for column, size in pairs]
+        return np.concatenate(each)
+
+    def with_records(self, records: Ints) -> CellTable:
+        """Return the same cells with other numbers of records, which may be 0.
+
+        Parameters
+        ----------
+        records : int64 ndarray, shape (K,)
+
+        Returns
+        -------
+        CellTable
+        """
+        return replace(self, records=records)
+
+    def some(self, mask: NDArray[np.bool_]) -> CellTable:
+        """Return some of the cells.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, shape (K,)
+
+        Returns
+        -------
+        CellTable
+        """
+        return replace(
+            self,
+            codes=tuple(column[mask] for column in self.codes),
+            records=self.records[mask],
+            weight_sum=self.weight_sum[mask],
+        )
+
+    def coded_as(self, other: CellTable) -> CellTable:
+        """Return the cells with the codes of another table's categories.
+
+        Parameters
+        ----------
+        other : CellTable
+            What a model was fitted to.
+
+        Returns
+        -------
+        CellTable
+
+        Raises
+        ------
+        ValueError
+            If the keys differ, or a category does not occur in the other table.
+        """
+        columns = self._columns_of(other)
+        for key, column in zip(self.keys, columns, strict=True):
+            bad = int(np.count_nonzero(column < 0))
+            if bad:
+                raise ValueError(
+                    f"key {key!r}: {bad} of {len(self)} cells have categories that do "
+                    "not occur in the sample of the model; fit it to data that have "
+                    "them, or recode"
+                )
+        return replace(
+            self,
+            codes=columns,
+            levels=other.levels,
+            categories=other.categories,
+        )
+
+    def places_in(self, other: CellTable) -> Ints:
+        """Return where each cell stands in another table, -1 if it is not there.
+
+        Parameters
+        ----------
+        other : CellTable
+
+        Returns
+        -------
+        int64 ndarray, shape (K,)
+
+        Raises
+        ------
+        ValueError
+            If the keys differ.
+        """
+        columns = self._columns_of(other)
+        known = np.logical_and.reduce([column >= 0 for column in columns])
+        places = np.full(len(self), -1, np.int64)
+        both = [
+            np.concatenate([theirs, mine[known]]).astype(np.uint32)
+            for theirs, mine in zip(other.codes, columns, strict=True)
+        ]
+        cell = count(both, other.levels).inverse
+        place = np.full(int(cell.max()) + 1, -1, np.int64)
+        place[cell[: len(other)]] = np.arange(len(other))
+        places[known] = place[cell[len(other) :]]
+        return places
+
+    def _columns_of(self, other: CellTable) -> tuple[Ints, ...]:
+        """Return the codes of another table for the same values, -1 without any."""
+        if self.keys != other.keys or (self.categories is None) != (
+            other.categories is None
+        ):
+            raise ValueError(
+                f"cells: the model has the keys {_listed(other.keys)}, the cells have "
+                f"{_listed(self.keys)}"
+            )
+        if self.categories is None or other.categories is None:
+            pairs = zip(self.codes, other.levels, strict=True)
+            return tuple(np.where(code < size, code, -1) for code, size in pairs)
+        columns = []
+        for codes, mine, theirs in zip(
+            self.codes, self.categories, other.categories, strict=True
+        ):
+            if mine is theirs or np.array_equal(mine, theirs):
+                columns.append(codes)
+                continue
+            place = {plain_value(value): code for code, value in enumerate(theirs)}
+            code = np.array([place.get(plain_value(value), -1) for value in mine])
+            columns.append(code[codes])
+        return tuple(columns)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CellTable: {self.n} records in {len(self)} cells of "
+            f"{len(self.keys)} keys, {int(self.unique.sum())} sample unique>"
+        )
+
+
+def _listed(keys: Iterable[Hashable]) -> str:
+    return ", ".join(map(str, keys))

@@ -1,0 +1,154 @@
+"""A population whose cells are known, from a register or a census."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.microdata.cells import tabulate
+from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_table import CellTable
+from riskcore.models.codes import Ints
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class KnownPopulation(CellModel):
+    """The true population frequency of each cell.
+
+    Parameters
+    ----------
+    frame : frame, mapping or path
+        The population: one row for each person, or one for each cell with its count.
+        What `riskcore.tabulate` takes.
+    keys : iterable of hashable
+        The key variables, coded as in the sample.
+    count : hashable, optional
+        Name of the column with the number of people of each row, whole numbers above 0.
+    lacking : {"refuse", "sample"} or CellModel
+        What to do with cells of a sample that the population lacks or that have fewer
+        people than records: refuse them; take their records for all there are (F = f,
+        the most cautious); or let a model of the cells say.
+    missing : {"refuse", "category"}
+        As for `riskcore.tabulate`.
+
+    Attributes
+    ----------
+    lacking : str or CellModel
+
+    Raises
+    ------
+    KeyError, OSError, TypeError
+        As `riskcore.tabulate`.
+    ValueError
+        As `riskcore.tabulate`; if counts are not whole.
+
+    Examples
+    --------
+    >>> register = {"sex": ["f", "m", "m"], "age": [31, 31, 40], "people": [1, 4, 9]}
+    >>> known = KnownPopulation(register, ["sex", "age"], count="people")
+    >>> known
+    <KnownPopulation: 14 people in 3 cells>
+    >>> sample = CellTable.of({"sex": ["f", "m"], "age": [31, 40]}, ["sex", "age"])
+    >>> known.unique_probability(sample), known.probability(sample).round(4)
+    (array([1., 0.]), array([0.0714, 0.6429]))
+    >>> known.tau_interval(sample)
+    (1, 1)
+    """
+
+    lacking: str | CellModel = "refuse"
+
+    def __init__(
+        self,
+        frame: Any,
+        keys: Iterable[Hashable],
+        count: Hashable | None = None,
+        *,
+        lacking: str | CellModel = "refuse",
+        missing: str = "refuse",
+    ) -> None:
+        arguments.one_of("missing", missing, ("refuse", "category"))
+        if not isinstance(lacking, CellModel):
+            arguments.one_of("lacking", lacking, ("refuse", "sample"))
+        cells = tabulate(frame, keys, count, missing)
+        people = cells.weight_sum
+        arguments.refuse(f"count {count!r}", people != np.floor(people), "whole")
+        table = CellTable.of(cells).with_records(people.astype(np.int64))
+        super().__init__(sample=table)
+        object.__setattr__(self, "lacking", lacking)
+
+    def prior(self, cells: Any = None) -> CellPrior:
+        """Return F of each cell.
+
+        Parameters
+        ----------
+        cells : optional
+            As in `probability`.
+
+        Returns
+        -------
+        CellPrior
+            With ``population``; where a model stands in for it, nan and its prior.
+
+        Raises
+        ------
+        TypeError
+            As in `probability`.
+        ValueError
+            As in `probability`; if cells are lacking or too small, and to be refused.
+        """
+        table = self._table(cells)
+        F = self._people(table)
+        f = table.records.astype(np.float64)
+        bad = np.isnan(F) | (f > F)
+        if not bad.any():
+            return CellPrior(f, population=F)
+        if isinstance(self.lacking, CellModel):
+            prior = self.lacking.prior(table)
+            F[bad] = math.nan
+            return CellPrior(f, prior.shape, prior.p, prior.q, prior.mu, F)
+        if self.lacking == "sample":
+            F[bad] = f[bad]
+            return CellPrior(f, population=F)
+        absent = int(np.count_nonzero(np.isnan(F)))
+        raise ValueError(
+            f"cells: the population lacks {absent} of {len(table)} cells of the sample"
+            f", {int(bad.sum()) - absent} have fewer people than records; code the "
+            "keys of both alike, or say by lacking= what is to be done with them"
+        )
+
+    def _table(self, cells: Any) -> CellTable:
+        return self.sample if cells is None else CellTable.of(cells)
+
+    def _people(self, table: CellTable) -> Floats:
+        """Return F of cells, nan of those that the population lacks."""
+        if table is self.sample:
+            return self.sample.records.astype(np.float64)
+        place = table.places_in(self.sample)
+        return np.where(place < 0, math.nan, self.sample.records[place])
+
+    def _probability(self, table: CellTable) -> Floats:
+        return np.nan_to_num(self._people(table), nan=0.0) / self.n
+
+    def _refitted(self, records: Ints) -> Self:
+        return self  # nothing was estimated
+
+    def _replicates(self, groups: int) -> list[Self]:
+        if not isinstance(self.lacking, CellModel):
+            return [self] * groups
+        found = []
+        for model in self.lacking._replicates(groups):
+            one = object.__new__(type(self))
+            object.__setattr__(one, "__dict__", {**self.__dict__, "lacking": model})
+            found.append(one)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<KnownPopulation: {self.n} people in {len(self.sample)} cells>"

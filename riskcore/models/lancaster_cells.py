@@ -1,0 +1,142 @@
+"""Lancaster's additive model through the verbs of the models of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_table import CellTable
+from riskcore.models.codes import Ints, Pair
+from riskcore.models.lancaster import Lancaster
+from riskcore.models.overdispersion import kind_of
+from riskcore.special.gamma.functions import log
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LancasterCells(CellModel):
+    """Lancaster's model of the cells' probabilities, renormalised, with overdispersion.
+
+    Made by `LancasterCells.fit`.
+
+    Attributes
+    ----------
+    model : Lancaster
+    shrinkage : float
+        lambda: 0 is independence, 1 keeps the margins of all pairs of keys.
+    normalizer : float
+        c(lambda), by which positive probabilities are divided.
+
+    Examples
+    --------
+    >>> codes = [[0, 0, 1, 1, 1], [0, 1, 1, 1, 0]]
+    >>> model = LancasterCells.fit(codes, shrinkage=1.0, overdispersion=False)
+    >>> model
+    <LancasterCells: 5 records, lambda 1, Poisson>
+    >>> model.probability()
+    array([0.2, 0.2, 0.2, 0.4])
+    """
+
+    model: Lancaster
+    shrinkage: float
+    normalizer: float = math.nan
+
+    @classmethod
+    def fit(
+        cls,
+        data: Any,
+        keys: Iterable[Hashable] | None = None,
+        shrinkage: float = 0.5,
+        overdispersion: str | bool = True,
+        *,
+        weight: Hashable | None = None,
+        missing: str = "refuse",
+        levels: Sequence[int] | None = None,
+        frequency: ArrayLike | None = None,
+        weight_sum: ArrayLike | None = None,
+        structural_zeros: Mapping[Pair, ArrayLike] | None = None,
+    ) -> Self:
+        """Fit the model to a sample.
+
+        Parameters
+        ----------
+        data, keys, weight, missing, levels, frequency, weight_sum
+            The sample, see `CellTable.of`.
+        shrinkage : float
+            lambda in [0, 1]; the sample does not say which is right.
+        overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
+            How far the cells may be from pi, see `Overdispersion`.
+        structural_zeros : mapping from (a, b) to array_like of bool, optional
+            As for `Lancaster.fit`.
+
+        Returns
+        -------
+        LancasterCells
+            Cells whose estimate is negative have probability 0, so that the
+            log-likelihood is -infinity if the sample has any.
+
+        Raises
+        ------
+        KeyError, OSError, TypeError, ValueError
+            As `CellTable.of` and `Lancaster.fit`; if lambda is not in [0, 1], or there
+            are more than 1e12 cells.
+        """
+        table = CellTable.of(
+            data,
+            keys,
+            weight=weight,
+            missing=missing,
+            levels=levels,
+            frequency=frequency,
+            weight_sum=weight_sum,
+        )
+        kind = kind_of(overdispersion)
+        shrinkage = arguments.number_in("shrinkage", shrinkage, "[0, 1]")
+        fitted = Lancaster.fit(
+            table.codes, table.levels, table.records, structural_zeros
+        )
+        model = cls(
+            sample=table,
+            model=fitted,
+            shrinkage=shrinkage,
+            normalizer=float(fitted.normalizer(shrinkage)),
+            parameters=_parameters(fitted, shrinkage),
+        )
+        pi = model._probability(table)
+        likelihood = -math.inf
+        if (pi > 0.0).all():
+            likelihood = math.fsum((table.records * log(pi)).tolist())
+        return replace(model, log_likelihood=likelihood).with_overdispersion(kind)
+
+    def _probability(self, table: CellTable) -> Floats:
+        p = self.model.probability(table.codes, self.shrinkage)
+        pi: Floats = np.clip(p / self.normalizer, 0.0, 1.0)
+        return pi
+
+    def _refitted(self, records: Ints) -> Self:
+        # c(lambda) stays: it takes long, and moves less than the cells.
+        zeros: dict[Pair, ArrayLike] = {**self.model.structural_zeros}
+        fitted = Lancaster.fit(self.sample.codes, self.sample.levels, records, zeros)
+        model = replace(self, model=fitted)
+        again = self._dispersed_again(model._probability(self.sample), records)
+        return replace(model, overdispersion=again)
+
+    def _describe(self) -> str:
+        return f"lambda {self.shrinkage:g}, {super()._describe()}"
+
+
+def _parameters(model: Lancaster, shrinkage: float) -> int:
+    """Return the number of free parameters of the margins that the model has."""
+    occurs = [int(np.count_nonzero(margin)) for margin in model.margins]
+    free = sum(size - 1 for size in occurs)
+    if shrinkage > 0.0:
+        free += sum((occurs[a] - 1) * (occurs[b] - 1) for a, b in model.excess)
+    return free

@@ -1,0 +1,560 @@
+"""The latent class model: within each class the keys are independent.
+
+    pi_k = sum_c nu_c prod_j theta_cj(k_j),
+
+nu_c the share of class c, theta_cj(a) the share of category a of key j in it. One class
+is independence. The fit is by the EM algorithm on the occupied cells, sped up by
+squared extrapolation (SQUAREM, Varadhan and Roland 2008): a step is kept only if the
+likelihood has not fallen, else that of EM is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.common.threads import in_threads, parts_of, usual_threads
+from riskcore.models.cell_groups import groups_of
+from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_table import CellTable
+from riskcore.models.codes import Ints
+from riskcore.models.mixture import (
+    MOST_CLASSES,
+    add_expectations,
+    write_probabilities,
+)
+from riskcore.models.overdispersion import kind_of
+from riskcore.special.gamma.functions import log
+
+Floats = NDArray[np.float64]
+
+CLASSES = 30  # at most so many are tried
+SELECTION = 50_000  # records on which their number is chosen
+PATIENCE = 3  # numbers of classes without a smaller AIC after which the path ends
+STARTS = 4
+STEPS = 8  # EM steps from the fit when records are left out
+PSEUDO = 1.0  # records of the prior in each class
+TOLERANCE = 1e-5  # gain of the log-likelihood by a cycle, per record
+_CYCLES = 2000
+_FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best one on the path
+_PARTS, _PER_PART = 16, 4096  # the sums are those of these parts, in order
+# What an extrapolated parameter keeps at least of that of EM.
+_KEPT = 0.1
+_ROUNDING = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The fit of one number of classes.
+
+    Attributes
+    ----------
+    classes : int
+    log_likelihood : float
+        Of the records on which the number of classes is chosen.
+    parameters : int
+        classes - 1 + classes times the number of categories less one of each key.
+    aic : float
+    iterations : int
+        Passes over the cells, those of all starts together.
+    converged : bool
+        Whether the last cycle gained less than the tolerance.
+    """
+
+    classes: int
+    log_likelihood: float
+    parameters: int
+    aic: float
+    iterations: int
+    converged: bool
+
+
+class Mixture(NamedTuple):
+    """The parameters: shares of the classes, and of the categories in each.
+
+    Attributes
+    ----------
+    share : float64 ndarray, shape (C,)
+    theta : float64 ndarray, shape (sum of levels, C)
+    """
+
+    share: Floats
+    theta: Floats
+
+
+class Ascent(NamedTuple):
+    """What came of an ascent of the penalised likelihood.
+
+    Attributes
+    ----------
+    mixture : Mixture
+    log_likelihood : float
+        Without the prior.
+    heights : tuple of float
+        The penalised log-likelihood at the beginning of each cycle, and at the end.
+    iterations : int
+    converged : bool
+    """
+
+    mixture: Mixture
+    log_likelihood: float
+    heights: tuple[float, ...]
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LatentClass(CellModel):
+    """Latent class model of the cells' probabilities, with overdispersion.
+
+    Made by `LatentClass.fit`.
+
+    Attributes
+    ----------
+    mixture : Mixture
+        Shares of the classes, and of the categories of all keys in each class.
+    path : tuple of Step
+        The numbers of classes that were tried, rising, with their AIC.
+    iterations : int
+        Passes over the cells of the last fit.
+    selected_on : int
+        Records on which the number of classes was chosen; 0 if it was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> group = rng.integers(0, 2, 2000)
+    >>> keys = [(rng.random(2000) < 0.2 + 0.6 * group).astype(int) for _ in range(5)]
+    >>> model = LatentClass.fit(keys)
+    >>> model
+    <LatentClass: 2000 records, 2 classes, Poisson, boundary A = infinity: ...>
+    >>> [step.classes for step in model.path]
+    [1, 2, 3, 4, 5]
+    >>> float(model.probability().sum().round(6))
+    1.0
+    """
+
+    mixture: Mixture
+    path: tuple[Step, ...] = ()
+    iterations: int = 0
+    selected_on: int = 0
+
+    @classmethod
+    def fit(
+        cls,
+        data: Any,
+        keys: Iterable[Hashable] | None = None,
+        classes: int | None = None,
+        overdispersion: str | bool = True,
+        *,
+        weight: Hashable | None = None,
+        missing: str = "refuse",
+        levels: Sequence[int] | None = None,
+        frequency: ArrayLike | None = None,
+        weight_sum: ArrayLike | None = None,
+        most_classes: int = CLASSES,
+        selection: int = SELECTION,
+        starts: int = STARTS,
+        threads: int | None = None,
+    ) -> Self:
+        """Fit the model to a sample.
+
+        Parameters
+        ----------
+        data, keys, weight, missing, levels, frequency, weight_sum
+            The sample, see `CellTable.of`.
+        classes : int, optional
+            Their number; by default the one of the smallest AIC among 1, 2, 3, ...
+        overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
+            How far the cells may be from pi, see `Overdispersion`. True is "power",
+            False "none": frequencies are Poisson.
+        most_classes : int
+            The largest number of classes to try.
+        selection : int
+            The number of classes is chosen on a random part of the records of this
+            size, the same one each time, if there are more.
+        starts : int
+            From how many starts each number of classes is fitted: one grows from the
+            fit of one class less, in the others every class begins near a record.
+        threads : int, optional
+            At most this many; by default two, if the machine has them.
+
+        Returns
+        -------
+        LatentClass
+            The same bits whatever ``threads``.
+
+        Raises
+        ------
+        KeyError, OSError, TypeError, ValueError
+            As `CellTable.of`; if a number is out of range.
+
+        Notes
+        -----
+        Every theta_cj has a prior of one record that is spread over the categories as
+        in the whole sample: what rises in each step is the likelihood times this prior.
+        No theta is 0 where the category occurs, so that no cell of categories that
+        occur is impossible: the model knows no structural zeros. The AIC counts all
+        parameters.
+
+        The path ends when three numbers of classes in turn have had no smaller AIC.
+        """
+        table = CellTable.of(
+            data,
+            keys,
+            weight=weight,
+            missing=missing,
+            levels=levels,
+            frequency=frequency,
+            weight_sum=weight_sum,
+        )
+        kind = kind_of(overdispersion)
+        if classes is not None:
+            arguments.whole_from("classes", classes, 1, MOST_CLASSES)
+        arguments.whole_from("most_classes", most_classes, 1, MOST_CLASSES)
+        arguments.whole_from("selection", selection, 2, 2**53)
+        arguments.whole_from("starts", starts, 1, 2**10)
+        threads = usual_threads() if threads is None else threads
+        if len(table) == 1:
+            return cls(
+                sample=table,
+                mixture=Mixture(np.zeros(0), np.zeros((table.starts[-1], 0))),
+                converged=False,
+                reason="all records are in one cell: nothing tells how rare others are",
+            )
+        path: tuple[Step, ...] = ()
+        selected_on = 0
+        if classes is None:
+            part = some_records(table, selection)
+            selected_on = part.n
+            path, begin = _path(Sample.of(part, threads), most_classes, starts)
+            whole = Sample.of(table, threads)
+            begin = _widened(whole, begin, part.n)
+        else:
+            whole = Sample.of(table, threads)
+            begin = _grown(whole, classes, starts)
+        found = ascend(whole, begin, _CYCLES)
+        model = cls(
+            sample=table,
+            mixture=found.mixture,
+            path=path,
+            iterations=found.iterations,
+            selected_on=selected_on,
+            log_likelihood=found.log_likelihood,
+            parameters=parameters(table, len(found.mixture.share)),
+            converged=found.converged,
+            reason="" if found.converged else _unfinished(found),
+        )
+        return model.with_overdispersion(kind)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.mixture.share)
+
+    @property
+    def profiles(self) -> tuple[Floats, ...]:
+        """For each key the share of its categories in each class, (levels, C)."""
+        starts = self.sample.starts[1:-1]
+        return tuple(np.split(self.mixture.theta, starts))
+
+    def _probability(self, table: CellTable) -> Floats:
+        return probability(table, self.mixture)
+
+    def _refitted(self, records: Ints) -> Self:
+        whole = Sample.of(self.sample, usual_threads())
+        sample = replace(whole, records=records.astype(np.float64))
+        mixture = self.mixture
+        for _ in range(STEPS):
+            mixture = _step(sample, mixture)[0]
+        again = self._dispersed_again(probability(self.sample, mixture), records)
+        return replace(self, mixture=mixture, overdispersion=again)
+
+    def _describe(self) -> str:
+        classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"
+        return f"{classes}, {super()._describe()}"
+
+
+# --- the ascent --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Cells as the kernels take them, and the prior.
+
+    Attributes
+    ----------
+    table : CellTable
+    records : float64 ndarray, shape (K,)
+    prior : float64 ndarray, shape (sum of levels,)
+        Records of the prior in each category.
+    occurs : ndarray of bool, shape (sum of levels,)
+    parts : list of (int, int)
+        Where each part of the cells begins and ends: they depend on K alone.
+    threads : int
+    """
+
+    table: CellTable
+    records: Floats
+    prior: Floats
+    occurs: NDArray[np.bool_]
+    parts: list[tuple[int, int]]
+    threads: int
+
+    @classmethod
+    def of(cls, table: CellTable, threads: int) -> Sample:
+        """Return a table so."""
+        counts = table.counts
+        parts = min(max(len(table) // _PER_PART, 1), _PARTS)
+        return cls(
+            table,
+            table.records.astype(np.float64),
+            PSEUDO * counts / table.n,
+            counts > 0.0,
+            parts_of(len(table), parts),
+            threads,
+        )
+
+
+def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
+    """Raise the penalised likelihood until a cycle gains next to nothing.
+
+    A cycle is two steps of EM and one from where they point to; if that lies lower, the
+    next cycle begins where EM had come.
+
+    Parameters
+    ----------
+    sample : Sample
+    mixture : Mixture
+        Where to begin.
+    cycles : int
+        At most this many.
+
+    Returns
+    -------
+    Ascent
+    """
+    least = TOLERANCE * sample.table.n
+    heights: list[float] = []
+    iterations, converged = 0, False
+    for _ in range(cycles):
+        first, _, height = _step(sample, mixture)
+        second, _, higher = _step(sample, first)
+        iterations += 2
+        heights.append(height)
+        if not higher >= height - _ROUNDING * abs(height):
+            break  # the likelihood fell, or is nan: no fit
+        further = _extrapolated(sample, mixture, first, second)
+        if further is None:
+            converged = higher - height < least
+            mixture = second
+        else:
+            third, _, highest = _step(sample, further)
+            iterations += 1
+            better = highest >= higher
+            converged = (highest if better else higher) - height < least
+            mixture = third if better else second
+        if converged:
+            break
+    _, likelihood, height = _step(sample, mixture)
+    return Ascent(mixture, likelihood, (*heights, height), iterations + 1, converged)
+
+
+def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
+    """Return where a step of EM leads, and the likelihoods where it begins.
+
+    They are the log-likelihood, and that with the logarithm of the prior.
+    """
+    table, classes = sample.table, len(mixture.share)
+    share, theta = mixture
+
+    def expect(start: int, stop: int) -> tuple[Floats, Floats]:
+        sums, likelihood = np.zeros((len(theta), classes)), np.zeros(3)
+        add_expectations(
+            table.positions,
+            sample.records,
+            start,
+            stop,
+            len(table.levels),
+            classes,
+            share,
+            theta,
+            sums,
+            likelihood,
+        )
+        return sums, likelihood
+
+    found = in_threads(sample.threads, expect, sample.parts)
+    sums, likelihood = found[0]
+    for more, its in found[1:]:
+        sums += more
+        likelihood += its
+    impossible = likelihood[2] > 0.0
+    height = -math.inf if impossible else float(likelihood[0] + likelihood[1])
+    in_class = sums[: table.levels[0]].sum(axis=0)
+    logs = log(theta[sample.occurs]).sum(axis=1)
+    prior = float((sample.prior[sample.occurs] * logs).sum())
+    moved = (sums + sample.prior[:, np.newaxis]) / (in_class + PSEUDO)
+    return Mixture(in_class / in_class.sum(), moved), height, height + prior
+
+
+def _extrapolated(
+    sample: Sample, begin: Mixture, first: Mixture, second: Mixture
+) -> Mixture | None:
+    """Return where two steps of EM point to; None if no further than they lead."""
+    moved = [b - a for a, b in zip(begin, first, strict=True)]
+    bent = [c - b - step for b, c, step in zip(first, second, moved, strict=True)]
+    length = sum(float((step * step).sum()) for step in moved)
+    bend = sum(float((step * step).sum()) for step in bent)
+    if not bend > 0.0 or length <= bend:
+        return None
+    reach = math.sqrt(length / bend)
+    share, theta = (
+        np.maximum(a + 2.0 * reach * step + reach * reach * turn, _KEPT * c)
+        for a, step, turn, c in zip(begin, moved, bent, second, strict=True)
+    )
+    for start, stop in zip(
+        sample.table.starts[:-1], sample.table.starts[1:], strict=True
+    ):
+        theta[start:stop] /= theta[start:stop].sum(axis=0)
+    return Mixture(share / share.sum(), theta)
+
+
+def probability(table: CellTable, mixture: Mixture) -> Floats:
+    """Return pi of cells whose codes are those of the mixture's rows."""
+    found = np.empty(len(table))
+    share, theta = (np.ascontiguousarray(each) for each in mixture)
+    positions, keys = table.positions, len(table.levels)
+
+    def write(start: int, stop: int) -> None:
+        write_probabilities(
+            positions, start, stop, keys, len(share), share, theta, found
+        )
+
+    in_threads(usual_threads(), write, parts_of(len(table), 2))
+    return found
+
+
+def parameters(table: CellTable, classes: int) -> int:
+    """Return the number of free parameters, of categories that occur."""
+    occurs = np.split(table.counts > 0.0, table.starts[1:-1])
+    free = sum(int(np.count_nonzero(each)) - 1 for each in occurs)
+    return classes - 1 + classes * free
+
+
+def _unfinished(found: Ascent) -> str:
+    if len(found.heights) > _CYCLES:
+        return f"no convergence within {found.iterations} passes over the cells"
+    return "the likelihood fell"
+
+
+# --- the number of classes ---------------------------------------------------------
+
+
+def some_records(table: CellTable, number: int) -> CellTable:
+    """Return a random part of the records, the same one each time.
+
+    Parameters
+    ----------
+    table : CellTable
+    number : int
+        At most this many.
+
+    Returns
+    -------
+    CellTable
+        Of the cells that have some of them.
+    """
+    if table.n <= number:
+        return table
+    cell, group = groups_of(table.records, table.n)  # groups of one: a permutation
+    records = np.bincount(cell[group < number], minlength=len(table))
+    return table.with_records(records).some(records > 0)
+
+
+def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mixture]:
+    """Fit 1, 2, 3, ... classes; return the path, and the fit of the smallest AIC."""
+    path: list[Step] = []
+    best: Mixture | None = None
+    before: Mixture | None = None
+    for classes in range(1, most + 1):
+        found, iterations = _best_of(sample, classes, starts, before)
+        free = parameters(sample.table, classes)
+        path.append(
+            Step(
+                classes,
+                found.log_likelihood,
+                free,
+                2.0 * free - 2.0 * found.log_likelihood,
+                iterations,
+                found.converged,
+            )
+        )
+        before = found.mixture
+        smallest = min(path, key=lambda step: step.aic)
+        if best is None or smallest is path[-1]:
+            best = found.mixture
+        if classes - smallest.classes >= PATIENCE:
+            break
+    assert best is not None
+    return tuple(path), best
+
+
+def _grown(sample: Sample, classes: int, starts: int) -> Mixture:
+    """Return the best of some starts with a given number of classes."""
+    return _best_of(sample, classes, starts, None)[0].mixture
+
+
+def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
+    """Return a fit to n of the records for all of them: no category may be missing."""
+    in_class = n * mixture.share
+    theta = mixture.theta * in_class + sample.prior[:, np.newaxis]
+    return Mixture(mixture.share, theta / (in_class + PSEUDO))
+
+
+def _best_of(
+    sample: Sample, classes: int, starts: int, before: Mixture | None
+) -> tuple[Ascent, int]:
+    """Climb from each start a little, from the best of them further."""
+    tries = [
+        ascend(sample, begin, _FIRST)
+        for begin in _starts(sample, classes, starts, before)
+    ]
+    best = max(tries, key=lambda one: one.heights[-1])
+    found = ascend(sample, best.mixture, _ON_PATH)
+    return found, found.iterations + sum(one.iterations for one in tries)
+
+
+def _starts(
+    sample: Sample, classes: int, number: int, before: Mixture | None
+) -> list[Mixture]:
+    """Return where to begin: before with one more class, and classes near records."""
+    table = sample.table
+    margin = sample.prior[:, np.newaxis] / PSEUDO
+    if classes == 1:
+        return [Mixture(np.ones(1), margin.copy())]
+    found = []
+    if before is not None:
+        # The new class is what the others leave over.
+        left = np.maximum(sample.records - table.n * probability(table, before), 0.0)
+        pairs = zip(table.codes, table.levels, strict=True)
+        over = np.concatenate([np.bincount(code, left, size) for code, size in pairs])
+        theta = (over[:, np.newaxis] + margin) / (left.sum() + 1.0)
+        share = np.append(before.share * (1.0 - 1.0 / classes), 1.0 / classes)
+        found.append(Mixture(share, np.hstack([before.theta, theta])))
+    upto = np.cumsum(table.records)
+    for start in range(number - len(found)):
+        chance = np.random.default_rng([classes, start]).random(classes)
+        cells = np.searchsorted(upto, np.floor(chance * table.n), side="right")
+        theta = np.repeat(0.6 * margin, classes, axis=1)
+        for c, cell in enumerate(cells):
+            theta[table.positions[cell], c] += 0.4
+        found.append(Mixture(np.full(classes, 1.0 / classes), theta))
+    return found

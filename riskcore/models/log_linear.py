@@ -1,0 +1,337 @@
+"""Log-linear models of the cells: main effects and chosen pairs of keys.
+
+    log pi_k = sum_j u_j(k_j) + sum_{pairs (a, b)} u_ab(k_a, k_b)
+
+fitted by iterative proportional fitting: the table of all combinations is scaled to the
+sample's margin of each term in turn until it has them all. That is the likelihood's
+maximum (Bishop, Fienberg and Holland 1975, chapter 3). The result is kept as a product
+of one factor for each term, not as the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_table import CellTable
+from riskcore.models.codes import (
+    Ints,
+    Mask,
+    Pair,
+    as_structural_zeros,
+    refuse_records,
+)
+from riskcore.models.overdispersion import kind_of
+from riskcore.special.gamma.functions import log
+
+Floats = NDArray[np.float64]
+Term = tuple[int, ...]
+
+# Of the full table, which is held twice while it is fitted: 256 MiB.
+MOST_CELLS = 2**24
+# Records by which a margin may differ from the sample's.
+TOLERANCE = 0.01
+_CYCLES = 1000
+STEPS = 5  # cycles from the fit when records are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a log-linear model fits the table of all combinations.
+
+    Attributes
+    ----------
+    cells : int
+        Cells that the model allows.
+    parameters : int
+    degrees_of_freedom : int
+        cells - 1 - parameters.
+    G2 : float
+        Likelihood ratio, 2 sum f log(f/(n pi)).
+    X2 : float
+        Pearson's, sum (f - n pi)^2/(n pi). Neither has a chi-squared law in a table
+        where most cells expect less than a few records.
+    aic, bic : float
+    """
+
+    cells: int
+    parameters: int
+    degrees_of_freedom: int
+    G2: float
+    X2: float
+    aic: float
+    bic: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LogLinear(CellModel):
+    """Log-linear model of the cells' probabilities, with overdispersion.
+
+    Made by `LogLinear.fit`.
+
+    Attributes
+    ----------
+    terms : tuple of tuple of int
+        The margins that are fitted: pairs of keys, by position, and keys alone that are
+        in no pair.
+    factors : mapping of term to float64 ndarray
+        pi is their product.
+    tolerance : float
+        Records by which a margin may differ from the sample's.
+    cells : int
+        Cells that the model allows.
+    iterations : int
+        Cycles through all terms.
+
+    Examples
+    --------
+    >>> sex, age = [0, 0, 1, 1, 1, 0], [0, 1, 2, 2, 1, 0]
+    >>> model = LogLinear.fit([sex, age], terms="main", overdispersion=False)
+    >>> model
+    <LogLinear: 6 records, 2 keys alone, Poisson>
+    >>> model.probability().round(4)
+    array([0.1667, 0.1667, 0.1667, 0.1667])
+    >>> fit = model.fit_statistics()
+    >>> fit.cells, fit.parameters, fit.degrees_of_freedom, round(fit.X2, 4)
+    (6, 3, 2, 4.0)
+    """
+
+    terms: tuple[Term, ...]
+    factors: Mapping[Term, Floats] = field(default_factory=dict)
+    structural_zeros: Mapping[Pair, Mask] = field(default_factory=dict)
+    tolerance: float = TOLERANCE
+    cells: int = 0
+    iterations: int = 0
+
+    @classmethod
+    def fit(
+        cls,
+        data: Any,
+        keys: Iterable[Hashable] | None = None,
+        terms: str | Iterable[tuple[Hashable, Hashable]] = "main",
+        overdispersion: str | bool = True,
+        *,
+        weight: Hashable | None = None,
+        missing: str = "refuse",
+        levels: Sequence[int] | None = None,
+        frequency: ArrayLike | None = None,
+        weight_sum: ArrayLike | None = None,
+        structural_zeros: Mapping[Pair, ArrayLike] | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> Self:
+        """Fit the model to a sample.
+
+        Parameters
+        ----------
+        data, keys, weight, missing, levels, frequency, weight_sum
+            The sample, see `CellTable.of`.
+        terms : {"main", "all two-way"} or iterable of pairs of keys
+            Which pairs of keys have an interaction: none, all, or those listed, by name
+            or, for codes, by position. Each key has its main effect.
+        overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
+            How far the cells may be from pi, see `Overdispersion`. True is "power",
+            False "none": frequencies are Poisson.
+        structural_zeros : mapping from (a, b) to array_like of bool, optional
+            For two keys, by position, which of their pairs of categories cannot be,
+            shape (levels[a], levels[b]); they get probability 0.
+        tolerance : float
+            The largest difference of a margin from the sample's, in records. Where the
+            likelihood is largest on a boundary, as in sparse tables, each digit more
+            takes ten times as long.
+
+        Returns
+        -------
+        LogLinear
+            Not converged if the margins are not met after 1000 cycles.
+
+        Raises
+        ------
+        KeyError, OSError, TypeError, ValueError
+            As `CellTable.of`; if a term is no pair of keys, records are in structural
+            zeros, or there are more than 2^24 combinations of categories.
+
+        Notes
+        -----
+        A pair of categories that no record has gets probability 0 where the pair has a
+        term, as its likelihood is largest there. Parameters of such pairs, and those
+        of structural zeros, are not counted; the count is exact where the pairs that
+        occur connect all categories.
+        """
+        table = CellTable.of(
+            data,
+            keys,
+            weight=weight,
+            missing=missing,
+            levels=levels,
+            frequency=frequency,
+            weight_sum=weight_sum,
+        )
+        kind = kind_of(overdispersion)
+        pairs = _pairs(terms, table)
+        size = math.prod(table.levels)
+        if size > MOST_CELLS:
+            raise ValueError(
+                f"{size} combinations of categories, more than the {MOST_CELLS} of a "
+                "table that is held in memory; use fewer keys or categories, or "
+                "LatentClass, which needs no table"
+            )
+        zeros = as_structural_zeros(structural_zeros or {}, table.levels)
+        for (a, b), mask in zeros.items():
+            bad = mask[table.codes[a], table.codes[b]]
+            refuse_records(int(table.records[bad].sum()), table.n, a, b)
+        alone = [(j,) for j in range(len(table.keys)) if j not in {*sum(pairs, ())}]
+        model = cls(
+            sample=table,
+            terms=(*pairs, *alone),
+            structural_zeros=zeros,
+            tolerance=arguments.number_in("tolerance", tolerance, "(0, inf)"),
+        )
+        if len(table) == 1:
+            return replace(
+                model,
+                converged=False,
+                reason="all records are in one cell: nothing tells how rare others are",
+            )
+        found = model._fitted(table.records, _CYCLES)
+        if not found.converged:
+            return found
+        logs = log(found.probability())
+        found = replace(
+            found,
+            log_likelihood=math.fsum((table.records * logs).tolist()),
+            parameters=_parameters(table, pairs),
+        )
+        return found.with_overdispersion(kind)
+
+    def fit_statistics(self) -> Fit:
+        """Return how well the model fits.
+
+        Returns
+        -------
+        Fit
+            With nan for the figures of a model without an estimate.
+        """
+        f, m = self.sample.records, self.n * self.probability()
+        if not self.converged:
+            nan = math.nan
+            return Fit(self.cells, self.parameters, 0, nan, nan, nan, nan)
+        # sum (f - m)^2/m over all cells, those without records with them.
+        return Fit(
+            self.cells,
+            self.parameters,
+            self.cells - 1 - self.parameters,
+            2.0 * math.fsum((f * log(f / m)).tolist()),
+            math.fsum((f * (f / m)).tolist()) - self.n,
+            self.aic,
+            self.bic,
+        )
+
+    def _probability(self, table: CellTable) -> Floats:
+        pi = np.ones(len(table))
+        for term, factor in self.factors.items():
+            pi *= factor[tuple(table.codes[key] for key in term)]
+        for (a, b), mask in self.structural_zeros.items():
+            pi[mask[table.codes[a], table.codes[b]]] = 0.0
+        return pi
+
+    def _refitted(self, records: Ints) -> Self:
+        model = self._fitted(records, STEPS)
+        again = self._dispersed_again(model._probability(self.sample), records)
+        return replace(self, factors=model.factors, overdispersion=again)
+
+    def _fitted(self, records: Ints, cycles: int) -> Self:
+        """Scale to the margins of some records, from the factors that there are."""
+        sample = self.sample
+        n = float(records.sum())
+        wanted = {term: _margin(sample, term, records) / n for term in self.terms}
+        factors = dict(self.factors) or {
+            term: np.ones_like(margin) for term, margin in wanted.items()
+        }
+        table = self._table_of(factors)
+        far = math.inf
+        for cycle in range(1, cycles + 1):  # noqa: B007
+            far = 0.0
+            for term, margin in wanted.items():
+                others = tuple(j for j in range(table.ndim) if j not in term)
+                found = table.sum(axis=others)
+                far = max(far, float(np.abs(found - margin).max()))
+                ratio = np.divide(
+                    margin, found, out=np.zeros_like(margin), where=found > 0.0
+                )
+                factors[term] = factors[term] * ratio
+                table *= np.expand_dims(ratio, others)
+            if far * n <= self.tolerance:
+                break
+        converged = far * n <= self.tolerance
+        return replace(
+            self,
+            factors=factors,
+            cells=int(np.count_nonzero(table)),
+            iterations=cycle,
+            converged=converged,
+            reason="" if converged else f"margins not met after {cycle} cycles",
+        )
+
+    def _table_of(self, factors: Mapping[Term, Floats]) -> Floats:
+        """Return the table of all combinations that is the product of factors."""
+        levels = self.sample.levels
+        table = np.ones(levels)
+        for term, factor in factors.items():
+            others = tuple(j for j in range(len(levels)) if j not in term)
+            table *= np.expand_dims(factor, others)
+        for pair, mask in self.structural_zeros.items():
+            others = tuple(j for j in range(len(levels)) if j not in pair)
+            table *= np.expand_dims(~mask, others)
+        return table
+
+    def _describe(self) -> str:
+        pairs = sum(len(term) == 2 for term in self.terms)
+        alone = len(self.terms) - pairs
+        said = [f"{pairs} pair{'s' if pairs != 1 else ''} of keys"] if pairs else []
+        said += [f"{alone} key{'s' if alone != 1 else ''} alone"] if alone else []
+        return f"{', '.join(said)}, {super()._describe()}"
+
+
+def _pairs(
+    terms: str | Iterable[tuple[Hashable, Hashable]], table: CellTable
+) -> list[Pair]:
+    """Return the pairs of keys that have an interaction, by position."""
+    keys = table.keys
+    if isinstance(terms, str):
+        arguments.one_of("terms", terms, ("main", "all two-way"))
+        return list(combinations(range(len(keys)), 2)) if terms != "main" else []
+    found = set()
+    for term in terms:
+        pair = tuple(keys.index(key) for key in term if key in keys)
+        if isinstance(term, str) or len(tuple(term)) != 2 or len(set(pair)) != 2:
+            raise ValueError(f"terms: {term!r} is no pair of the keys {list(keys)}")
+        found.add((min(pair), max(pair)))
+    return sorted(found)
+
+
+def _margin(table: CellTable, term: Term, records: Ints) -> Floats:
+    """Return the records of each combination of the keys of a term."""
+    margin = np.zeros([table.levels[key] for key in term])
+    np.add.at(margin, tuple(table.codes[key] for key in term), records)
+    return margin
+
+
+def _parameters(table: CellTable, pairs: Iterable[Pair]) -> int:
+    """Return the number of free parameters of what occurs."""
+    occurs = [
+        int(np.count_nonzero(_margin(table, (j,), table.records)))
+        for j in range(len(table.keys))
+    ]
+    free = sum(size - 1 for size in occurs)
+    for a, b in pairs:
+        joint = int(np.count_nonzero(_margin(table, (a, b), table.records)))
+        free += joint - occurs[a] - occurs[b] + 1
+    return free

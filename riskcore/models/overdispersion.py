@@ -1,0 +1,281 @@
+"""How far the frequencies of cells are from what their probabilities let expect.
+
+Records of a cell are alike in more than the model of pi says: given pi, the frequency
+of a cell is Poisson with mean n pi G, and G a gamma number of mean 1 and a shape t_k of
+the cell. Two laws of the shape are fitted:
+
+- Dirichlet-multinomial: t_k = A pi_k. Its likelihood is that of all cells, for those
+  that were not seen take no part: with rising factorials (x)_m
+
+      l(A) = sum_k log (A pi_k)_{f_k} - log (A)_n.
+
+- power: t_k = a (n pi_k)^b with 0 <= b <= 1. Cells that were not seen would take part,
+  and are too many to run through; so the likelihood is that of the frequencies of the
+  seen ones given that they are seen, a zero-truncated negative binomial law.
+
+The second has the first for b = 1, where rare cells are the most uneven, and one shape
+for all cells for b = 0. Which b fits the sample tells. notes/cell_models.md has why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.models.cell_groups import groups_of
+from riskcore.models.codes import Ints
+from riskcore.models.solve import positive_root
+from riskcore.special.gamma.functions import (
+    digamma_deficit,
+    exp,
+    expm1,
+    log,
+    log1p,
+    log1pmx,
+    log_rising_excess,
+)
+
+Floats = NDArray[np.float64]
+
+KINDS = ("power", "dirichlet-multinomial", "none")
+POISSON = "boundary A = infinity: no overdispersion"
+_NEXT_TO_NONE = "all records are in cells of next to no probability"
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Two numbers are well known from so many cells, a random part of them all.
+_CELLS = 2**16
+# Beyond them shapes leave the domain of the functions of Gamma.
+_LEAST, _LARGEST = 2.0**-40, 2.0**60
+# As good as no probability at all, for at most 2^53 records.
+_NONE = 2.0**-100
+
+
+@dataclass(frozen=True, slots=True)
+class Overdispersion:
+    """The law of the shape of the cells, a (n pi)^b.
+
+    Attributes
+    ----------
+    scale : float
+        a, the shape of a cell of which one record is expected in the sample; infinite
+        where frequencies are Poisson; nan if there is no estimate.
+    exponent : float
+        b, in [0, 1].
+    kind : {"power", "dirichlet-multinomial", "none"}
+        Among which laws it was looked for.
+    reason : str
+        Which boundary, or why there is none; else empty.
+
+    Examples
+    --------
+    >>> uneven = Overdispersion(2.0, 0.5)
+    >>> uneven.shape(np.array([1.0, 0.25, 0.0]))
+    array([2., 1., 0.])
+    >>> uneven
+    <Overdispersion: shape 2 (n pi)^0.5>
+    >>> uneven.evenness(np.array([1.0, 0.25]))
+    array([2., 4.])
+    """
+
+    scale: float = math.inf
+    exponent: float = 1.0
+    kind: str = "none"
+    reason: str = ""
+
+    @property
+    def poisson(self) -> bool:
+        """Whether there is none."""
+        return math.isinf(self.scale)
+
+    def shape(self, expected: Floats) -> Floats:
+        """Return the shape of cells.
+
+        Parameters
+        ----------
+        expected : float64 ndarray
+            n pi_k, the records expected in the sample.
+
+        Returns
+        -------
+        float64 ndarray
+        """
+        shape: Floats = self.scale * _power(expected, self.exponent)
+        return shape
+
+    def evenness(self, expected: Floats) -> Floats:
+        """Return the shape of cells over their expected records, a (n pi)^(b-1).
+
+        Parameters
+        ----------
+        expected : float64 ndarray
+            n pi_k.
+
+        Returns
+        -------
+        float64 ndarray
+            Infinite where nothing is expected, unless b = 1.
+        """
+        if self.exponent == 1.0:
+            return np.full(len(expected), self.scale)
+        with np.errstate(divide="ignore"):
+            return self.scale / _power(expected, 1.0 - self.exponent)
+
+    def __repr__(self) -> str:
+        if math.isnan(self.scale):
+            return f"<Overdispersion: no estimate, {self.reason}>"
+        if self.poisson:
+            return "<Overdispersion: none, Poisson>"
+        return f"<Overdispersion: shape {self.scale:.5g} (n pi)^{self.exponent:g}>"
+
+
+def fit_overdispersion(
+    probability: Floats,
+    records: Ints,
+    kind: str = "power",
+    exponents: tuple[float, ...] = EXPONENTS,
+) -> Overdispersion:
+    """Return the most likely law of the shape.
+
+    Parameters
+    ----------
+    probability : float64 ndarray, shape (K,)
+        pi_k of the cells, positive where there are records.
+    records : int64 ndarray, shape (K,)
+        f_k.
+    kind : {"power", "dirichlet-multinomial", "none"}
+        Which law. Of more than 65536 cells "power" takes a random part, the same one
+        each time.
+    exponents : tuple of float
+        b to try, for "power".
+
+    Returns
+    -------
+    Overdispersion
+        Without any if the cells are no further from pi than chance takes them; for
+        the Dirichlet-multinomial law that is if sum f(f-1)/pi <= n(n-1).
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> pi = np.full(20, 0.025)
+    >>> fit_overdispersion(pi, np.repeat([9, 4, 1], [2, 3, 15]), exponents=(1.0,))
+    <Overdispersion: shape 0.3692 (n pi)^1>
+    >>> fit_overdispersion(pi, np.repeat([1, 2], [10, 10])).reason
+    'boundary A = infinity: no overdispersion'
+    """
+    kind = kind_of(kind)
+    n = int(records.sum())
+    seen = records > 0
+    pi = np.maximum(probability[seen], _NONE)
+    f = records[seen].astype(np.float64)
+    if kind == "none":
+        return Overdispersion()
+    if not (f > 1.0).any():
+        return Overdispersion(kind=kind, reason=f"{POISSON}: no cell has two records")
+    if kind == "dirichlet-multinomial":
+        scale, exponent = _dirichlet_multinomial(pi, f, n), 1.0
+    else:
+        scale, exponent = _power_law(n * pi, f, exponents)
+    reason = (
+        POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
+    )
+    return Overdispersion(scale, exponent, kind, reason)
+
+
+def kind_of(overdispersion: str | bool) -> str:
+    """Return the kind that an argument asks for: True is "power", False "none".
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+    """
+    if isinstance(overdispersion, bool):
+        return "power" if overdispersion else "none"
+    arguments.one_of("overdispersion", overdispersion, KINDS)
+    return overdispersion
+
+
+def _dirichlet_multinomial(pi: Floats, f: Floats, n: int) -> float:
+    """Return a = A/n of the greatest likelihood of all cells; nan if it falls to 0."""
+    shared = f > 1.0
+    f, pi = f[shared], pi[shared]
+    if not math.fsum((f * (f - 1.0) / pi).tolist()) > n * (n - 1.0):
+        return math.inf
+
+    def score(A: float) -> float:
+        cells = pi * digamma_deficit(A * pi, f)
+        return A * (float(digamma_deficit(A, float(n))) - math.fsum(cells.tolist()))
+
+    return positive_root(score, start=float(n)) / n
+
+
+def _power_law(
+    m: Floats, f: Floats, exponents: tuple[float, ...]
+) -> tuple[float, float]:
+    """Return a and b of the greatest likelihood of the seen cells."""
+    if len(f) > _CELLS:
+        _, place = groups_of(np.ones(len(f), np.int64), len(f))
+        some = place < _CELLS
+        m, f = m[some], f[some]
+    best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
+    for exponent in exponents:
+        each = _power(m, exponent)
+
+        def score(a: float, each: Floats = each) -> float:
+            slopes = _slopes(m, f, a * each)
+            return math.fsum(slopes.tolist())
+
+        if not score(_LARGEST) < 0.0:
+            continue  # it rises to the Poisson law
+        a = positive_root(score, start=1.0)
+        if math.isnan(a):
+            continue
+        height = math.fsum(_truncated(m, f, a * each).tolist())
+        if height > highest:
+            best, highest = (a, exponent), height
+    return best
+
+
+def _power(x: Floats, exponent: float) -> Floats:
+    """Return x^b for x >= 0, the same bits on every processor."""
+    if exponent in (0.0, 1.0):
+        return np.ones_like(x) if exponent == 0.0 else x
+    found = np.zeros_like(x)
+    some = x > 0.0
+    found[some] = exp(exponent * log(x[some]))
+    return found
+
+
+def _truncated(m: Floats, f: Floats, t: Floats) -> Floats:
+    """Return log P(f | f > 0) but for log f!: negative binomial, mean m, shape t."""
+    rate = log1p(m / t)
+    seen = -expm1(-t * rate)
+    height: Floats = (
+        log_rising_excess(t, f) + f * (log(m) - rate) - t * rate - log(seen)
+    )
+    return height
+
+
+def _poisson(m: Floats, f: Floats) -> Floats:
+    """Return the same for a Poisson law."""
+    height: Floats = f * log(m) - m - log(-expm1(-m))
+    return height
+
+
+def _slopes(m: Floats, f: Floats, t: Floats) -> Floats:
+    """Return t times the derivative of `_truncated` by t; no term cancels."""
+    x = m / t
+    odds = x / (1.0 + x)
+    # log(1+x) - x/(1+x), twice near x^2/2.
+    bend = log1pmx(x) + x * odds
+    seen = -expm1(-t * log1p(x))
+    slopes: Floats = f * odds - t * digamma_deficit(t, f) - t * bend / seen
+    return slopes

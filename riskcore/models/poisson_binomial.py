@@ -1,0 +1,206 @@
+"""The number of independent events with chances of their own: Poisson-binomial.
+
+Given a model of the cells, sample uniques are population uniques independently of each
+other. The law of their number is the convolution of as many laws of two points. Blocks
+of 64 are convolved one event at a time, then neighbours with neighbours. All terms are
+positive, so nothing cancels; tails of next to nothing are cut, and how much is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.compiled.jit import native
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 64
+# What may be cut from either tail of a part; there are at most 2^26 parts.
+_CUT = 2.0**-130
+_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PoissonBinomial:
+    """The law of a number of independent events.
+
+    Attributes
+    ----------
+    events : int
+        How many there are.
+    first : int
+        The smallest number whose probability is written down.
+    probabilities : float64 ndarray
+        P(first), P(first + 1), ...; those of all other numbers are cut.
+    left_out : float
+        A bound of what was cut: no probability, nor any sum of them, is further off
+        than this and its relative error.
+    relative_error : float
+        A bound of the rounding errors of each probability.
+
+    Examples
+    --------
+    >>> law = PoissonBinomial.of([0.5, 0.5, 1.0])
+    >>> law
+    <PoissonBinomial: 3 events, mean 2, standard deviation 0.7071>
+    >>> law.first, law.probabilities
+    (1, array([0.25, 0.5 , 0.25]))
+    >>> law.interval(0.9), law.quantile(0.5)
+    ((1, 3), 2)
+    """
+
+    events: int
+    first: int
+    probabilities: Floats
+    mean: float
+    variance: float
+    left_out: float
+    relative_error: float
+
+    @classmethod
+    def of(cls, chances: ArrayLike) -> PoissonBinomial:
+        """Return the law of the number of events.
+
+        Parameters
+        ----------
+        chances : array_like, shape (n,)
+            The probability of each event.
+
+        Returns
+        -------
+        PoissonBinomial
+
+        Raises
+        ------
+        TypeError
+            If the chances are not numbers.
+        ValueError
+            If a chance is not in [0, 1].
+        """
+        p = arguments.numbers("chances", chances, dimensions=1).astype(np.float64)
+        arguments.refuse("chances", ~((p >= 0.0) & (p <= 1.0)), "in [0, 1]")
+        mean = math.fsum(p.tolist())
+        variance = math.fsum((p * (1.0 - p)).tolist())
+        parts = _blocks(p)
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [_joined(a, b) for a, b in pairs] + odd
+        law = parts[0]
+        return cls(
+            len(p), law.first, law.values, mean, variance, law.left_out, law.error
+        )
+
+    def quantile(self, level: float) -> int:
+        """Return the smallest number k with P(at most k) >= level.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> PoissonBinomial.of([0.1, 0.2, 0.9]).quantile(0.5)
+        1
+        """
+        level = arguments.number_in("level", level, "(0, 1)")
+        if level <= 0.5:
+            at = int(np.searchsorted(np.cumsum(self.probabilities), level))
+            return self.first + min(at, len(self.probabilities) - 1)
+        return self.first + self._last(1.0 - level)
+
+    def interval(self, level: float = 0.95) -> tuple[int, int]:
+        """Return an equal-tailed interval with at least this probability.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+
+        Returns
+        -------
+        low, high : int
+            The largest ``low`` with P(less) <= (1 - level)/2 and the smallest ``high``
+            with P(more) <= (1 - level)/2.
+        """
+        tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
+        rising = np.cumsum(self.probabilities)
+        low = int(np.searchsorted(rising, tail, side="right"))
+        return self.first + low, self.first + self._last(tail)
+
+    def _last(self, tail: float) -> int:
+        """Return the smallest index with at most ``tail`` beyond it."""
+        beyond = np.cumsum(self.probabilities[::-1])
+        left = int(np.searchsorted(beyond, tail, side="right"))
+        return max(len(self.probabilities) - 1 - left, 0)
+
+    def __repr__(self) -> str:
+        return (
+            f"<PoissonBinomial: {self.events} events, mean {self.mean:.7g}, "
+            f"standard deviation {math.sqrt(self.variance):.4g}>"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The law of some of the events, with bounds of its errors."""
+
+    first: int
+    values: Floats
+    left_out: float
+    error: float
+
+
+def _blocks(p: Floats) -> list[_Part]:
+    """Return the laws of blocks of events, all blocks one event further at a time."""
+    blocks = max(-(-len(p) // _BLOCK), 1)
+    chances = np.zeros((blocks, _BLOCK))
+    chances.ravel()[: len(p)] = p
+    laws = np.zeros((blocks, _BLOCK + 1))
+    laws[:, 0] = 1.0
+    for i in range(_BLOCK):
+        hit = chances[:, i, np.newaxis]
+        moved = hit * laws[:, : i + 1]
+        laws[:, : i + 1] *= 1.0 - hit
+        laws[:, 1 : i + 2] += moved
+    # A complement, a product and a sum round in each step.
+    return [_trimmed(0, law, 0.0, 3 * _BLOCK * _ROUNDOFF) for law in laws]
+
+
+def _joined(a: _Part, b: _Part) -> _Part:
+    """Return the law of the sum of two independent numbers."""
+    if len(a.values) > len(b.values):
+        a, b = b, a
+    values = np.zeros(len(a.values) + len(b.values) - 1)
+    add_products(a.values, len(a.values), b.values, len(b.values), values)
+    error = a.error + b.error + (len(a.values) + 1) * _ROUNDOFF
+    return _trimmed(a.first + b.first, values, a.left_out + b.left_out, error)
+
+
+def _trimmed(first: int, values: Floats, left_out: float, error: float) -> _Part:
+    """Cut tails of next to nothing."""
+    low = int(np.searchsorted(np.cumsum(values), _CUT, side="right"))
+    high = int(np.searchsorted(np.cumsum(values[::-1]), _CUT, side="right"))
+    kept = values[low : len(values) - high]
+    cut = _CUT * ((low > 0) + (high > 0))
+    return _Part(first + low, np.ascontiguousarray(kept), left_out + cut, error)
+
+
+@native("float64*, int64, float64*, int64, float64*")
+def add_products(a: Any, length: int, b: Any, other: int, total: Any) -> None:
+    """Add the products of each pair of terms where their sum belongs."""
+    for i in range(length):
+        factor = a[i]
+        for j in range(other):
+            total[i + j] += factor * b[j]

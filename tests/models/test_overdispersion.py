@@ -1,0 +1,135 @@
+"""How far cells are from their probabilities: likelihoods, boundaries, recovery."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import nbinom, poisson
+
+from riskcore.models import DirichletMultinomial, Overdispersion, SizeIndices
+from riskcore.models import overdispersion as module
+from riskcore.models.overdispersion import fit_overdispersion
+
+
+def sample(a, b, seed, cells=20_000, n=20_000):
+    """Return pi and f of the cells of a sample whose law is that of the model."""
+    rng = np.random.default_rng(seed)
+    pi = rng.dirichlet(np.full(cells, 0.5))
+    shape = a * (n * pi) ** b
+    f = rng.poisson(n * pi * rng.gamma(shape) / np.where(shape > 0, shape, 1.0))
+    return pi, f
+
+
+@pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("a", [0.3, 2.0])
+def test_what_made_the_sample_is_found_again(a, b):
+    pi, f = sample(a, b, 1)
+    found = fit_overdispersion(pi, f)
+    assert found.exponent == pytest.approx(b, abs=0.25)
+    at = fit_overdispersion(pi, f, exponents=(b,))
+    assert at.scale == pytest.approx(a, rel=0.1)
+    assert (at.kind, at.reason) == ("power", "")
+
+
+def test_dirichlet_multinomial_is_the_symmetric_model_where_pi_is_one_over_K():
+    counts = {1: 300, 2: 60, 5: 12, 11: 2}
+    f = np.repeat(list(counts), list(counts.values()))
+    K = 2000
+    found = fit_overdispersion(np.full(len(f), 1 / K), f, "dirichlet-multinomial")
+    symmetric = DirichletMultinomial.fit(SizeIndices(counts), K)
+    assert found.scale * f.sum() == pytest.approx(K * symmetric.alpha, rel=1e-9)
+    assert found.exponent == 1.0
+
+
+def log_likelihood(A, pi, f):
+    parts = gammaln(f + A * pi) - gammaln(A * pi)
+    return parts.sum() + gammaln(A) - gammaln(A + f.sum())
+
+
+def test_the_likelihood_of_the_dirichlet_multinomial_law_is_largest():
+    pi, f = sample(0.5, 1.0, 2)
+    seen = f > 0
+    found = fit_overdispersion(pi, f, "dirichlet-multinomial")
+    A = found.scale * f.sum()
+    best = log_likelihood(A, pi[seen], f[seen])
+    for other in (A * 0.99, A * 1.01):
+        assert log_likelihood(other, pi[seen], f[seen]) < best
+
+
+def test_the_truncated_likelihood_is_that_of_scipy():
+    m, f, t = np.array([0.1, 3.0, 40.0]), np.array([1.0, 2.0, 30.0]), 0.7
+    law = nbinom(t, t / (t + m))
+    expected = law.logpmf(f) - np.log1p(-law.pmf(0)) + gammaln(f + 1)
+    assert module._truncated(m, f, np.full(3, t)) == pytest.approx(expected, rel=1e-12)
+    expected = poisson(m).logpmf(f) - np.log(-np.expm1(-m)) + gammaln(f + 1)
+    assert module._poisson(m, f) == pytest.approx(expected, rel=1e-12)
+    far = module._truncated(m, f, np.full(3, 1e15))
+    assert far == pytest.approx(module._poisson(m, f), rel=1e-12)
+
+
+@pytest.mark.parametrize("t", [1e-6, 0.7, 50.0, 1e9])
+def test_slopes_are_derivatives(t):
+    m, f = np.array([0.1, 3.0, 40.0]), np.array([1.0, 2.0, 30.0])
+    import mpmath
+
+    def height(m, f, s):
+        p = s / (s + m)
+        law = mpmath.rf(s, f) * (m / (s + m)) ** f * p**s / (1 - p**s)
+        return mpmath.log(law)
+
+    with mpmath.workdps(60):
+        for one, slope in enumerate(module._slopes(m, f, np.full(3, t))):
+            # Both numbers now, for `diff` calls later.
+            mean, records = mpmath.mpf(m[one]), mpmath.mpf(f[one])
+            exact = t * mpmath.diff(lambda s, x=mean, y=records: height(x, y, s), t)
+            assert slope == pytest.approx(float(exact), rel=1e-7)
+
+
+def test_chance_alone_is_no_overdispersion():
+    rng = np.random.default_rng(3)
+    pi = np.full(4000, 1 / 4000)
+    f = rng.multinomial(2000, pi)
+    f[np.flatnonzero(f > 1)] = 2  # less uneven than chance
+    for kind in ("power", "dirichlet-multinomial"):
+        found = fit_overdispersion(pi, f, kind)
+        assert found.poisson
+        assert found.reason.startswith("boundary")
+        assert found.kind == kind
+
+
+def test_no_cell_of_two_records_tells_nothing():
+    found = fit_overdispersion(np.full(9, 0.1), np.ones(9, np.int64))
+    assert found.reason.endswith("no cell has two records")
+
+
+def test_none_is_not_looked_for():
+    pi, f = sample(0.3, 0.0, 4, 500, 500)
+    assert fit_overdispersion(pi, f, "none") == Overdispersion()
+    assert module.kind_of(False) == "none"
+    assert module.kind_of(True) == "power"
+    with pytest.raises(ValueError, match="overdispersion='gamma'"):
+        fit_overdispersion(pi, f, "gamma")
+
+
+def test_a_part_of_many_cells_gives_nearly_the_same():
+    pi, f = sample(0.5, 0.5, 5, cells=400_000, n=200_000)
+    assert (f > 0).sum() > module._CELLS
+    found = fit_overdispersion(pi, f, exponents=(0.5,))
+    assert found.scale == pytest.approx(0.5, rel=0.05)
+    assert found == fit_overdispersion(pi, f, exponents=(0.5,))
+
+
+def test_shapes_and_evenness():
+    law, expected = Overdispersion(3.0, 0.25), np.array([0.0, 1e-9, 1.0, 7.0])
+    assert law.shape(expected) == pytest.approx(3.0 * expected**0.25, rel=1e-15)
+    with np.errstate(divide="ignore"):
+        assert law.evenness(expected) == pytest.approx(3.0 * expected**-0.75)
+    assert Overdispersion(3.0, 1.0).evenness(expected).tolist() == [3.0] * 4
+    assert Overdispersion(3.0, 0.0).shape(expected).tolist() == [3.0] * 4
+
+
+def test_repr():
+    assert repr(Overdispersion()) == "<Overdispersion: none, Poisson>"
+    lost = Overdispersion(math.nan, 1.0, "power", "why")
+    assert repr(lost) == "<Overdispersion: no estimate, why>"
