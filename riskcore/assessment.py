@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,9 @@ from riskcore.risk.histogram import class_counts, log_edges
 from riskcore.risk.household import Households, households
 from riskcore.risk.threshold import RiskDistribution
 
+if TYPE_CHECKING:
+    pass
+
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Method = Literal["exact", "series7", "franconi"]
@@ -53,6 +57,8 @@ RECORD_COLUMNS = (
     "individual_risk",
     "household_risk",
 )
+UNIQUE_COLUMN = "population_unique_probability"  # added with a model of the population
+WEIGHTS = "weights"
 
 
 class PopulationBelowSample(UserWarning):
@@ -65,6 +71,7 @@ def assess(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    population: Any = WEIGHTS,
     method: Method = "exact",
     missing: str = "refuse",
     alpha: float = 1.0,
@@ -92,6 +99,13 @@ def assess(
         population and the risk of a record is 1/f.
     household : column name, optional
         Household of each record, of any type and in any order; gives household risks.
+    population : {"weights", "latent-class", "log-linear"}, CellModel or frame
+        What is taken to be known of the population frequency F of a cell. "weights":
+        its weights alone, as in the sources (default). A name: a model of the cells
+        fitted to these data by its defaults, see `riskcore.models.LatentClass` and
+        `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
+        population itself, with the keys and a column ``population_frequency``, see
+        `riskcore.models.KnownPopulation`.
     method : {"exact", "series7", "franconi"}
         The individual risk itself (default), or the formula of mu-Argus or sdcMicro
         (`riskcore.forms`), to compare with their results.
@@ -158,6 +172,7 @@ def assess(
     say = progress or silent
     arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
+    check_population(population, method, missing)
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
@@ -166,7 +181,10 @@ def assess(
         say(f"reading {source.path}")
     data, intake = source.read([*keys, weight, household], weight)
     engine = engine_of(data)
-    if engine is not None and missing not in WILDCARDS and household is None:
+    by_cell = (
+        missing in WILDCARDS or household is not None or not _is_weights(population)
+    )
+    if engine is not None and not by_cell:
         say(f"counting cells on {engine.name}")
         counted = engine.count(keys, weight)
         return HeldAssessment.of(data, counted, method, missing)
@@ -175,6 +193,7 @@ def assess(
         keys,
         weight,
         household,
+        population=population,
         method=method,
         missing=missing,
         alpha=alpha,
@@ -183,12 +202,25 @@ def assess(
     )
 
 
+def _is_weights(population: Any) -> bool:
+    return isinstance(population, str) and population == WEIGHTS
+
+
+def check_population(population: Any, method: str, missing: str) -> None:
+    """Refuse what is no population, or goes with no model of one."""
+    if not _is_weights(population):
+        from riskcore.population import check_model
+
+        check_model(population, method, missing)
+
+
 def assess_records(
     data: Any,
     keys: Sequence[Hashable],
     weight: Hashable | None,
     household: Hashable | None,
     *,
+    population: Any = WEIGHTS,
     method: Method,
     missing: str,
     alpha: float,
@@ -200,8 +232,8 @@ def assess_records(
         progress("finding households")
     coded = CodedRecords.of(data, keys, weight, household)
     return assess_coded(
-        data, coded, keys, method=method, missing=missing, alpha=alpha,
-        intake=intake, progress=progress,
+        data, coded, keys, population=population, method=method, missing=missing,
+        alpha=alpha, intake=intake, progress=progress,
     )  # fmt: skip
 
 
@@ -210,6 +242,7 @@ def assess_coded(
     coded: CodedRecords,
     keys: Sequence[Hashable],
     *,
+    population: Any = WEIGHTS,
     method: Method,
     missing: str,
     alpha: float,
@@ -219,13 +252,22 @@ def assess_coded(
     """Assess records of which the columns are coded, see `assess`."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
-    progress(f"computing the risk of {len(cells)} cells")
-    cell_risk = _cell_risk(cells, method)
+    model, unique = None, None
+    if _is_weights(population):
+        progress(f"computing the risk of {len(cells)} cells")
+        cell_risk = _cell_risk(cells, method)
+    else:
+        from riskcore.population import model_of, risks_of
+
+        _warn_below(cells.totals)
+        model = model_of(population, keys, cells, progress)
+        progress(f"computing the risk of {len(cells)} cells")
+        cell_risk, unique = risks_of(model, cells)
     joint = None
     if coded.households is not None:
         progress("computing household risks")
         joint = households(cell_risk[cells.inverse], coded.households)
-    return Assessment(data, cells, cell_risk, method, joint)
+    return Assessment(data, cells, cell_risk, method, joint, model, unique)
 
 
 def check_roles(
@@ -321,6 +363,10 @@ class Assessment:
         How it was computed.
     households : Households or None
         Size and risk of each household, if ids were given.
+    model : CellModel or None
+        The model of the population; None if the weights alone were used.
+    unique : float64 ndarray, shape (K,), or None
+        P(F = 1 | f) of each cell by the model.
 
     Examples
     --------
@@ -346,6 +392,8 @@ class Assessment:
     cell_risk: Risks
     method: Method
     households: Households | None
+    model: CellModel | None = None
+    unique: Risks | None = None
 
     @cached_property
     def distribution(self) -> RiskDistribution:
@@ -359,6 +407,26 @@ class Assessment:
         return self.cell_risk[inverse]
 
     @property
+    def cell_unique_probability(self) -> Risks:
+        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1, else p by weights."""
+        if self.unique is not None:
+            return self.unique
+        cells = self.cells
+        p = np.minimum(cells.sampling_fraction, 1.0)
+        return np.where(cells.sample_frequency == 1.0, p, 0.0)
+
+    @property
+    def population_unique_probability(self) -> Risks:
+        """P(F = 1 | f) of each record, in input order, shape (n,)."""
+        return self.cell_unique_probability[self.cells.inverse]
+
+    @property
+    def expected_population_uniques(self) -> float:
+        """The expected number of sample uniques that are population uniques, tau."""
+        chances = self.cell_unique_probability * self.cells.records
+        return math.fsum(chances.tolist())
+
+    @property
     def row_risk(self) -> Risks:
         """Individual risk of each row of the cells.
 
@@ -369,9 +437,26 @@ class Assessment:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, from which reports are made."""
-        return figures.of_file(
+        found = figures.of_file(
             self.cells, self.distribution, self.households, self.method
         )
+        if self.model is not None:
+            from riskcore.population import plain
+
+            found |= plain(
+                self.model, self.by_weights, self.expected_population_uniques
+            )
+        return found
+
+    @property
+    def by_weights(self) -> RiskDistribution:
+        """The distribution of the individual risk by the weights alone."""
+        if self.model is None:
+            return self.distribution
+        cells = self.cells
+        f = cells.sample_frequency.astype(np.float64)
+        risk = risk_of("exact", f, cells.population_frequency)
+        return RiskDistribution(risk, cells.records)
 
     @property
     def expected_reidentifications(self) -> float:
@@ -529,8 +614,9 @@ class Assessment:
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
-        ``household_risk`` is added if household ids were given. Of a path it is the
-        columns that were read; a narwhals frame gives its native frame. Of data on an
+        ``household_risk`` is added if household ids were given, and
+        ``population_unique_probability`` with a model of the population. Of a path it
+        is the columns that were read; a narwhals frame gives its native frame. Of data on an
         engine it is a join on the cells, lazy as the data are, in an order of the
         engine's choice; of a dataset of pyarrow a reader of its batches.
 
@@ -541,9 +627,13 @@ class Assessment:
         """
         counted = self.cells.counted
         if counted is not None:
-            refuse_taken(counted.engine.schema, RECORD_COLUMNS[:4])
+            added = [
+                *RECORD_COLUMNS[:4],
+                *([] if self.model is None else [UNIQUE_COLUMN]),
+            ]
+            refuse_taken(counted.engine.schema, added)
             # By the other rules a cell's results are not of its own records alone.
-            alone = self.cells.missing not in WILDCARDS
+            alone = self.cells.missing not in WILDCARDS and self.model is None
             return counted.records_with(
                 partial(results_of, self.method),
                 None if alone else lambda: self._columns_at(self.cells.rows),
@@ -567,14 +657,17 @@ class Assessment:
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of some cells as columns."""
         cells = self.cells
-        found = spread(
-            cell,
+        names = list(RECORD_COLUMNS[:4])
+        columns = [
             cells.sample_frequency,
             cells.population_frequency,
             cells.sampling_fraction,
             self.cell_risk,
-        )
-        return dict(zip(RECORD_COLUMNS, found, strict=False))
+        ]
+        if self.unique is not None:
+            names.append(UNIQUE_COLUMN)
+            columns.append(self.unique)
+        return dict(zip(names, spread(cell, *columns), strict=True))
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.
@@ -590,7 +683,8 @@ class Assessment:
         -------
         list of dict
             The key values by name, "sample_frequency", "population_frequency",
-            "sampling_fraction" and "individual_risk".
+            "sampling_fraction" and "individual_risk"; with a model of the population
+            "population_unique_probability".
 
         Raises
         ------
@@ -604,6 +698,8 @@ class Assessment:
         for k in order:
             row = self.cells.row(int(k))
             row["individual_risk"] = float(self.cell_risk[k])
+            if self.unique is not None:
+                row[UNIQUE_COLUMN] = float(self.unique[k])
             rows.append(row)
         return rows
 
@@ -648,6 +744,8 @@ class HeldAssessment(Assessment):
             "method": method,
             "households": None,
             "distribution": distribution,
+            "model": None,
+            "unique": None,
         }
         found.__dict__.update(known)
         return found

@@ -9,6 +9,7 @@ out has figures of its own: those that may be told, rounded.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +30,8 @@ Place = Literal[
 # How a value is written in a place, given all figures; None: there is nothing to tell.
 Form = Callable[[Any, Plain, Place], str | None]
 
+# Times that the weights and a model of the population may be apart without a word.
+DISAGREE = 2.0
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
 
@@ -174,6 +177,24 @@ def _population(value: float, figures: Plain, place: Place) -> str:
     return f"{amount(value)}, the sum of the weights"
 
 
+def _model(name: str, figures: Plain, place: Place) -> str:
+    fit = figures["population_model_fit"]
+    return f"{name}, {fit}" if fit else name
+
+
+def _expected(value: float, *_: Any) -> str:
+    """Return an expected number of records: no model knows more digits."""
+    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def _by_weights(value: float, figures: Plain, place: Place) -> str:
+    model = figures["expected_reidentifications"]
+    most = max(model, value)
+    apart = most / max(min(model, value), sys.float_info.min)
+    said = _risk(value, figures, place)
+    return said if apart <= DISAGREE else f"{said}, {apart:.1f} times apart"
+
+
 # The declaration
 
 
@@ -247,6 +268,10 @@ FIGURES = (
     Figure("population", _population, {
         "text": "population", "page": "Population, the sum of the weights",
     }),
+    Figure("population_model", _model, {
+        "text": "population model", "page": "Population model",
+        "notebook": "population model",
+    }),
     Figure("method", lambda method, *_: METHOD_NAMES[method], {
         "text": "individual risk",
     }),
@@ -259,6 +284,16 @@ FIGURES = (
         "text": "expected re-identifications", "page": "Expected re-identifications",
         "notebook": "expected re-identifications",
         "stages": "expected re-identifications",
+    }),
+    Figure("by_weights", _by_weights, {
+        "text": "  by the weights alone", "page": "by the weights alone",
+        "notebook": "by the weights alone", "stages": "  by the weights alone",
+    }),
+    Figure("population_uniques", _expected, {
+        "text": "expected population uniques",
+        "page": "Sample uniques expected to be population uniques",
+        "notebook": "expected population uniques",
+        "stages": "expected population uniques",
     }),
     Figure("max_risk", _risk, {
         "text": "maximum risk", "page": "Maximum risk", "notebook": "maximum risk",
@@ -307,6 +342,7 @@ CELL_FIGURES = {
     "population_frequency": ("F", "Population *F*"),
     "sampling_fraction": ("p", "*p* = *f*/*F*"),
     "individual_risk": ("risk", "Risk"),
+    "population_unique_probability": ("P(F=1)", "P(*F* = 1)"),
 }
 
 

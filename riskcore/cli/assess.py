@@ -11,6 +11,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_population,
     add_quiet,
     add_reading,
     add_report,
@@ -74,6 +75,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
     )
     add_roles(parser)
+    add_population(parser)
     parser.add_argument(
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
@@ -132,7 +134,10 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment import (
         RECORD_COLUMNS,
+        UNIQUE_COLUMN,
+        WEIGHTS,
         assess_records,
+        check_population,
         check_roles,
     )
     from riskcore.files import formats, replace
@@ -140,6 +145,8 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.report.summary import summary
 
     check_missing(options.missing, options.alpha)
+    population = _population(options)
+    check_population(population, options.method, options.missing)
     if options.output is not None:
         refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)
@@ -158,7 +165,8 @@ def run(options: argparse.Namespace) -> None:
     check_roles(options.keys, weight, options.household)
     needed = [*options.keys, weight, options.household]
     if options.output is not None:
-        refuse_taken(source.names, RECORD_COLUMNS)
+        more = [] if population == WEIGHTS else [UNIQUE_COLUMN]
+        refuse_taken(source.names, [*RECORD_COLUMNS, *more])
         needed = [*source.names, *needed]
     data, intake = source.read(needed, weight)
     assessment = assess_records(
@@ -166,6 +174,7 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         weight,
         options.household,
+        population=population,
         method=options.method,
         missing=options.missing,
         alpha=options.alpha,
@@ -182,6 +191,15 @@ def run(options: argparse.Namespace) -> None:
     _write(assessment, source, weight, options, progress)
     progress.done()
     _print(figures, options)
+
+
+def _population(options: argparse.Namespace) -> Any:
+    """Return the name of a model, or the path of a file of the population."""
+    from riskcore.population import FITTED
+
+    given: str = options.population
+    known = given in ("weights", *FITTED)
+    return given if known or not Path(given).suffix else Path(given)
 
 
 def _write(

@@ -37,6 +37,18 @@ def add_roles(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_population(command: argparse.ArgumentParser) -> None:
+    """Add what is taken to be known of the population."""
+    command.add_argument(
+        "--population",
+        default="weights",
+        metavar="MODEL",
+        help="what says how many people a cell has: weights (default), or a model that "
+        "is fitted to the keys of the file: latent-class or log-linear; or a file of "
+        "the population with the keys and a column population_frequency",
+    )
+
+
 def add_alpha(command: argparse.ArgumentParser) -> None:
     """Add the weight of records with missing keys."""
     command.add_argument(
