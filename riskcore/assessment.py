@@ -41,7 +41,7 @@ from riskcore.risk.household import Households, households
 from riskcore.risk.threshold import RiskDistribution
 
 if TYPE_CHECKING:
-    pass
+    from riskcore.models.cell_model import CellModel
 
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -172,7 +172,7 @@ def assess(
     say = progress or silent
     arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
-    check_population(population, method, missing)
+    check_population(population, method)
     keys = key_names(keys)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
@@ -206,12 +206,12 @@ def _is_weights(population: Any) -> bool:
     return isinstance(population, str) and population == WEIGHTS
 
 
-def check_population(population: Any, method: str, missing: str) -> None:
+def check_population(population: Any, method: str) -> None:
     """Refuse what is no population, or goes with no model of one."""
     if not _is_weights(population):
         from riskcore.population import check_model
 
-        check_model(population, method, missing)
+        check_model(population, method)
 
 
 def assess_records(
@@ -616,8 +616,8 @@ class Assessment:
 
         ``household_risk`` is added if household ids were given, and
         ``population_unique_probability`` with a model of the population. Of a path it
-        is the columns that were read; a narwhals frame gives its native frame. Of data on an
-        engine it is a join on the cells, lazy as the data are, in an order of the
+        is the columns that were read; a narwhals frame gives its native frame. Of data
+        on an engine it is a join on the cells, lazy as the data are, in an order of the
         engine's choice; of a dataset of pyarrow a reader of its batches.
 
         Raises

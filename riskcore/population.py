@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.microdata.cells import WILDCARDS, Cells
+from riskcore.microdata.cells import Cells
 from riskcore.microdata.count import THREADED
 from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
@@ -28,12 +29,12 @@ from riskcore.risk.threshold import RiskDistribution
 Risks = NDArray[np.float64]
 
 # Fitted to the cells that are assessed.
-FITTED = {"latent-class": LatentClass, "log-linear": LogLinear}
+FITTED: dict[str, Any] = {"latent-class": LatentClass, "log-linear": LogLinear}
 # The column of a frame of counts.
 COUNT = "population_frequency"
 
 
-def check_model(population: Any, method: str, missing: str) -> None:
+def check_model(population: Any, method: str) -> None:
     """Refuse a population that is no model, or goes with none, before data are read.
 
     Raises
@@ -41,8 +42,8 @@ def check_model(population: Any, method: str, missing: str) -> None:
     TypeError
         If it is neither a name, nor a model of cells, nor a frame.
     ValueError
-        If the name is unknown, the model has no estimate, another method than "exact"
-        is asked for, or missing values are to match any value.
+        If the name is unknown, the model has no estimate, or another method than
+        "exact" is asked for.
     """
     if isinstance(population, str):
         arguments.one_of("population", population, ("weights", *FITTED))
@@ -58,11 +59,6 @@ def check_model(population: Any, method: str, missing: str) -> None:
         raise ValueError(
             f"method={method!r}: the formula knows weights only; with another "
             "population than 'weights' the method is 'exact'"
-        )
-    if missing in WILDCARDS:
-        raise ValueError(
-            f"missing={missing!r}: the models need each record in one cell; use "
-            "'refuse' or 'category' with another population than 'weights'"
         )
 
 
@@ -105,6 +101,17 @@ def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks]:
     """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,)."""
     prior = model.prior(cells)
     return risk_by(prior), prior.unique_probability()
+
+
+def risk_of_margins(
+    model: CellModel,
+    cells: Cells,
+    f: Risks,
+    F: Risks,
+    codes: Sequence[NDArray[Any] | None],
+) -> Risks:
+    """Return the risk of combinations of some keys, see `CellTable.of_margins`."""
+    return risk_by(model.prior(CellTable.of_margins(cells, codes, f, F)))
 
 
 def risk_by(prior: CellPrior) -> Risks:

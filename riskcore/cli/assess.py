@@ -75,7 +75,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
     )
     add_roles(parser)
-    add_population(parser)
+    add_population(parser, files=True)
     parser.add_argument(
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> None:
 
     check_missing(options.missing, options.alpha)
     population = _population(options)
-    check_population(population, options.method, options.missing)
+    check_population(population, options.method)
     if options.output is not None:
         refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)

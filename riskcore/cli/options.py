@@ -37,15 +37,18 @@ def add_roles(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_population(command: argparse.ArgumentParser) -> None:
-    """Add what is taken to be known of the population."""
+def add_population(command: argparse.ArgumentParser, *, files: bool = False) -> None:
+    """Add what is taken to be known of the population, if it may be a file, too."""
+    names = ("weights", "latent-class", "log-linear")
+    more = "; or a FILE of the population: the keys and a column population_frequency"
     command.add_argument(
         "--population",
         default="weights",
         metavar="MODEL",
-        help="what says how many people a cell has: weights (default), or a model that "
-        "is fitted to the keys of the file: latent-class or log-linear; or a file of "
-        "the population with the keys and a column population_frequency",
+        choices=None if files else names,
+        help="what tells how many people a cell stands for: weights (default), or a "
+        "model that is fitted to the keys, latent-class or log-linear"
+        + (more if files else ""),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_population,
     add_quiet,
     add_reading,
     add_report,
@@ -88,7 +89,7 @@ another file than that of the record; 2 if the input is refused; 130 if interrup
 
 # The settings that a record holds, by their options.
 _SETTINGS = {
-    "keys", "weight", "household", "method", "threshold", "rate",
+    "keys", "weight", "household", "population", "method", "threshold", "rate",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
     "shuffle", "renumber", "keep_ids",
@@ -121,6 +122,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="key variables; once for each set of them",
     )
     add_roles(parser)
+    add_population(parser)
     _add_thresholds(parser)
     _add_means(parser)
     _add_files(parser)
@@ -639,6 +641,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         household_keys=options.household_keys,
         related=_related(options.related),
         cost=_cost(options.cost),
+        population=options.population,
         suppression=options.suppression,
         method=options.method,
         missing=options.missing,

@@ -52,7 +52,11 @@ class Margins:
         The cells of the file, tabulated over all keys.
     risk : callable
         Takes f and F, two float64 arrays, returns the risks: not nan, and not rising
-        when f and F grow. F may be below f, as in `Cells`.
+        when f and F grow. F may be below f, as in `Cells`. If ``by_keys`` is set it
+        also takes, for each key, the codes of the combinations, None of a key that is
+        blanked.
+    by_keys : bool
+        Whether the risk depends on what the keys are.
 
     Attributes
     ----------
@@ -77,10 +81,12 @@ class Margins:
     (array([1., 1., 1.]), array([0.5, 1. , 0.5]), array([0.5, 0.5, 1. ]))
     """
 
-    def __init__(self, cells: Cells, risk: Risk) -> None:
+    def __init__(
+        self, cells: Cells, risk: Callable[..., Floats], by_keys: bool = False
+    ) -> None:
         self.cells = cells
         self.all_keys = (1 << len(cells.keys)) - 1
-        self._risk = risk
+        self._risk, self._by_keys = risk, by_keys
         self._missing_codes = [
             len(labels) - 1 if labels[-1] is None else None
             for labels in cells.categories
@@ -116,12 +122,22 @@ class Margins:
         asked = np.zeros(len(f), bool)
         asked[at] = True
         risk = np.empty(len(f))
-        risk[asked] = self._risk(f[asked].astype(np.float64), F[asked])
+        more = []
+        if self._by_keys:
+            cell = np.empty(len(f), np.intp)
+            cell[at] = of  # any cell of the combination
+            more = [self._codes(kept, cell[asked])]
+        risk[asked] = self._risk(f[asked].astype(np.float64), F[asked], *more)
         undefined = np.count_nonzero(np.isnan(risk[asked]))
         if undefined:
             names = [key for i, key in enumerate(self.cells.keys) if kept >> i & 1]
             raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
         return risk[at]
+
+    def _codes(self, kept: int, of: Positions) -> list[Any]:
+        """Return the codes of some cells in the keys that are kept."""
+        columns = enumerate(self.cells.codes)
+        return [column[of] if kept >> i & 1 else None for i, column in columns]
 
     def present(self, of: Positions) -> KeyMasks:
         """Return for each cell the mask of the keys that are not missing."""

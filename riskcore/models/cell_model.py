@@ -465,7 +465,7 @@ class CellModel(ABC):
     def _table(self, cells: Any) -> CellTable:
         if cells is None or cells is self.sample:
             return self.sample
-        return CellTable.of(cells).coded_as(self.sample)
+        return CellTable.of(cells, any_value=True).coded_as(self.sample)
 
     def _describe(self) -> str:
         """Return what there is to say of the fit, for `repr`."""

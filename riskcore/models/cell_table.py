@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,9 @@ from riskcore.models.codes import Ints, as_codes, as_frequency
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int32]
 
+# The code of a key of which any value is meant, and of one that is not known.
+ANY, _UNKNOWN = -1, -2
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CellTable:
@@ -31,17 +34,21 @@ class CellTable:
     Attributes
     ----------
     codes : tuple of int64 ndarray, each shape (K,)
-        For each key the code of each cell.
+        For each key the code of each cell; -1 where any value is meant, in tables that
+        a model is asked about.
     levels : tuple of int
         Categories of each key, those that do not occur included.
     records : int64 ndarray, shape (K,)
-        f_k, at least 1.
+        f_k, at least 1; float64 where missing values count in part.
     weight_sum : float64 ndarray, shape (K,)
         W_k, the sum of the weights of the cell's records.
     keys : tuple of hashable
         Names of the keys; their positions if there are no names.
     categories : tuple of ndarray or None
         For each key the values that its codes stand for.
+    certain : bool
+        Whether all records that a cell counts are of it; False if some lack keys, and
+        may be of others.
 
     Examples
     --------
@@ -53,8 +60,8 @@ class CellTable:
     >>> len(table.some(table.unique)), table.with_records(table.records * 2).n
     (2, 8)
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
-    >>> other.coded_as(table).places_in(table)
-    array([ 1, -1])
+    >>> other.coded_as(table).matches_in(table)
+    array([2, 0])
     """
 
     codes: tuple[Ints, ...]
@@ -63,6 +70,7 @@ class CellTable:
     weight_sum: Floats
     keys: tuple[Hashable, ...]
     categories: tuple[NDArray[Any], ...] | None = None
+    certain: bool = True
 
     @classmethod
     def of(
@@ -75,6 +83,7 @@ class CellTable:
         levels: Sequence[int] | None = None,
         frequency: ArrayLike | None = None,
         weight_sum: ArrayLike | None = None,
+        any_value: bool = False,
     ) -> CellTable:
         """Return the cells of records, of a tabulation, or of codes.
 
@@ -98,6 +107,10 @@ class CellTable:
             With codes, the sum of the weights of each row's records; by default
             ``frequency``.
 
+        any_value : bool
+            Whether missing keys of a tabulation may match any value: such a cell is
+            that of its other keys. A model is fitted to others.
+
         Returns
         -------
         CellTable
@@ -116,7 +129,7 @@ class CellTable:
         if isinstance(data, cls):
             return data
         if isinstance(data, Cells):
-            return cls._of_cells(data)
+            return cls._of_cells(data, any_value=any_value)
         if keys is not None:
             arguments.one_of("missing", missing, ("refuse", "category"))
             return cls._of_cells(tabulate(data, keys, weight, missing))
@@ -128,19 +141,83 @@ class CellTable:
         return cls._of_codes(data, levels, frequency, weight_sum)
 
     @classmethod
-    def _of_cells(cls, cells: Cells) -> CellTable:
-        if cells.missing in WILDCARDS:
-            raise ValueError(
-                f"missing={cells.missing!r}: the models need each record in one cell; "
-                "tabulate with 'refuse' or 'category'"
+    def _of_cells(cls, cells: Cells, *, any_value: bool = False) -> CellTable:
+        if cells.missing not in WILDCARDS:
+            return cls._of_values(
+                [np.asarray(column) for column in cells.codes],
+                cells.categories,
+                cells.records,
+                cells.weight_sum,
+                cells.keys,
             )
+        if not any_value and any(cells.missing_values):
+            raise ValueError(
+                f"missing={cells.missing!r}: a model is fitted to records that are each "
+                "in one cell; tabulate with 'refuse' or 'category'"
+            )
+        return cls.of_margins(
+            cells,
+            [np.asarray(column) for column in cells.codes],
+            cells.sample_frequency,
+            cells.population_frequency,
+        )
+
+    @classmethod
+    def of_margins(
+        cls,
+        cells: Cells,
+        codes: Sequence[NDArray[Any] | None],
+        frequency: NDArray[Any],
+        weight_sum: Floats,
+    ) -> CellTable:
+        """Return combinations of some of the keys of a tabulation.
+
+        Parameters
+        ----------
+        cells : Cells
+            The tabulation.
+        codes : sequence of ndarray or None
+            For each key the codes of the combinations, each shape (K,), as in
+            ``cells.codes``; None if any value of the key is meant. So it is of missing
+            ones where they match any value.
+        frequency : ndarray, shape (K,)
+            f of each combination.
+        weight_sum : float64 ndarray, shape (K,)
+            F.
+
+        Returns
+        -------
+        CellTable
+        """
+        columns, categories = [], []
+        for column, labels in zip(codes, cells.categories, strict=True):
+            code = np.full(len(frequency), ANY) if column is None else column
+            code = code.astype(np.int64)
+            if cells.missing in WILDCARDS and labels[-1] is None:
+                labels = labels[:-1]
+                code[code == len(labels)] = ANY
+            columns.append(code)
+            categories.append(labels)
+        table = cls._of_values(columns, categories, frequency, weight_sum, cells.keys)
+        certain = cells.missing not in WILDCARDS or not any(cells.missing_values)
+        return replace(table, certain=certain)
+
+    @classmethod
+    def _of_values(
+        cls,
+        codes: Sequence[NDArray[Any]],
+        categories: Sequence[NDArray[Any]],
+        records: NDArray[Any],
+        weight_sum: Floats,
+        keys: tuple[Hashable, ...],
+    ) -> CellTable:
         return cls(
-            tuple(np.asarray(column).astype(np.int64) for column in cells.codes),
-            tuple(len(labels) for labels in cells.categories),
-            cells.records,
-            cells.weight_sum,
-            cells.keys,
-            cells.categories,
+            tuple(column.astype(np.int64) for column in codes),
+            tuple(len(labels) for labels in categories),
+            records,
+            weight_sum,
+            keys,
+            tuple(categories),
         )
 
     @classmethod
@@ -200,9 +277,15 @@ class CellTable:
 
     @cached_property
     def positions(self) -> Positions:
-        """Positions of each cell's categories in a row of all, shape (K, keys)."""
+        """Positions of each cell's categories in a row of all, shape (K, keys).
+
+        The end of the row where any value is meant.
+        """
         columns = zip(self.codes, self.starts[:-1], strict=True)
-        moved = [(column + start).astype(np.int32) for column, start in columns]
+        moved = [
+            np.where(column == ANY, self.starts[-1], column + start).astype(np.int32)
+            for column, start in columns
+        ]
         return np.ascontiguousarray(np.stack(moved, axis=1))
 
     @cached_property
@@ -225,12 +308,12 @@ class CellTable:
         """
         return replace(self, records=records)
 
-    def some(self, mask: NDArray[np.bool_]) -> CellTable:
+    def some(self, mask: NDArray[Any]) -> CellTable:
         """Return some of the cells.
 
         Parameters
         ----------
-        mask : ndarray of bool, shape (K,)
+        mask : ndarray of bool, shape (K,), or of positions
 
         Returns
         -------
@@ -262,7 +345,7 @@ class CellTable:
         """
         columns = self._columns_of(other)
         for key, column in zip(self.keys, columns, strict=True):
-            bad = int(np.count_nonzero(column < 0))
+            bad = int(np.count_nonzero(column == _UNKNOWN))
             if bad:
                 raise ValueError(
                     f"key {key!r}: {bad} of {len(self)} cells have categories that do "
@@ -276,8 +359,8 @@ class CellTable:
             categories=other.categories,
         )
 
-    def places_in(self, other: CellTable) -> Ints:
-        """Return where each cell stands in another table, -1 if it is not there.
+    def matches_in(self, other: CellTable) -> Ints:
+        """Return how many records of another table have the keys of each cell.
 
         Parameters
         ----------
@@ -286,6 +369,8 @@ class CellTable:
         Returns
         -------
         int64 ndarray, shape (K,)
+            Of a cell of which any value of a key is meant those that agree in the
+            other keys.
 
         Raises
         ------
@@ -293,20 +378,25 @@ class CellTable:
             If the keys differ.
         """
         columns = self._columns_of(other)
-        known = np.logical_and.reduce([column >= 0 for column in columns])
-        places = np.full(len(self), -1, np.int64)
-        both = [
-            np.concatenate([theirs, mine[known]]).astype(np.uint32)
-            for theirs, mine in zip(other.codes, columns, strict=True)
-        ]
-        cell = count(both, other.levels).inverse
-        place = np.full(int(cell.max()) + 1, -1, np.int64)
-        place[cell[: len(other)]] = np.arange(len(other))
-        places[known] = place[cell[len(other) :]]
-        return places
+        found = np.zeros(len(self), np.int64)
+        for keys, cells in self.patterns():
+            if not keys:
+                found[cells] = other.n
+                continue
+            mine = [columns[key][cells] for key in keys]
+            known = np.logical_and.reduce([column >= 0 for column in mine])
+            both = [
+                np.concatenate([other.codes[key], column[known]]).astype(np.uint32)
+                for key, column in zip(keys, mine, strict=True)
+            ]
+            cell = count(both, [other.levels[key] for key in keys]).inverse
+            matches = np.zeros(int(cell.max()) + 1, np.int64)
+            np.add.at(matches, cell[: len(other)], other.records)
+            found[cells[known]] = matches[cell[len(other) :]]
+        return found
 
     def _columns_of(self, other: CellTable) -> tuple[Ints, ...]:
-        """Return the codes of another table for the same values, -1 without any."""
+        """Return the codes of another table for the same values."""
         if self.keys != other.keys or (self.categories is None) != (
             other.categories is None
         ):
@@ -316,7 +406,7 @@ class CellTable:
             )
         if self.categories is None or other.categories is None:
             pairs = zip(self.codes, other.levels, strict=True)
-            return tuple(np.where(code < size, code, -1) for code, size in pairs)
+            return tuple(np.where(code < size, code, _UNKNOWN) for code, size in pairs)
         columns = []
         for codes, mine, theirs in zip(
             self.codes, self.categories, other.categories, strict=True
@@ -325,9 +415,23 @@ class CellTable:
                 columns.append(codes)
                 continue
             place = {plain_value(value): code for code, value in enumerate(theirs)}
-            code = np.array([place.get(plain_value(value), -1) for value in mine])
-            columns.append(code[codes])
+            values = [place.get(plain_value(value), _UNKNOWN) for value in mine]
+            columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)
+
+    def patterns(self) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp]]]:
+        """Yield the keys that have a value, and the positions of the cells that do so.
+
+        Yields
+        ------
+        keys : tuple of int
+            Positions of the keys, in rising order.
+        cells : ndarray of intp
+        """
+        known = np.stack([column != ANY for column in self.codes], axis=1)
+        kinds, of = np.unique(known, axis=0, return_inverse=True)
+        for each, kind in enumerate(kinds):
+            yield tuple(np.flatnonzero(kind).tolist()), np.flatnonzero(of == each)
 
     def __repr__(self) -> str:
         return (

@@ -107,7 +107,7 @@ class KnownPopulation(CellModel):
         table = self._table(cells)
         F = self._people(table)
         f = table.records.astype(np.float64)
-        bad = np.isnan(F) | (f > F)
+        bad = np.isnan(F) | ((f > F) & table.certain)
         if not bad.any():
             return CellPrior(f, population=F)
         if isinstance(self.lacking, CellModel):
@@ -125,14 +125,15 @@ class KnownPopulation(CellModel):
         )
 
     def _table(self, cells: Any) -> CellTable:
-        return self.sample if cells is None else CellTable.of(cells)
+        return self.sample if cells is None else CellTable.of(cells, any_value=True)
 
     def _people(self, table: CellTable) -> Floats:
         """Return F of cells, nan of those that the population lacks."""
         if table is self.sample:
             return self.sample.records.astype(np.float64)
-        place = table.places_in(self.sample)
-        return np.where(place < 0, math.nan, self.sample.records[place])
+        people = table.matches_in(self.sample).astype(np.float64)
+        people[people == 0.0] = math.nan
+        return people
 
     def _probability(self, table: CellTable) -> Floats:
         return np.nan_to_num(self._people(table), nan=0.0) / self.n

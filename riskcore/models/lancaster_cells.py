@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.models.cell_model import CellModel
-from riskcore.models.cell_table import CellTable
+from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.codes import Ints, Pair
 from riskcore.models.lancaster import Lancaster
 from riskcore.models.overdispersion import kind_of
@@ -117,6 +117,11 @@ class LancasterCells(CellModel):
         return replace(model, log_likelihood=likelihood).with_overdispersion(kind)
 
     def _probability(self, table: CellTable) -> Floats:
+        if any((column == ANY).any() for column in table.codes):
+            raise ValueError(
+                "cells: Lancaster's model, cut off at 0, has no sums over a key of "
+                "which any value is meant; use LatentClass or LogLinear"
+            )
         p = self.model.probability(table.codes, self.shrinkage)
         pi: Floats = np.clip(p / self.normalizer, 0.0, 1.0)
         return pi

@@ -428,9 +428,13 @@ def _extrapolated(
 
 
 def probability(table: CellTable, mixture: Mixture) -> Floats:
-    """Return pi of cells whose codes are those of the mixture's rows."""
+    """Return pi of cells whose codes are those of the mixture's rows.
+
+    Of a key of which any value is meant each class has all: a last row of ones.
+    """
     found = np.empty(len(table))
     share, theta = (np.ascontiguousarray(each) for each in mixture)
+    theta = np.vstack([theta, np.ones(len(share))])
     positions, keys = table.positions, len(table.levels)
 
     def write(start: int, stop: int) -> None:

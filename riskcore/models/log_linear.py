@@ -235,11 +235,24 @@ class LogLinear(CellModel):
         )
 
     def _probability(self, table: CellTable) -> Floats:
-        pi = np.ones(len(table))
+        pi = np.empty(len(table))
+        for keys, cells in table.patterns():
+            codes = [column[cells] for column in table.codes]
+            if len(keys) == len(codes):
+                pi[cells] = self._of_complete(codes)
+            else:
+                others = tuple(j for j in range(len(codes)) if j not in keys)
+                margin = self._table_of(self.factors).sum(axis=others)
+                pi[cells] = margin[tuple(codes[key] for key in keys)]
+        return pi
+
+    def _of_complete(self, codes: Sequence[Ints]) -> Floats:
+        """Return pi of combinations of all keys."""
+        pi = np.ones(len(codes[0]))
         for term, factor in self.factors.items():
-            pi *= factor[tuple(table.codes[key] for key in term)]
+            pi *= factor[tuple(codes[key] for key in term)]
         for (a, b), mask in self.structural_zeros.items():
-            pi[mask[table.codes[a], table.codes[b]]] = 0.0
+            pi[mask[codes[a], codes[b]]] = 0.0
         return pi
 
     def _refitted(self, records: Ints) -> Self:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from riskcore.assessment import Assessment, assess_coded
+from riskcore.assessment import WEIGHTS, Assessment, assess_coded
 from riskcore.microdata.cells import Cells
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import Records, code_column
@@ -30,19 +30,30 @@ def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRe
 
 
 def assess_key_sets(
-    data: Any, coded: CodedRecords, settings: Settings
+    data: Any,
+    coded: CodedRecords,
+    settings: Settings,
+    like: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
-    """Assess the data from each set of keys."""
+    """Assess the data from each set of keys.
+
+    With ``like``, the same data before suppression, by the models that were fitted to
+    them.
+    """
+    populations = [settings.population] * len(settings.keys)
+    if like is not None:
+        populations = [WEIGHTS if one.model is None else one.model for one in like]
     return [
         assess_coded(
             data,
             coded,
             keys,
+            population=population,
             method=settings.method,
             missing=settings.missing,
             alpha=settings.alpha,
         )
-        for keys in settings.keys
+        for keys, population in zip(settings.keys, populations, strict=True)
     ]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment import (
+    WEIGHTS,
     Method,
     PopulationBelowSample,
 )
@@ -69,6 +70,7 @@ def protect(
     household_keys: Iterable[Hashable] | None = None,
     related: Mapping[Any, Iterable[Hashable]] | None = None,
     cost: Costs | None = None,
+    population: Any = WEIGHTS,
     suppression: Suppression = "exact",
     method: Method = "exact",
     missing: str = "wildcard",
@@ -118,6 +120,11 @@ def protect(
         of keys of one size that would do, the one of the least entropy is blanked, of
         these the first by name: the order of the keys changes nothing. Otherwise sets
         of equal cost and size go by that order.
+    population : {"weights", "latent-class", "log-linear"}, CellModel or frame
+        What is taken to be known of the population, as for `assess`. A name is fitted
+        to the file as it is, and again once it is recoded. A key that is blanked leaves
+        a cell with the probabilities of all its values together. A record of what was
+        done holds names only.
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.
@@ -204,6 +211,7 @@ def protect(
         related=related,
         cost=cost,
         suppression=suppression,
+        population=population,
         method=method,
         missing=missing,
         alpha=alpha,
@@ -350,7 +358,7 @@ def _made_safe(
             masks = {name: masks[name] | mask for name, mask in new.items()}
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
-            protected = assess_key_sets(None, coded, settings)
+            protected = assess_key_sets(None, coded, settings, recoded)
     if rounds:
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]

@@ -161,7 +161,7 @@ def public(
     """
     plain = settings.to_dict()
     same = (
-        "within_households", "method", "missing", "alpha",
+        "within_households", "population", "method", "missing", "alpha",
         "suppression", "cost", "household_keys", "related",
     )  # fmt: skip
     return {

@@ -683,7 +683,8 @@ class Protected:
             warnings.simplefilter("ignore", PopulationBelowSample)
             warnings.simplefilter("ignore", DoubtfulCodes)
             coded = coded_records(columns, settings)
-            assessments = assess_key_sets(columns, coded, settings)
+            before = [one.recoded for one in self.sets]
+            assessments = assess_key_sets(columns, coded, settings, before)
         pairs = zip(self.sets, assessments, strict=True)
         sets = tuple(replace(one, protected=after) for one, after in pairs)
         return replace(self, sets=sets)

@@ -141,7 +141,7 @@ def _suppress_set(
     unsafe = np.flatnonzero(assessment.row_risk >= limit)
     if not len(unsafe):
         return
-    margins = Margins(cells, partial(risk_of, assessment.method))
+    margins = _margins(assessment)
     loss = entropies(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
@@ -167,6 +167,16 @@ def _suppress_set(
     for key in cells.keys:
         masks[key] |= new[key]
     _join_related(masks, assessment, settings)
+
+
+def _margins(assessment: Assessment) -> Margins:
+    """Return what gives the risks of combinations of fewer keys."""
+    cells, model = assessment.cells, assessment.model
+    if model is None:
+        return Margins(cells, partial(risk_of, assessment.method))
+    from riskcore.population import risk_of_margins
+
+    return Margins(cells, partial(risk_of_margins, model, cells), by_keys=True)
 
 
 def _prices(

@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from riskcore.assessment import METHODS, Method, check_roles
+from riskcore.assessment import METHODS, WEIGHTS, Method, check_population, check_roles
 from riskcore.common import arguments
 from riskcore.files.argus.metadata import Variable
 from riskcore.microdata.cells import check_missing
@@ -32,6 +32,8 @@ DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
+# Before the kind of a population that was given, which a record cannot hold.
+_GIVEN = "given: "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class Settings:
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
+    population : str, CellModel or frame
     suppression, method, missing : str
     alpha : float
     rounds : int or None
@@ -71,6 +74,7 @@ class Settings:
     household_keys: Names
     related: dict[Any, Names]
     cost: Literal["fewest", "equal", "entropy"] | dict[Any, float]
+    population: Any
     suppression: Suppression
     method: Method
     missing: str
@@ -102,6 +106,13 @@ class Settings:
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
 
     @property
+    def population_name(self) -> str:
+        """The population as a record names it; of a model that was given its kind."""
+        if isinstance(self.population, str):
+            return self.population
+        return f"{_GIVEN}{type(self.population).__name__}"
+
+    @property
     def by_content(self) -> bool:
         """Whether what is blanked depends on the data alone, on no order of keys."""
         return self.cost == "fewest"
@@ -127,6 +138,12 @@ class Settings:
                 "match: 'wildcard', 'argus' or 'category'"
             )
         arguments.one_of("method", self.method, METHODS)
+        check_population(self.population, self.method)
+        if self.missing == "category" and self.population_name != WEIGHTS:
+            raise ValueError(
+                "missing='category': suppression makes a category of which a model of "
+                "the population knows nothing; use 'wildcard' or 'argus'"
+            )
         arguments.one_of("suppression", self.suppression, SUPPRESSIONS)
         if self.rounds is not None and not _is_whole(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
@@ -251,6 +268,7 @@ class Settings:
         return {
             **plain,
             "keys": [list(keys) for keys in self.keys],
+            "population": self.population_name,
             "recodings": {
                 name: {**rule.to_dict(), "drop": int(rule.drop)}
                 for name, rule in self.recodings.items()
@@ -279,6 +297,11 @@ class Settings:
             if not fits(plain[name]):
                 given = reprlib.repr(plain[name])
                 raise ValueError(f"settings.{name}: need {what}, not {given}")
+        if plain["population"].startswith(_GIVEN):
+            raise ValueError(
+                f"settings.population: {plain['population']!r} is in no record; "
+                "protect again by riskcore.protect(..., population=...)"
+            )
         cost = plain["cost"]
         try:
             return cls(
@@ -400,7 +423,7 @@ _KINDS: _Kinds = {
         lambda value: _is_text(value) or _dict_of(_is_cost)(value),
         "a word or an object of numbers",
     ),
-    "suppression": _WORD, "method": _WORD, "missing": _WORD,
+    "population": _WORD, "suppression": _WORD, "method": _WORD, "missing": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
 }  # fmt: skip
