@@ -449,6 +449,15 @@ class Assessment:
         return found
 
     @property
+    def population_name(self) -> str:
+        """What the population was taken from: "weights", or the kind of the model."""
+        if self.model is None:
+            return WEIGHTS
+        from riskcore.population import name_of
+
+        return name_of(self.model)
+
+    @property
     def by_weights(self) -> RiskDistribution:
         """The distribution of the individual risk by the weights alone."""
         if self.model is None:
@@ -657,17 +666,17 @@ class Assessment:
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of some cells as columns."""
         cells = self.cells
-        names = list(RECORD_COLUMNS[:4])
-        columns = [
+        found = spread(
+            cell,
             cells.sample_frequency,
             cells.population_frequency,
             cells.sampling_fraction,
             self.cell_risk,
-        ]
+        )
+        columns = dict(zip(RECORD_COLUMNS, found, strict=False))
         if self.unique is not None:
-            names.append(UNIQUE_COLUMN)
-            columns.append(self.unique)
-        return dict(zip(names, spread(cell, *columns), strict=True))
+            columns[UNIQUE_COLUMN] = self.unique[cell]
+        return columns
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells of largest risk: their key values, f, F, p and risk.

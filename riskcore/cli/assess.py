@@ -256,7 +256,12 @@ def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
         riskiest=assessment.riskiest(options.report_top) or None,
         facts=[
             *role_facts(weight, options.household),
-            *method_facts(options.method, options.missing, options.alpha),
+            *method_facts(
+                options.method,
+                options.missing,
+                options.alpha,
+                assessment.population_name,
+            ),
             *(
                 (name, ", ".join(f"{x:.8g}" for x in values))
                 for name, values in asked.items()

@@ -676,6 +676,10 @@ class Protected:
             self.source.reading.decimal,
         )
         columns = dict(found)
+        if any(one.recoded.model is not None for one in self.sets):
+            # A model knows values, and what was read are codes of equal ones.
+            for name in filter(codes.__contains__, map(str, settings.variables)):
+                columns[name] = self._as_values(name, found[name], order)
         for name in settings.columns:
             if name not in columns and name in [*roles, settings.weight]:
                 columns[str(name)] = self._in_order(name, order)
@@ -688,6 +692,16 @@ class Protected:
         pairs = zip(self.sets, assessments, strict=True)
         sets = tuple(replace(one, protected=after) for one, after in pairs)
         return replace(self, sets=sets)
+
+    def _as_values(self, name: str, codes: Any, order: NDArray[np.int64] | None) -> Any:
+        """Return values in place of codes that were read, each compared already."""
+        column = code_column(Records.of(self.data), name)
+        mine = column.codes if order is None else column.codes[order]
+        hidden = np.ma.getmaskarray(codes)
+        plain = np.where(hidden, 0, np.ma.getdata(codes))
+        value = np.zeros(int(plain.max()) + 1, np.int64)
+        value[plain[~hidden]] = mine[~hidden]
+        return np.ma.MaskedArray(column.labels[value[plain]], hidden)
 
     def _in_order(self, name: Hashable, order: NDArray[np.int64] | None) -> Any:
         """Return a column that was left out, in the order of the file written."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from riskcore.assessment import WEIGHTS
 from riskcore.common.words import printable
 from riskcore.figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.microdata.recode import Recoding
@@ -25,9 +26,13 @@ def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
-def method_facts(method: str, missing: str, alpha: float) -> list[tuple[str, str]]:
+def method_facts(
+    method: str, missing: str, alpha: float, population: str = WEIGHTS
+) -> list[tuple[str, str]]:
     """Return how the risk was computed, for the settings of a report."""
     facts = [("individual risk", METHOD_NAMES[method])]
+    if population != WEIGHTS:
+        facts.append(("population", population))
     if missing != "refuse":
         facts.append(("missing keys", MISSING_NAMES[missing]))
     if missing == "wildcard":

@@ -287,7 +287,12 @@ def protection_page(
         riskiest=one.protected.riskiest(riskiest) or None,
         facts=[
             *role_facts(settings.weight, settings.household),
-            *method_facts(settings.method, settings.missing, settings.alpha),
+            *method_facts(
+                settings.method,
+                settings.missing,
+                settings.alpha,
+                settings.population_name,
+            ),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
             *threshold_facts(settings),

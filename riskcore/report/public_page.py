@@ -101,7 +101,9 @@ def public_page(
     return _Report((one,)).page(
         title=title,
         use=_ALONE,
-        facts=method_facts(assessment.method, cells.missing, cells.alpha),
+        facts=method_facts(
+            assessment.method, cells.missing, cells.alpha, assessment.population_name
+        ),
     )
 
 
