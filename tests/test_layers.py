@@ -20,7 +20,7 @@ FLOORS = [
     {"engines"},
     {"microdata"},
     {"models"},
-    {"figures"},
+    {"figures", "population"},
     {"accuracy", "assessment", "embed", "reproduce", "uniques"},
     {"protection"},
     {"report"},

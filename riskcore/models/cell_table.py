@@ -152,8 +152,8 @@ class CellTable:
             )
         if not any_value and any(cells.missing_values):
             raise ValueError(
-                f"missing={cells.missing!r}: a model is fitted to records that are each "
-                "in one cell; tabulate with 'refuse' or 'category'"
+                f"missing={cells.missing!r}: a model is fitted to records that are "
+                "each in one cell; tabulate with 'refuse' or 'category'"
             )
         return cls.of_margins(
             cells,

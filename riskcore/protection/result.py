@@ -678,8 +678,8 @@ class Protected:
         columns = dict(found)
         if any(one.recoded.model is not None for one in self.sets):
             # A model knows values, and what was read are codes of equal ones.
-            for name in filter(codes.__contains__, map(str, settings.variables)):
-                columns[name] = self._as_values(name, found[name], order)
+            for key in filter(codes.__contains__, map(str, settings.variables)):
+                columns[key] = self._as_values(key, found[key], order)
         for name in settings.columns:
             if name not in columns and name in [*roles, settings.weight]:
                 columns[str(name)] = self._in_order(name, order)
