@@ -21,7 +21,7 @@ from riskcore.special.gauss import enclosure, regions
 
 # The same examples in every run: a failure is there for all who run the tests, or for
 # none. New ones: pytest --hypothesis-profile=search.
-settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("search", deadline=None)
 settings.load_profile("same")
 

@@ -19,7 +19,7 @@ FOLDERS = [
     [
         ["ruff", "check", "--no-cache", *FOLDERS],
         ["ruff", "format", "--no-cache", "--check", *FOLDERS],
-        ["mypy", "riskcore"],
+        pytest.param(["mypy", "riskcore"], marks=pytest.mark.slow),  # a minute
     ],
     ids=["ruff check", "ruff format", "mypy"],
 )
