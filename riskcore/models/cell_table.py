@@ -53,8 +53,8 @@ class CellTable:
     >>> len(table.some(table.unique)), table.with_records(table.records * 2).n
     (2, 8)
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
-    >>> other.coded_as(table).places_in(table)
-    array([ 1, -1])
+    >>> other.coded_as(table).places_in(table), other.same_as(table)
+    (array([ 1, -1]), False)
     """
 
     codes: tuple[Ints, ...]
@@ -275,6 +275,21 @@ class CellTable:
             levels=other.levels,
             categories=other.categories,
         )
+
+    def same_as(self, other: CellTable) -> bool:
+        """Return whether another table has the same codes, records and weights.
+
+        Parameters
+        ----------
+        other : CellTable
+
+        Returns
+        -------
+        bool
+        """
+        mine = (*self.codes, self.records, self.weight_sum)
+        theirs = (*other.codes, other.records, other.weight_sum)
+        return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
     def places_in(self, other: CellTable) -> Ints:
         """Return where each cell stands in another table, -1 if it is not there.
