@@ -80,6 +80,7 @@ SECTIONS = (
     Section("bench_protect", README, "protect", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
+    Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("accuracy", PAGE, "accuracy"),
     Section("accuracy", README, "accuracy"),
@@ -107,6 +108,8 @@ SECTIONS = (
     Section("reproductions", "notes/reproductions.md", "takemura"),
     Section("reproductions", "notes/reproductions.md", "thesis"),
     Section("calibration", "notes/calibration.md"),
+    # It has rows of a file that is not part of the project.
+    Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
 )
 

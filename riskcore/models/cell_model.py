@@ -165,6 +165,13 @@ class CellModel(ABC):
     def _probability(self, table: CellTable) -> Floats:
         """Return pi of cells that are coded as the model's sample is."""
 
+    def _held(self, table: CellTable) -> Floats:
+        """Return pi for the prior of cells: with less of their own records, if at all.
+
+        What a cell's own records tell of it comes after the prior, and once.
+        """
+        return self._probability(table)
+
     @abstractmethod
     def _refitted(self, records: Ints) -> Self:
         """Return the model for other records of the same cells, from this one on."""
@@ -190,7 +197,8 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        found = fit_overdispersion(self.probability(), self.sample.records, kind)
+        pi = self._held(self.sample)
+        found = fit_overdispersion(pi, self.sample.records, kind)
         return replace(
             self,
             overdispersion=found,
@@ -198,11 +206,13 @@ class CellModel(ABC):
             converged=not math.isnan(found.scale),
         )
 
-    def _dispersed_again(self, pi: Floats, records: Ints) -> Overdispersion:
-        """Return the overdispersion for other records; the exponent stays."""
+    def _dispersed_again(self, records: Ints) -> Self:
+        """Return the model with the overdispersion of other records, b as it was."""
         old = self.overdispersion
         exponents = EXPONENTS if old.poisson else (old.exponent,)
-        return fit_overdispersion(pi, records, old.kind, exponents)
+        pi = self._held(self.sample)
+        found = fit_overdispersion(pi, records, old.kind, exponents)
+        return replace(self, overdispersion=found)
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -250,7 +260,9 @@ class CellModel(ABC):
         """
         table = self._table(cells)
         f = table.records.astype(np.float64)
-        expected = self.n * self.probability(table)
+        if not self.converged:
+            return CellPrior(f, mu=np.full(len(table), math.nan))
+        expected = self.n * self._held(table)
         others = np.maximum(table.weight_sum / f - 1.0, 0.0)
         if self.overdispersion.poisson:
             return CellPrior(f, mu=expected * others)
@@ -465,7 +477,8 @@ class CellModel(ABC):
     def _table(self, cells: Any) -> CellTable:
         if cells is None or cells is self.sample:
             return self.sample
-        return CellTable.of(cells, any_value=True).coded_as(self.sample)
+        table = CellTable.of(cells, any_value=True).coded_as(self.sample)
+        return self.sample if table.same_as(self.sample) else table
 
     def _describe(self) -> str:
         """Return what there is to say of the fit, for `repr`."""

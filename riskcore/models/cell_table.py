@@ -60,8 +60,8 @@ class CellTable:
     >>> len(table.some(table.unique)), table.with_records(table.records * 2).n
     (2, 8)
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
-    >>> other.coded_as(table).matches_in(table)
-    array([2, 0])
+    >>> other.coded_as(table).matches_in(table), other.same_as(table)
+    (array([2, 0]), False)
     """
 
     codes: tuple[Ints, ...]
@@ -359,6 +359,21 @@ class CellTable:
             categories=other.categories,
         )
 
+    def same_as(self, other: CellTable) -> bool:
+        """Return whether another table has the same codes, records and weights.
+
+        Parameters
+        ----------
+        other : CellTable
+
+        Returns
+        -------
+        bool
+        """
+        mine = (*self.codes, self.records, self.weight_sum)
+        theirs = (*other.codes, other.records, other.weight_sum)
+        return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
+
     def matches_in(self, other: CellTable) -> Ints:
         """Return how many records of another table have the keys of each cell.
 
@@ -394,6 +409,37 @@ class CellTable:
             np.add.at(matches, cell[: len(other)], other.records)
             found[cells[known]] = matches[cell[len(other) :]]
         return found
+
+    def places_in(self, other: CellTable) -> Ints:
+        """Return where each cell stands in another table, -1 if it is not there.
+
+        A cell of which any value of a key is meant is not there.
+
+        Parameters
+        ----------
+        other : CellTable
+
+        Returns
+        -------
+        int64 ndarray, shape (K,)
+
+        Raises
+        ------
+        ValueError
+            If the keys differ.
+        """
+        columns = self._columns_of(other)
+        known = np.logical_and.reduce([column >= 0 for column in columns])
+        places = np.full(len(self), -1, np.int64)
+        both = [
+            np.concatenate([theirs, mine[known]]).astype(np.uint32)
+            for theirs, mine in zip(other.codes, columns, strict=True)
+        ]
+        cell = count(both, other.levels).inverse
+        place = np.full(int(cell.max()) + 1, -1, np.int64)
+        place[cell[: len(other)]] = np.arange(len(other))
+        places[known] = place[cell[len(other) :]]
+        return places
 
     def _columns_of(self, other: CellTable) -> tuple[Ints, ...]:
         """Return the codes of another table for the same values."""

@@ -130,9 +130,7 @@ class LancasterCells(CellModel):
         # c(lambda) stays: it takes long, and moves less than the cells.
         zeros: dict[Pair, ArrayLike] = {**self.model.structural_zeros}
         fitted = Lancaster.fit(self.sample.codes, self.sample.levels, records, zeros)
-        model = replace(self, model=fitted)
-        again = self._dispersed_again(model._probability(self.sample), records)
-        return replace(model, overdispersion=again)
+        return replace(self, model=fitted)._dispersed_again(records)
 
     def _describe(self) -> str:
         return f"lambda {self.shrinkage:g}, {super()._describe()}"

@@ -28,6 +28,7 @@ from riskcore.models.mixture import (
     MOST_CLASSES,
     add_expectations,
     write_probabilities,
+    write_without,
 )
 from riskcore.models.overdispersion import kind_of
 from riskcore.special.gamma.functions import log
@@ -40,6 +41,7 @@ PATIENCE = 3  # numbers of classes without a smaller AIC after which the path en
 STARTS = 4
 STEPS = 8  # EM steps from the fit when records are left out
 PSEUDO = 1.0  # records of the prior in each class
+OWN = 0.5  # of its own record that a cell's prior leaves out; notes/cell_models.md
 TOLERANCE = 1e-5  # gain of the log-likelihood by a cycle, per record
 _CYCLES = 2000
 _FIRST, _ON_PATH = 8, 60  # cycles of each start, and of the best one on the path
@@ -125,6 +127,13 @@ class LatentClass(CellModel):
         Passes over the cells of the last fit.
     selected_on : int
         Records on which the number of classes was chosen; 0 if it was given.
+    left_out : int64 ndarray, shape (K,), or None
+        In the fits of the jackknife, the records of each cell that were left out.
+
+    Notes
+    -----
+    In `prior` a cell's pi is that of the fit with half of one of its own records left
+    out: a record makes its own cell look less rare than it is.
 
     Examples
     --------
@@ -145,6 +154,7 @@ class LatentClass(CellModel):
     path: tuple[Step, ...] = ()
     iterations: int = 0
     selected_on: int = 0
+    left_out: Ints | None = None
 
     @classmethod
     def fit(
@@ -239,7 +249,7 @@ class LatentClass(CellModel):
             begin = _widened(whole, begin, part.n)
         else:
             whole = Sample.of(table, threads)
-            begin = _grown(whole, classes, starts)
+            begin = _best_of(whole, classes, starts, None)[0].mixture
         found = ascend(whole, begin, _CYCLES)
         model = cls(
             sample=table,
@@ -268,14 +278,54 @@ class LatentClass(CellModel):
     def _probability(self, table: CellTable) -> Floats:
         return probability(table, self.mixture)
 
+    def _held(self, table: CellTable) -> Floats:
+        sample = self.sample
+        there = np.ones(len(sample), np.bool_)
+        if self.left_out is not None:
+            there = sample.records > self.left_out
+        if table is not sample:
+            place = table.places_in(sample)
+            there = (place >= 0) & there[place]
+        gone = 0 if self.left_out is None else int(self.left_out.sum())
+        # Of other cells, and those of fewer keys, no record is in the fit.
+        found = probability(table, self.mixture)
+        own = np.flatnonzero(there)
+        if not len(own):
+            return found
+        prior = Sample.of(sample, 1).prior
+        positions, keys = table.some(own).positions, len(table.levels)
+        share, theta = (np.ascontiguousarray(each) for each in self.mixture)
+        parts, without = np.full(len(own), OWN), np.empty(len(own))
+
+        def write(start: int, stop: int) -> None:
+            write_without(
+                positions,
+                parts,
+                start,
+                stop,
+                keys,
+                len(share),
+                share,
+                theta,
+                float(sample.n - gone),
+                PSEUDO,
+                prior,
+                without,
+            )
+
+        in_threads(usual_threads(), write, parts_of(len(own), 2))
+        found[own] = without
+        return found
+
     def _refitted(self, records: Ints) -> Self:
         whole = Sample.of(self.sample, usual_threads())
         sample = replace(whole, records=records.astype(np.float64))
         mixture = self.mixture
         for _ in range(STEPS):
             mixture = _step(sample, mixture)[0]
-        again = self._dispersed_again(probability(self.sample, mixture), records)
-        return replace(self, mixture=mixture, overdispersion=again)
+        out = self.sample.records - records
+        model = replace(self, mixture=mixture, left_out=out)
+        return model._dispersed_again(records)
 
     def _describe(self) -> str:
         classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"
@@ -509,11 +559,6 @@ def _path(sample: Sample, most: int, starts: int) -> tuple[tuple[Step, ...], Mix
             break
     assert best is not None
     return tuple(path), best
-
-
-def _grown(sample: Sample, classes: int, starts: int) -> Mixture:
-    """Return the best of some starts with a given number of classes."""
-    return _best_of(sample, classes, starts, None)[0].mixture
 
 
 def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:

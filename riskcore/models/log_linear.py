@@ -2,8 +2,8 @@
 
     log pi_k = sum_j u_j(k_j) + sum_{pairs (a, b)} u_ab(k_a, k_b)
 
-fitted by iterative proportional fitting: the table of all combinations is scaled to the
-sample's margin of each term in turn until it has them all. That is the likelihood's
+fitted by iterative proportional fitting: all combinations that can be are scaled to the
+sample's margin of each term in turn until they have them all. That is the likelihood's
 maximum (Bishop, Fienberg and Holland 1975, chapter 3). The result is kept as a product
 of one factor for each term, not as the table.
 """
@@ -35,7 +35,7 @@ from riskcore.special.gamma.functions import log
 Floats = NDArray[np.float64]
 Term = tuple[int, ...]
 
-# Of the full table, which is held twice while it is fitted: 256 MiB.
+# Of the full table: at most 20 bytes of each are held, and one or two for each key.
 MOST_CELLS = 2**24
 # Records by which a margin may differ from the sample's.
 TOLERANCE = 0.01
@@ -257,8 +257,7 @@ class LogLinear(CellModel):
 
     def _refitted(self, records: Ints) -> Self:
         model = self._fitted(records, STEPS)
-        again = self._dispersed_again(model._probability(self.sample), records)
-        return replace(self, factors=model.factors, overdispersion=again)
+        return replace(self, factors=model.factors)._dispersed_again(records)
 
     def _fitted(self, records: Ints, cycles: int) -> Self:
         """Scale to the margins of some records, from the factors that there are."""
@@ -268,42 +267,58 @@ class LogLinear(CellModel):
         factors = dict(self.factors) or {
             term: np.ones_like(margin) for term, margin in wanted.items()
         }
-        table = self._table_of(factors)
-        far = math.inf
+        support = self._support(wanted)
+        pi = np.ones(len(support[0]))
+        for term, factor in factors.items():
+            pi *= factor.ravel()[self._place(support, term)]
         for cycle in range(1, cycles + 1):  # noqa: B007
             far = 0.0
             for term, margin in wanted.items():
-                others = tuple(j for j in range(table.ndim) if j not in term)
-                found = table.sum(axis=others)
+                place = self._place(support, term)
+                found = np.bincount(place, pi, margin.size).reshape(margin.shape)
                 far = max(far, float(np.abs(found - margin).max()))
                 ratio = np.divide(
                     margin, found, out=np.zeros_like(margin), where=found > 0.0
                 )
                 factors[term] = factors[term] * ratio
-                table *= np.expand_dims(ratio, others)
+                pi *= ratio.ravel()[place]
             if far * n <= self.tolerance:
                 break
         converged = far * n <= self.tolerance
         return replace(
             self,
             factors=factors,
-            cells=int(np.count_nonzero(table)),
+            cells=len(pi),
             iterations=cycle,
             converged=converged,
             reason="" if converged else f"margins not met after {cycle} cycles",
         )
 
-    def _table_of(self, factors: Mapping[Term, Floats]) -> Floats:
-        """Return the table of all combinations that is the product of factors."""
+    def _support(self, wanted: Mapping[Term, Floats]) -> list[NDArray[Any]]:
+        """Return the codes of the combinations that no margin and no zero excludes.
+
+        In a sparse table they are few, and the others stay 0.
+        """
         levels = self.sample.levels
-        table = np.ones(levels)
-        for term, factor in factors.items():
+        possible = np.ones(levels, np.bool_)
+        masks = [(term, margin > 0.0) for term, margin in wanted.items()]
+        masks += [(pair, ~zeros) for pair, zeros in self.structural_zeros.items()]
+        for term, mask in masks:
             others = tuple(j for j in range(len(levels)) if j not in term)
-            table *= np.expand_dims(factor, others)
-        for pair, mask in self.structural_zeros.items():
-            others = tuple(j for j in range(len(levels)) if j not in pair)
-            table *= np.expand_dims(~mask, others)
-        return table
+            possible &= np.expand_dims(mask, others)
+        flat = np.flatnonzero(possible)
+        codes = []
+        for size in reversed(levels):
+            codes.append((flat % size).astype(np.min_scalar_type(size)))
+            flat //= size
+        return codes[::-1]
+
+    def _place(self, support: Sequence[NDArray[Any]], term: Term) -> Ints:
+        """Return the place of each combination in the margin of a term, in a row."""
+        place = support[term[0]].astype(np.int64)
+        for key in term[1:]:
+            place = place * self.sample.levels[key] + support[key]
+        return place
 
     def _describe(self) -> str:
         pairs = sum(len(term) == 2 for term in self.terms)

@@ -18,7 +18,7 @@ MOST_CLASSES = 256
 # A product of many small factors is scaled before it can underflow.
 _SMALL, _SCALE, _BITS = 2.0**-400, 2.0**400, 400
 _LOG_SCALE = 277.25887222397812  # 400 log 2
-_EACH = 4  # keys between two looks: theta >= 2^-100 in every fit
+_EACH = 4  # keys between two looks: theta >= 2^-106 in every fit
 
 
 @kernel
@@ -109,11 +109,12 @@ def write_probabilities(
 
 
 @native(
-    "int32*, int64, int64, int64, int64, float64*, float64*, float64, float64, "
-    "float64*, float64*"
+    "int32*, float64*, int64, int64, int64, int64, float64*, float64*, float64, "
+    "float64, float64*, float64*"
 )
-def write_others(
+def write_without(
     codes: Any,
+    parts: Any,
     start: int,
     stop: int,
     keys: int,
@@ -122,27 +123,27 @@ def write_others(
     theta: Any,
     n: float,
     pseudo: float,
-    floor: Any,
+    prior: Any,
     probability: Any,
 ) -> None:
-    """Write pi of some cells by one step of the fit without one of their records.
+    """Write pi of some cells by a step of the fit without a part of a record of each.
 
-    The record leaves the sums of each class by the chance that it is in it. ``floor``
-    is what the prior gives to each category.
+    The part leaves the sums of each class by the chance that the record is in it.
+    ``prior`` is what the prior gives to each category, ``pseudo`` to a class.
     """
     joint = stack()
     for k in range(start, stop):
         total, _ = _joint(k, codes, keys, classes, share, theta, joint)
         pi = 0.0
         for c in range(classes):
-            gone = joint[c] / total if total > 0.0 else 0.0
+            gone = parts[k] * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one = left / (n - 1.0)
+            one = left / (n - parts[k])
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone
-                seen = seen if seen > floor[at] else floor[at]
+                seen = seen if seen > prior[at] else prior[at]
                 one *= seen / (left + pseudo)
             pi += one
         probability[k] = pi

@@ -221,3 +221,35 @@ def test_leaving_records_out_moves_the_fit_as_a_new_fit_does():
     was, moved, right = (m.probability()[cell] for m in (model, again, anew))
     assert abs(moved - right) < 0.1 * abs(was - right)
     assert again.n == model.n
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_the_prior_leaves_out_a_part_of_a_record(sampled, part, monkeypatch):
+    monkeypatch.setattr(module, "OWN", part)
+    table = sampled.table
+    model = LatentClass.fit(table, classes=2, overdispersion=False)
+    share, theta = model.mixture
+    joint = by_definition(table, model.mixture)
+    gone = part * joint / joint.sum(axis=1, keepdims=True)
+    size = table.n * share
+    expected = (size - gone) / (table.n - part)
+    for row in table.positions.T:
+        seen = theta[row] * (size + 1.0) - gone
+        seen = np.maximum(seen, sampled.prior[row][:, None])
+        expected *= seen / (size - gone + 1.0)
+    others = model.n * expected.sum(axis=1) * (table.weight_sum / table.records * 4 - 1)
+    weighted = module.replace(table, weight_sum=4.0 * table.weight_sum)
+    assert model.prior(weighted).mu == pytest.approx(others, rel=1e-11)
+
+
+def test_what_is_left_out_is_not_left_out_again(sampled):
+    table = sampled.table
+    model = LatentClass.fit(table, classes=2, overdispersion=False)
+    cell = int(np.flatnonzero(table.unique)[0])
+    records = table.records.copy()
+    records[cell] = 0
+    again = model._refitted(records)
+    assert again._held(table)[cell] == pytest.approx(again.probability()[cell])
+    assert again._held(table)[0] < again.probability()[0]
+    part = table.some(table.unique)
+    assert again._held(part).tolist() == again._held(table)[table.unique].tolist()

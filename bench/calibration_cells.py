@@ -1,0 +1,497 @@
+"""Compare the models of cells with the truth, for notes/calibration_of_cells.md.
+
+    python -m bench.calibration_cells [replicates]
+
+Populations of known law are drawn again for every replicate, and samples of them; each
+model says of each sample unique how likely it is unique in the population, which the
+simulation knows. All chance comes from fixed seeds: the same versions give the same
+page, but for the rows of data that are not part of the project.
+"""
+
+import csv
+import math
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+import riskcore
+from bench._common import HERE, command, table
+from bench.atlas import paragraph
+from riskcore.models import CellTable, LancasterCells, LatentClass, LogLinear
+from riskcore.simulate import design_weights, microdata, sample, zipf_population
+
+PAGE = HERE.parent / "notes" / "calibration_of_cells.md"
+N = 50_000
+FRACTIONS = (0.01, 0.05, 0.2)
+REPLICATES = 20
+LEVEL = 0.95
+GOAL = 0.25  # of the mean ratio of tau, from 5 % on
+# A file that is not part of the project: a row for each person, ';' between columns.
+PERSONS = Path(os.environ.get("RISKCORE_PERSONS", "adult.csv"))
+PERSON_KEYS = (
+    "sex", "age", "race", "marital-status", "education", "workclass", "occupation",
+)  # fmt: skip
+# Cells of a table that is held for the models of pairs.
+TABLE = 400_000
+
+
+class Population(NamedTuple):
+    """Codes and people of each cell, with strata; or people one by one, in clusters."""
+
+    codes: list[np.ndarray]
+    frequencies: np.ndarray
+    strata: np.ndarray | None = None
+    cell: np.ndarray | None = None
+    cluster: np.ndarray | None = None
+
+
+def counted(columns, **more):
+    """Return a population of people with values in columns."""
+    columns = [np.unique(column, return_inverse=True)[1] for column in columns]
+    levels = [int(column.max()) + 1 for column in columns]
+    cell = np.ravel_multi_index(columns, levels)
+    cells, inverse, people = np.unique(cell, return_inverse=True, return_counts=True)
+    codes = list(np.unravel_index(cells, levels))
+    return Population(codes, people, **more), inverse
+
+
+# --- populations -------------------------------------------------------------------
+
+FEW = ["PROVINCE", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
+MANY = ["REGION", *FEW[1:]]
+
+
+def census(keys, rng, stratified=False, households=False):
+    people = microdata(N, rng, fraction=1.0)
+    people["PROVINCE"] = people["REGION"] // 100
+    population, cell = counted([people[key] for key in keys])
+    if stratified:
+        return population._replace(strata=population.codes[0])
+    if households:
+        return population._replace(cell=cell, cluster=people["HOUSEHOLD"] - 1)
+    return population
+
+
+def independent(rng):
+    sizes = ((2, 0.0), (80, 0.3), (12, 1.0), (6, 0.7), (9, 1.2), (20, 0.9))
+    laws = [np.arange(1.0, size + 1.0) ** -slope for size, slope in sizes]
+    return counted([rng.choice(len(law), N, p=law / law.sum()) for law in laws])[0]
+
+
+def chain(rng):
+    """Each key depends strongly on the one before it."""
+    sizes = (12, 10, 8, 8, 6, 5)
+    columns = [rng.integers(0, sizes[0], N)]
+    for before, size in pairwise(sizes):
+        odds = np.exp(rng.normal(0.0, 1.6, (before, size)))
+        upto = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+        columns.append((rng.random(N)[:, None] > upto[columns[-1]]).sum(axis=1))
+    return counted(columns)[0]
+
+
+CLASS_SIZES = (40, 12, 8, 6, 10)
+
+
+def classes(rng, a=math.inf, b=0.0):
+    """Six classes; with a, cells have shapes a (N pi)^b about their probability."""
+    share = rng.dirichlet(np.full(6, 3.0))
+    pi = np.zeros(math.prod(CLASS_SIZES))
+    for one in share:
+        law = np.ones(1)
+        for size in CLASS_SIZES:
+            law = np.multiply.outer(law, rng.dirichlet(np.full(size, 0.4))).ravel()
+        pi += one * law
+    if a < math.inf:
+        shape = a * (N * pi) ** b
+        known = shape > 1e-200
+        pi[known] *= rng.gamma(shape[known]) / shape[known]
+    people = rng.poisson(N * pi)
+    cells = np.flatnonzero(people)
+    codes = list(np.unravel_index(cells, CLASS_SIZES))
+    return Population(codes, people[cells])
+
+
+def scattered(rng):
+    """Cells of Zipf's law at random places of a table: the keys tell nothing."""
+    people = rng.permutation(zipf_population(N, N // 2, 1.0, rng))
+    places = np.sort(rng.choice(40 * 30 * 20 * 10, len(people), replace=False))
+    codes = [code[people > 0] for code in np.unravel_index(places, (40, 30, 20, 10))]
+    return Population(codes, people[people > 0])
+
+
+def persons(rng):
+    with PERSONS.open() as lines:
+        rows = list(csv.DictReader(lines, delimiter=";"))
+    return counted([np.array([row[key] for row in rows]) for key in PERSON_KEYS])[0]
+
+
+# From its name to how it is drawn, and whether the model's family holds.
+POPULATIONS: dict[str, tuple[Callable, bool]] = {
+    "independent keys": (independent, True),
+    "six classes": (classes, True),
+    "six classes, b 0": (partial(classes, a=1.0, b=0.0), True),
+    "six classes, b 1/2": (partial(classes, a=1.0, b=0.5), True),
+    "chain of keys": (chain, False),
+    "census": (partial(census, FEW), False),
+    "census, finer": (partial(census, MANY), False),
+    "census, unequal rates": (partial(census, FEW, stratified=True), False),
+    "census, whole households": (partial(census, FEW, households=True), False),
+    "scattered Zipf": (scattered, False),
+    "persons of 1994": (persons, False),
+}
+
+
+def draw(population, fraction, rng):
+    """Return the records of each cell in a sample, and the sum of their weights."""
+    people = population.frequencies
+    n = round(fraction * int(people.sum()))
+    if population.cluster is not None:
+        clusters = int(population.cluster.max()) + 1
+        chosen = rng.random(clusters) < fraction
+        cells = population.cell[chosen[population.cluster]]
+        sampled = np.bincount(cells, minlength=len(people))
+        return sampled, sampled / fraction
+    if population.strata is None:
+        sampled = sample(people, n, rng)
+    else:
+        share = n // len(np.unique(population.strata))
+        sampled = sample(people, share, rng, "stratified", population.strata)
+    return sampled, sampled * design_weights(people, sampled, population.strata)
+
+
+# --- one sample --------------------------------------------------------------------
+
+
+class Score(NamedTuple):
+    """What a model says of the sample uniques of one sample, and how right it is."""
+
+    tau: float
+    low: float
+    high: float
+    auc: float
+    brier: float
+
+
+class Outcome(NamedTuple):
+    """One sample."""
+
+    truth: int
+    uniques: int
+    scores: dict[str, Score]
+    classes: int
+    exponent: float  # of the shapes; nan without overdispersion
+    deciles: np.ndarray  # predicted, found and number by tenth of the prediction
+
+
+def score(chance, hit, interval=(math.nan, math.nan)):
+    """Return how right chances are for events that did or did not happen."""
+    hits, misses = int(hit.sum()), int((~hit).sum())
+    auc = math.nan
+    if hits and misses:
+        above = rankdata(chance)[hit].sum() - hits * (hits + 1) / 2
+        auc = above / (hits * misses)
+    brier = float(((chance - hit) ** 2).mean()) if len(hit) else math.nan
+    return Score(math.fsum(chance), *interval, auc, brier)
+
+
+def by_decile(chance, hit):
+    """Return predicted and found numbers, and how many, of each tenth of chances."""
+    tenth = np.minimum((10 * chance).astype(int), 9)
+    rows = [np.bincount(tenth, each, 10) for each in (chance, hit, np.ones(len(hit)))]
+    return np.array(rows)
+
+
+def outcome(population, fraction, rng):
+    sampled, weights = draw(population, fraction, rng)
+    seen = sampled > 0
+    cells = CellTable.of(
+        [code[seen] for code in population.codes],
+        levels=[int(code.max()) + 1 for code in population.codes],
+        frequency=sampled[seen],
+        weight_sum=weights[seen],
+    )
+    unique = cells.unique
+    assert (cells.records == sampled[seen]).all()  # the order of cells is the same
+    hit = population.frequencies[seen][unique] == 1
+    fitted = LatentClass.fit(cells, threads=1)
+    models = {
+        "classes": fitted,
+        "classes, DM": fitted.with_overdispersion("dirichlet-multinomial"),
+        "classes, Poisson": fitted.with_overdispersion(False),
+        "independence": LatentClass.fit(cells, classes=1, threads=1),
+    }
+    if math.prod(cells.levels) <= TABLE:
+        models["pairs"] = LogLinear.fit(cells, terms="all two-way")
+        models["Lancaster 0.5"] = LancasterCells.fit(cells)
+    p = 1.0 / cells.weight_sum[unique]
+    scores = {"weights": score(p, hit)}
+    for name, model in models.items():
+        interval = model.tau_interval(level=LEVEL) if name in INTERVALS else ()
+        chance = model.unique_probability()[unique]
+        scores[name] = score(chance, hit, interval or (math.nan, math.nan))
+    law = fitted.overdispersion
+    return Outcome(
+        int(hit.sum()),
+        len(hit),
+        scores,
+        fitted.classes,
+        math.nan if law.poisson else law.exponent,
+        by_decile(fitted.unique_probability()[unique], hit),
+    )
+
+
+INTERVALS = ("classes", "classes, Poisson")
+METHODS = (
+    "weights", "independence", "pairs", "Lancaster 0.5", "classes, Poisson",
+    "classes, DM", "classes",
+)  # fmt: skip
+
+
+def study(name, fraction, replicates, first=0):
+    """Return the outcomes of replicates of one population and fraction."""
+    found = []
+    for replicate in range(first, first + replicates):
+        rng = np.random.default_rng([3, *name.encode(), replicate])
+        population = POPULATIONS[name][0](rng)
+        rng = np.random.default_rng([4, *name.encode(), replicate, int(1e3 * fraction)])
+        found.append(outcome(population, fraction, rng))
+    return found
+
+
+# --- tables ------------------------------------------------------------------------
+
+
+def ratio(found, method):
+    """Return the mean tau over the mean truth, and the spread of a sample's."""
+    if method not in found[0].scores:
+        return math.nan, math.nan
+    tau = np.array([one.scores[method].tau for one in found])
+    truth = np.array([one.truth for one in found])
+    spread = (tau - truth).std(ddof=1) if len(found) > 1 else math.nan
+    mean = truth.mean()
+    return (tau.mean() / mean, spread / mean) if mean else (math.nan, math.nan)
+
+
+def coverage(found, method):
+    ends = [one.scores[method] for one in found]
+    inside = [s.low <= o.truth <= s.high for s, o in zip(ends, found, strict=True)]
+    return float(np.mean(inside))
+
+
+def mean_of(found, method, what):
+    if method not in found[0].scores:
+        return math.nan
+    values = [getattr(one.scores[method], what) for one in found]
+    return float(np.mean([value for value in values if not math.isnan(value)] or [0.0]))
+
+
+def cell(value, digits=2):
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def ratio_cell(found, method):
+    mean, spread = ratio(found, method)
+    return "-" if math.isnan(mean) else f"{mean:.2f} ± {spread:.2f}"
+
+
+def label(name, fraction):
+    return f"{name}, {100 * fraction:g} %"
+
+
+def rows_of(results, columns):
+    return [
+        [label(*kind), f"{np.mean([one.truth for one in found]):.0f}", *columns(found)]
+        for kind, found in results.items()
+    ]
+
+
+def ratio_table(results):
+    header = ["population, n/N", "tau", *METHODS]
+    return table(
+        header, rows_of(results, lambda f: [ratio_cell(f, m) for m in METHODS])
+    )
+
+
+def order_table(results, what):
+    header = ["population, n/N", "tau", *METHODS]
+    digits = 2 if what == "auc" else 3
+    return table(
+        header,
+        rows_of(
+            results, lambda f: [cell(mean_of(f, m, what), digits) for m in METHODS]
+        ),
+    )
+
+
+def fit_table(results):
+    def columns(found):
+        b = [one.exponent for one in found]
+        known = [each for each in b if not math.isnan(each)]
+        return [
+            f"{np.mean([one.uniques for one in found]):.0f}",
+            f"{np.median([one.classes for one in found]):.0f}",
+            f"{sum(map(math.isnan, b))}",
+            cell(float(np.mean(known)) if known else math.nan),
+            *(f"{100 * coverage(found, m):.0f}" for m in INTERVALS),
+        ]
+
+    header = [
+        "population, n/N", "tau", "sample uniques", "classes", "Poisson", "b",
+        "coverage", "coverage, Poisson",
+    ]  # fmt: skip
+    return table(header, rows_of(results, columns))
+
+
+def decile_table(results):
+    """Found over predicted by tenth of the prediction, where 20 are predicted."""
+    rows = []
+    for kind, found in results.items():
+        predicted, hit, _ = sum(one.deciles for one in found)
+        rows.append(
+            [
+                label(*kind),
+                *(
+                    f"{h / p:.2f}" if p >= 20.0 else "-"
+                    for p, h in zip(predicted, hit, strict=True)
+                ),
+            ]
+        )
+    tenths = [f"{i / 10:g} to {(i + 1) / 10:g}" for i in range(10)]
+    return table(["population, n/N", *tenths], rows)
+
+
+def misses(results):
+    """Return what misses the goals, as lines."""
+    lines = []
+    for (name, fraction), found in results.items():
+        mean, _ = ratio(found, "classes")
+        if fraction >= 0.05 and not abs(mean - 1.0) <= GOAL:
+            lines.append(f"- tau of {label(name, fraction)}: {mean:.2f} of the truth")
+        if POPULATIONS[name][1] and coverage(found, "classes") < 0.85:
+            share = 100 * coverage(found, "classes")
+            lines.append(f"- coverage of {label(name, fraction)}: {share:.0f} %")
+    return lines
+
+
+def within(results, method, fractions):
+    some = [f for (_, fraction), f in results.items() if fraction in fractions]
+    ratios = [ratio(found, method)[0] for found in some]
+    ratios = [one for one in ratios if not math.isnan(one)]
+    good = sum(abs(one - 1.0) <= GOAL for one in ratios)
+    return f"{good} of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def text(results, replicates):
+    versions = f"riskcore {riskcore.__version__}, numpy {version('numpy')}"
+    large = FRACTIONS[1:]
+    missed = misses(results)
+    summary = table(
+        ["model", "5 and 20 %", "1 %"],
+        [
+            [m, *(within(results, m, f) for f in (large, FRACTIONS[:1]))]
+            for m in METHODS
+        ],
+    )
+    return f"""\
+# Models of cells against the truth
+
+Generated, nothing here is edited by hand.
+
+`{command()}`: {versions}.
+
+{
+        paragraph(f'''
+A population of {N} people is drawn, and samples of 1, 5 and 20 % of it; all again for
+each of {replicates} replicates. tau is the number of sample uniques that are population
+uniques. A ratio is the mean estimate over the mean truth; after ± stands the standard
+deviation of estimate - truth over the mean truth. AUC is the chance that of two sample
+uniques the one that is a population unique has the larger probability; Brier is the
+mean square of probability less 0 or 1. Coverage is the share of samples whose 95 %
+interval holds tau: with {replicates} samples one of 95 % shows as 95 ±
+{100 * math.sqrt(0.95 * 0.05 / replicates):.0f}.''')
+    }
+
+Populations:
+
+- independent keys: six keys, 2 to 80 categories
+- six classes: a mixture of six, five keys; then with cells of a gamma law about it, of
+  shape (N pi)^b, b 0 and 1/2. In these and the first the family of the model holds
+- chain of keys: each of six keys depends strongly on the one before it
+- census: `riskcore.simulate.microdata` by province, sex, age in years, marital status,
+  education and household size; finer: by municipality
+- census, unequal rates: equally many records from every province, rates that differ by
+  a factor of 3.4; whole households: sampled as such
+- scattered Zipf: cells of Zipf's law at random places of a table: the keys tell nothing
+- persons of 1994: 30,162 real persons by 7 keys (UCI Adult), always the same; the file
+  is not part of the project, and left out where it is not there
+
+Models:
+
+- weights: f/F by the weights alone, as the individual risk has it
+- independence, classes: `LatentClass` with one class, and by AIC, with overdispersion
+  by the power law; Poisson: without; DM: by the Dirichlet-multinomial law
+- pairs: `LogLinear` with all pairs; Lancaster: lambda 1/2; for tables up to
+  {TABLE:,} cells, and no figure where a fit of some sample did not converge
+
+## Within {100 * GOAL:.0f} % of the truth
+
+Kinds of samples whose mean tau is, with the smallest and largest ratio:
+
+{summary}
+
+Missed goals (tau within {100 * GOAL:.0f} % from 5 % on; where the family holds
+coverage of 85 %):
+
+{chr(10).join(missed) or "none."}
+
+## tau over truth
+
+{ratio_table(results)}
+
+## The fits of the classes, and coverage
+
+Poisson: in how many samples no overdispersion was found; b: its mean exponent in the
+others.
+
+{fit_table(results)}
+
+## By tenth of the probability
+
+Population uniques over their expected number, by the probability that the classes give,
+over all replicates; no figure where fewer than 20 are expected.
+
+{decile_table(results)}
+
+## AUC
+
+{order_table(results, "auc")}
+
+## Brier score
+
+{order_table(results, "brier")}
+"""
+
+
+def main():
+    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else REPLICATES
+    results = {}
+    for name in POPULATIONS:
+        if POPULATIONS[name][0] is persons and not PERSONS.exists():
+            print(f"{name}: skipped, no file {PERSONS}", file=sys.stderr)
+            continue
+        for fraction in FRACTIONS:
+            results[name, fraction] = study(name, fraction, replicates)
+        print(f"{name}: done", file=sys.stderr)
+    PAGE.write_text(text(results, replicates))
+
+
+if __name__ == "__main__":
+    main()

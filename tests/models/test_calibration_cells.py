@@ -1,0 +1,96 @@
+"""The calibration of the models of cells: estimates beside the truth."""
+
+import math
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+calibration = import_module("bench.calibration_cells")
+OWN = [
+    name
+    for name, (draw, _) in calibration.POPULATIONS.items()
+    if draw is not calibration.persons
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Make populations of a tenth of the size."""
+    monkeypatch.setattr(calibration, "N", 5000)
+    monkeypatch.setattr(calibration, "TABLE", 0)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_every_model_runs_on_every_population(name):
+    (found,) = calibration.study(name, 0.05, 1)
+    assert set(calibration.METHODS) >= found.scores.keys()
+    assert {"weights", "independence", "classes"} <= found.scores.keys()
+    for method, one in found.scores.items():
+        assert 0.0 <= one.tau <= found.uniques
+        assert 0.0 <= one.brier <= 1.0
+        assert math.isnan(one.low) == (method not in calibration.INTERVALS)
+    assert found.deciles[2].sum() == found.uniques
+    assert found.deciles[1].sum() == found.truth
+
+
+def test_a_study_is_the_same_each_time():
+    first, second = (calibration.study("six classes", 0.05, 2) for _ in range(2))
+    assert repr(first) == repr(second)
+    (later,) = calibration.study("six classes", 0.05, 1, first=1)
+    assert repr(later) == repr(first[1])
+
+
+def test_models_of_pairs_are_fitted_where_the_table_is_small(monkeypatch):
+    monkeypatch.setattr(calibration, "TABLE", 1000)
+    monkeypatch.setattr(calibration, "CLASS_SIZES", (10, 5, 4))
+    (found,) = calibration.study("six classes", 0.05, 1)
+    assert set(calibration.METHODS) == found.scores.keys()
+
+
+def test_scores():
+    chance, hit = np.array([0.9, 0.6, 0.4, 0.4]), np.array([True, False, True, False])
+    found = calibration.score(chance, hit)
+    assert found.tau == pytest.approx(2.3)
+    assert found.auc == pytest.approx(2.5 / 4)
+    assert found.brier == pytest.approx((0.01 + 0.36 + 0.36 + 0.16) / 4)
+    predicted, found, number = calibration.by_decile(chance, hit)
+    assert number.tolist() == [0, 0, 0, 0, 2, 0, 1, 0, 0, 1]
+    assert predicted[4] == pytest.approx(0.8)
+    assert found.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
+
+
+def outcome(truth, tau, low=0.0, high=9.0):
+    score = calibration.Score(tau, low, high, 0.5, 0.1)
+    scores = dict.fromkeys(("weights", "classes", "classes, Poisson"), score)
+    return calibration.Outcome(truth, 20, scores, 2, math.nan, np.ones((3, 10)))
+
+
+def test_tables_say_what_was_found():
+    found = [outcome(4, 4.0), outcome(6, 8.0), outcome(10, 8.0)]
+    assert calibration.ratio(found, "classes") == (1.0, pytest.approx(0.3))
+    assert calibration.coverage(found, "classes") == pytest.approx(2 / 3)
+    results = {("six classes", 0.05): found}
+    assert "| 1.00 ± 0.30 |" in calibration.ratio_table(results)
+    assert calibration.misses(results) == ["- coverage of six classes, 5 %: 67 %"]
+    far = {("census", 0.2): [outcome(4, 8.0), outcome(4, 8.0)]}
+    assert calibration.misses(far) == ["- tau of census, 20 %: 2.00 of the truth"]
+    assert calibration.within(results, "classes", (0.05,)) == "1 of 1 (1.00 to 1.00)"
+
+
+def test_households_are_sampled_whole():
+    rng = np.random.default_rng(1)
+    draw, _ = calibration.POPULATIONS["census, whole households"]
+    population = draw(rng)
+    sampled, weights = calibration.draw(population, 0.2, rng)
+    assert (sampled <= population.frequencies).all()
+    assert weights.tolist() == (sampled / 0.2).tolist()
+    assert sampled.sum() == pytest.approx(1000, rel=0.2)
+
+
+def test_unequal_rates_are_unequal():
+    rng = np.random.default_rng(1)
+    draw, _ = calibration.POPULATIONS["census, unequal rates"]
+    sampled, weights = calibration.draw(draw(rng), 0.05, rng)
+    each = weights[sampled > 0] / sampled[sampled > 0]
+    assert each.max() > 3 * each.min()
