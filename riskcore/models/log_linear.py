@@ -240,13 +240,23 @@ class LogLinear(CellModel):
             codes = [column[cells] for column in table.codes]
             if len(keys) == len(codes):
                 pi[cells] = self._of_complete(codes)
-            else:
-                others = tuple(j for j in range(len(codes)) if j not in keys)
-                margin = self._table_of(self.factors).sum(axis=others)
+            elif keys:
+                support, every = self._possible
+                sizes = [self.sample.levels[key] for key in keys]
+                place = self._place(support, keys)
+                margin = np.bincount(place, every, math.prod(sizes)).reshape(sizes)
                 pi[cells] = margin[tuple(codes[key] for key in keys)]
+            else:
+                pi[cells] = math.fsum(self._possible[1])
         return pi
 
-    def _of_complete(self, codes: Sequence[Ints]) -> Floats:
+    @cached_property
+    def _possible(self) -> tuple[list[NDArray[Any]], Floats]:
+        """The codes of the combinations that can be, and pi of each."""
+        support = self._support(self.factors)
+        return support, self._of_complete(support)
+
+    def _of_complete(self, codes: Sequence[NDArray[Any]]) -> Floats:
         """Return pi of combinations of all keys."""
         pi = np.ones(len(codes[0]))
         for term, factor in self.factors.items():

@@ -81,7 +81,7 @@ def test_missing_values():
     assert listed(CellTable.of(data, ["sex"], missing="category")) == [[0, 1], [2, 1]]
     with pytest.raises(ValueError, match="missing='wildcard'"):
         CellTable.of(data, ["sex"], missing="wildcard")
-    with pytest.raises(ValueError, match="each record in one cell"):
+    with pytest.raises(ValueError, match="each in one cell"):
         CellTable.of(tabulate(data, ["sex"], missing="argus"))
 
 
