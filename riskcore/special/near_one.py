@@ -5,7 +5,12 @@ With s = v/(2+v), log(1+v) = 2 atanh s, and 2s - v = -v s: small v lose nothing.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
 from riskcore.compiled.jit import kernel
+from riskcore.special.balls import dd_constant
 from riskcore.special.double_double import (
     DoubleDouble,
     atanh_excess,
@@ -13,14 +18,43 @@ from riskcore.special.double_double import (
     dd_divide,
     dd_log,
     dd_multiply,
+    dd_multiply_positive,
 )
-from riskcore.special.elementary import exp_parts, exprel
-from riskcore.special.floats import two_sum
+from riskcore.special.elementary import LN2_HIGH, LN2_LOW, exp_parts, exprel
+from riskcore.special.floats import fast_two_sum, fma, from_bits, two_product, two_sum
 
 # Between them |v/(2+v)| < 0.172; elsewhere the logarithm of 1 + v is far from 0.
 SMALLEST = -0.29
 LARGEST = 0.41
 _ALL = 2.0**60  # x + 1 rounds to x from here on
+_LOWEST = -80.0  # exp(x) is below 2^-115
+_INVERSE_LN2 = 1.0 / LN2_HIGH
+
+
+def _taylor(
+    first: int, last: int
+) -> Callable[[DoubleDouble, DoubleDouble], DoubleDouble]:
+    """Make the kernel (t, s) -> 1/first! + t (... + t (1/last! + t s)), in pairs."""
+    high, low = dd_constant(Fraction(1, math.factorial(last)))
+    further = _taylor(first, last - 1) if last > first else None
+
+    @kernel
+    def end(t: DoubleDouble, s: DoubleDouble) -> DoubleDouble:
+        product, product_low = dd_multiply_positive(*s, *t)
+        total, rest = fast_two_sum(high, product)
+        return total, rest + (product_low + low)
+
+    if further is None:
+        return end
+
+    @kernel
+    def horner(t: DoubleDouble, s: DoubleDouble) -> DoubleDouble:
+        return further(t, end(t, s))
+
+    return horner
+
+
+_exp_first = _taylor(2, 7)
 
 
 @kernel
@@ -72,3 +106,37 @@ def expm1(x: float) -> float:
         return value + correction
     high, low = two_sum(value, -1.0)
     return high + (low + correction)
+
+
+@kernel
+def dd_expm1(x: float, x_low: float) -> DoubleDouble:
+    """Return exp(x) - 1 for x <= 709, to 2^-70 of itself.
+
+    Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six of
+    its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches, so that a
+    loop of it vectorises.
+    """
+    x = max(x, _LOWEST)
+    k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
+    shift, shift_low = two_product(k, LN2_LOW)
+    t, t_low = two_sum(fma(-k, LN2_HIGH, x), -shift)
+    t, t_low = fast_two_sum(t, t_low + (x_low - shift_low))
+    series = 1.0 / 6402373705728000.0
+    series = fma(series, t, 1.0 / 355687428096000.0)
+    series = fma(series, t, 1.0 / 20922789888000.0)
+    series = fma(series, t, 1.0 / 1307674368000.0)
+    series = fma(series, t, 1.0 / 87178291200.0)
+    series = fma(series, t, 1.0 / 6227020800.0)
+    series = fma(series, t, 1.0 / 479001600.0)
+    series = fma(series, t, 1.0 / 39916800.0)
+    series = fma(series, t, 1.0 / 3628800.0)
+    series = fma(series, t, 1.0 / 362880.0)
+    series = fma(series, t, 1.0 / 40320.0)
+    pair = (t, t_low)
+    high, low = dd_multiply_positive(*_exp_first(pair, (series, 0.0)), *pair)
+    high, low = dd_multiply_positive(high, low, *pair)
+    high, rest = fast_two_sum(t, high)
+    high, low = fast_two_sum(high, low + (rest + t_low))
+    power = from_bits((int(k) + 1023) << 52)
+    above, above_low = two_sum(power, -1.0)
+    return dd_add(above, above_low, high * power, low * power)

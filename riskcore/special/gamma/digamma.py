@@ -60,16 +60,22 @@ def _beyond_gap(y: float, y_low: float, m: float) -> DoubleDouble:
 
 
 @kernel
-def digamma_difference(x: float, m: float) -> float:
-    """Return psi(x+m) - psi(x) for x > 0, m >= 0."""
+def dd_digamma_difference(x: float, m: float) -> DoubleDouble:
+    """Return psi(x+m) - psi(x) for x > 0, m >= 0, to 2^-60 of itself."""
     if m == 0.0:
-        return 0.0
+        return 0.0, 0.0
     high, low, k = _up(x, 0.0, m, False)
     Y, Y_low = two_sum(x, k)
     part, part_low = dd_log1p(*dd_divide(m, 0.0, Y, Y_low))
     high, low = dd_add(high, low, part, part_low)
     part, part_low = _beyond_log(Y, Y_low, m)
-    high, low = dd_add(high, low, part, part_low)
+    return dd_add(high, low, part, part_low)
+
+
+@kernel
+def digamma_difference(x: float, m: float) -> float:
+    """Return psi(x+m) - psi(x) for x > 0, m >= 0."""
+    high, low = dd_digamma_difference(x, m)
     return high + low
 
 
