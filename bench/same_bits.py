@@ -31,7 +31,7 @@ from riskcore import embed
 from riskcore.compiled.ufunc_maker import made_from
 
 PER_GROUP = 30_000
-SLOWER = 30  # times fewer points for the functions of the posterior of F
+SLOWER = 30  # times fewer points for the posterior of F and risks with a prior
 DIGITS = 16  # of a hash in the table
 INTERPRETED = 15  # points of each group: exact rational arithmetic is slow
 NAMES = embed.NAMES
@@ -82,6 +82,10 @@ def points(name, n=PER_GROUP):
     level = rng.random(len(f))
     with np.errstate(all="ignore"):
         at = {"f": f, "p": p, "F": f / p, "level": level}
+        # From shapes below f to far above, f itself and f + 1 among them.
+        at["shape"] = f * np.floor(4 * level) / 2 + 64.0 * level * (level > 0.5)
+        at["shape"][level < 0.1] = f[level < 0.1] + 1
+        at["mu"] = 64.0 * level / p
         wanted = list(
             signature(made_from(getattr(riskcore, name))[0].scalar).parameters
         )
@@ -92,7 +96,7 @@ def points(name, n=PER_GROUP):
 
 def fewer(name, n):
     """Return how many points of each group a function gets."""
-    slow = riskcore._HOMES[name].endswith("posterior")
+    slow = riskcore._HOMES[name].endswith(("posterior", "prior"))
     return max(n // SLOWER, 1) if slow else n
 
 
@@ -167,7 +171,12 @@ def under_njit(function):
         for i in range(len(x)):
             out[i] = function(x[i], y[i], z[i])
 
-    return fill_of_two if function.nin == 2 else fill_of_three
+    @numba.njit
+    def fill_of_one(out, x):
+        for i in range(len(x)):
+            out[i] = function(x[i])
+
+    return (fill_of_one, fill_of_two, fill_of_three)[function.nin - 1]
 
 
 def by_numba(function, arguments):

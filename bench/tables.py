@@ -97,6 +97,8 @@ SECTIONS = (
     Section("ties", "tests/data/two_ulp_points.csv"),
     Section("posterior", PAGE, "posterior"),
     Section("posterior", PAGE, "posterior_speed", measured=True),
+    Section("prior", PAGE, "prior"),
+    Section("prior", PAGE, "prior_speed", measured=True),
     Section("models_accuracy", PAGE, "models_accuracy"),
     Section("models_accuracy", PAGE, "models_speed", measured=True),
     Section("intruder", PAGE, "intruder"),

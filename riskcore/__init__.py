@@ -39,6 +39,14 @@ if TYPE_CHECKING:
         population_frequency_quantile as population_frequency_quantile,
         population_frequency_survival as population_frequency_survival,
     )
+    from riskcore.risk.prior import (  # isort: skip
+        cell_fully_sampled_probability as cell_fully_sampled_probability,
+        cell_fully_sampled_probability_poisson as cell_fully_sampled_probability_poisson,  # noqa: E501
+        individual_risk_poisson as individual_risk_poisson,
+        individual_risk_with_prior as individual_risk_with_prior,
+        log_individual_risk_poisson as log_individual_risk_poisson,
+        log_individual_risk_with_prior as log_individual_risk_with_prior,
+    )
 
 __version__ = "0.1.0"
 
@@ -68,6 +76,12 @@ _HOMES = {
     "population_frequency_probability": "riskcore.risk.posterior",
     "population_frequency_quantile": "riskcore.risk.posterior",
     "population_frequency_survival": "riskcore.risk.posterior",
+    "cell_fully_sampled_probability": "riskcore.risk.prior",
+    "cell_fully_sampled_probability_poisson": "riskcore.risk.prior",
+    "individual_risk_poisson": "riskcore.risk.prior",
+    "individual_risk_with_prior": "riskcore.risk.prior",
+    "log_individual_risk_poisson": "riskcore.risk.prior",
+    "log_individual_risk_with_prior": "riskcore.risk.prior",
 }
 _MODULES = {
     "accuracy",

@@ -388,7 +388,9 @@ def test_every_function_of_arrays_is_an_entry():
     assert marked <= ahead.entries().keys()
 
 
-@pytest.mark.parametrize("module", ["forms", "risk.individual", "risk.posterior"])
+@pytest.mark.parametrize(
+    "module", ["forms", "risk.individual", "risk.posterior", "risk.prior"]
+)
 def test_every_ufunc_is_an_entry(module):
     known = ahead.entries()
     for name in import_module(f"riskcore.{module}").UFUNCS:

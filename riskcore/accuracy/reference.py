@@ -116,6 +116,51 @@ def individual_risk_gradient(f: Any, p: Any) -> Any:
         return (gauss(f, p) - 1) / (1 - mpmath.mpf(p))
 
 
+# --- a prior for each cell -----------------------------------------------------------
+
+
+def individual_risk_with_prior(f: Any, shape: Any, p: Any) -> Any:
+    """Return E[1/(f+X)], X negative binomial: (1/f) 2F1(1, s; f+1; -q/p)."""
+    with mpmath.workprec(_working_precision(f, shape, p)):
+        f, s, p = mpmath.mpf(f), mpmath.mpf(shape), mpmath.mpf(p)
+        if p >= 0.5:
+            return p / f * mpmath.hyp2f1(1, f + 1 - s, f + 1, 1 - p)
+        return mpmath.hyp2f1(1, s, f + 1, (p - 1) / p) / f
+
+
+def individual_risk_poisson(f: Any, mu: Any) -> Any:
+    """Return E[1/(f+X)], X Poisson: (1/f) 1F1(1; f+1; -mu)."""
+    with mpmath.workprec(_working_precision(f, mu)):
+        return mpmath.hyp1f1(1, mpmath.mpf(f) + 1, -mpmath.mpf(mu)) / f
+
+
+def log_individual_risk_with_prior(f: Any, shape: Any, p: Any) -> Any:
+    """Return log E[1/(f+X)], X negative binomial."""
+    with mpmath.workprec(_working_precision(f, shape, p)):
+        return mpmath.log(individual_risk_with_prior(f, shape, p))
+
+
+def log_individual_risk_poisson(f: Any, mu: Any) -> Any:
+    """Return log E[1/(f+X)], X Poisson."""
+    with mpmath.workprec(_working_precision(f, mu)):
+        return mpmath.log(individual_risk_poisson(f, mu))
+
+
+def individual_risk_by_probabilities(f: Any, shape: Any, p: Any, last: int) -> Any:
+    """Return the sum of P(X = j)/(f + j) to j = last, X negative binomial.
+
+    It is below E[1/(f+X)] by at most P(X > last)/(f + last + 1).
+    """
+    with mpmath.workprec(_working_precision(f, shape, p)):
+        f, s, p = mpmath.mpf(f), mpmath.mpf(shape), mpmath.mpf(p)
+        term = p**s
+        total = term / f
+        for j in range(last):
+            term *= (s + j) * (1 - p) / (j + 1)
+            total += term / (f + j + 1)
+        return total
+
+
 # --- differences of log Gamma and psi ------------------------------------------------
 
 

@@ -28,7 +28,7 @@ SMALLEST = -0.29
 LARGEST = 0.41
 _ALL = 2.0**60  # x + 1 rounds to x from here on
 _LOWEST = -80.0  # exp(x) is below 2^-115
-_HIGHEST = 709.0
+_INVERSE_LN2 = 1.0 / LN2_HIGH
 
 
 def _taylor(
@@ -113,11 +113,11 @@ def dd_expm1(x: float, x_low: float) -> DoubleDouble:
     """Return exp(x) - 1 for x <= 709, to 2^-70 of itself.
 
     Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six of
-    its terms as pairs; below -80 the value is -1 to 2^-115.
+    its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches, so that a
+    loop of it vectorises.
     """
-    if x < _LOWEST:
-        return -1.0, 0.0
-    k = float(int(x / LN2_HIGH + (0.5 if x > 0.0 else -0.5)))
+    x = max(x, _LOWEST)
+    k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
     shift, shift_low = two_product(k, LN2_LOW)
     t, t_low = two_sum(fma(-k, LN2_HIGH, x), -shift)
     t, t_low = fast_two_sum(t, t_low + (x_low - shift_low))
@@ -136,10 +136,7 @@ def dd_expm1(x: float, x_low: float) -> DoubleDouble:
     high, low = dd_multiply_positive(*_exp_first(pair, (series, 0.0)), *pair)
     high, low = dd_multiply_positive(high, low, *pair)
     high, rest = fast_two_sum(t, high)
-    low += rest + t_low
-    if k == 0.0:
-        return fast_two_sum(high, low)
+    high, low = fast_two_sum(high, low + (rest + t_low))
     power = from_bits((int(k) + 1023) << 52)
     above, above_low = two_sum(power, -1.0)
-    high, low = fast_two_sum(high, low)
     return dd_add(above, above_low, high * power, low * power)

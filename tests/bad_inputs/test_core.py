@@ -23,6 +23,10 @@ UFUNCS = {
     "individual_risk_second_moment": 2,
     "population_frequency_probability": 3,
     "population_frequency_quantile": 3,
+    "individual_risk_with_prior": 3,
+    "log_individual_risk_with_prior": 3,
+    "individual_risk_poisson": 2,
+    "cell_fully_sampled_probability": 2,
 }
 
 # Ufuncs are NumPy's own where types are wrong: TypeError, and the name of the function.

@@ -12,7 +12,7 @@ import riskcore
 from riskcore import intruder
 from riskcore.accuracy import reference
 from riskcore.intruder import acquaintances, keys, risk, subpopulations, uniques
-from riskcore.risk import bounds, household, individual, posterior
+from riskcore.risk import bounds, household, individual, posterior, prior
 from riskcore.special.gamma import functions
 
 accuracy = import_module("bench.accuracy")
@@ -20,6 +20,7 @@ worst = import_module("bench.worst")
 ERROR_AT = {
     "individual": (individual, accuracy.error_at),
     "posterior": (posterior, import_module("bench.posterior").error_at),
+    "prior": (prior, import_module("bench.prior").error_at),
     "functions": (functions, import_module("bench.models_accuracy").error_at),
     **{
         module.__name__: (module, import_module("bench.intruder").error_at)
@@ -182,6 +183,11 @@ TABLES = {
         "bench/README.md",
         "posterior",
         [contract.function for contract in posterior.CONTRACTS],
+    ),
+    "bench/README.md, prior": (
+        "bench/README.md",
+        "prior",
+        [contract.function for contract in prior.CONTRACTS],
     ),
     "bench/README.md, intruder": (
         "bench/README.md",

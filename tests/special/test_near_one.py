@@ -5,6 +5,7 @@ import pytest
 from riskcore.special.near_one import (
     LARGEST,
     SMALLEST,
+    dd_expm1,
     dd_log1p,
     dd_log1pmx,
     expm1,
@@ -62,3 +63,21 @@ def test_doubles(ulps):
         if x < 700:
             with mpmath.workprec(PRECISE):
                 assert ulps(expm1(x), mpmath.exp(x) - 1) < 2
+
+
+def test_pair_of_the_exponential_less_one():
+    rng = np.random.default_rng(12)
+    sizes = 2.0 ** rng.uniform(-300, 6.2, 300)
+    worst = 0.0
+    for x in map(float, [*sizes, *-sizes, *rng.uniform(-1, 1, 200), 700.0, -79.9]):
+        low = float(rng.uniform(-0.5, 0.5) * np.spacing(x))
+        with mpmath.workprec(PRECISE):
+            exact_value = mpmath.expm1(mpmath.mpf(x) + low)
+        worst = max(worst, relative(dd_expm1(x, low), exact_value))
+    assert 2.0**-90 < worst < 2.0**-76
+
+
+@pytest.mark.parametrize("x", [-80.1, -745.0, -1e300])
+def test_pair_of_the_exponential_less_one_far_below(x):
+    with mpmath.workprec(PRECISE):
+        assert relative(dd_expm1(x, 0.0), mpmath.expm1(max(x, -1e4))) < 2.0**-113

@@ -112,7 +112,7 @@ def _classify(f: Any, p: Any, codes: Any, n: int) -> int:
 
 
 @kernel
-def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
+def pick(codes: Any, words: int, code: int, picked: Any) -> int:
     """List the cells that have a code; return how many."""
     m = 0
     for j in range(words):
@@ -125,7 +125,7 @@ def _pick(codes: Any, words: int, code: int, picked: Any) -> int:
 
 
 @kernel
-def _filled_up(picked: Any, m: int) -> int:
+def filled_up(picked: Any, m: int) -> int:
     """Repeat the first cell up to whole vectors; return the new length.
 
     The rest of a vectorised loop would run cell by cell.
@@ -137,7 +137,7 @@ def _filled_up(picked: Any, m: int) -> int:
 
 
 @kernel
-def _gather(
+def gather(
     f: Any, p: Any, excess: Any, picked: Any, to_f: Any, to_p: Any, to_e: Any, n: int
 ) -> None:
     """Copy the n cells listed."""
@@ -147,7 +147,8 @@ def _gather(
 
 
 @kernel
-def _scatter(source: Any, picked: Any, target: Any, n: int) -> None:
+def scatter(source: Any, picked: Any, target: Any, n: int) -> None:
+    """Copy n values to the cells listed."""
     for j in range(n):
         target[picked[j]] = source[j]
 
@@ -185,7 +186,7 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     words = (n + _WORD - 1) // _WORD
     for i in range(n, words * _WORD):
         codes[i] = 1
-    return _pick(codes, words, 0, rest)
+    return pick(codes, words, 0, rest)
 
 
 def by_region(
@@ -278,8 +279,8 @@ def _blockwise(fill: Fill) -> Block:
         in_place = first < REGIONS
         left = 0 if alone else n
         if in_place and not alone:
-            left = _filled_up(rest, _set_apart(first, f, p, codes, n, rest))
-            _gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
+            left = filled_up(rest, _set_apart(first, f, p, codes, n, rest))
+            gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
         x = f_rest if in_place else f
         y = p_rest if in_place else p
         z = excess_rest if in_place else excess
@@ -291,9 +292,9 @@ def _blockwise(fill: Fill) -> Block:
             w, m, full = first, n if in_place else 0, n
             if turn > 0:
                 w = turn - 1
-                m = _pick(codes, words, w, picked)
-                full = _filled_up(picked, m) if w < OTHER else m
-                _gather(x, y, z, picked, f_picked, p_picked, excess_picked, full)
+                m = pick(codes, words, w, picked)
+                full = filled_up(picked, m) if w < OTHER else m
+                gather(x, y, z, picked, f_picked, p_picked, excess_picked, full)
             if m > 0:
                 fill(
                     w,
@@ -304,8 +305,8 @@ def _blockwise(fill: Fill) -> Block:
                     full,
                 )
             if turn > 0:
-                _scatter(out_picked, picked, value, full)
+                scatter(out_picked, picked, value, full)
         if in_place:
-            _scatter(out_rest, rest, out, left)
+            scatter(out_rest, rest, out, left)
 
     return block

@@ -22,7 +22,7 @@ def test_masks():
 @pytest.mark.parametrize("code", range(6))
 def test_pick_lists_every_cell_of_a_code(code):
     picked = [-1] * BLOCK
-    m = blocks._pick(CODES, BLOCK // 64, code, picked)
+    m = blocks.pick(CODES, BLOCK // 64, code, picked)
     assert picked[:m] == [i for i, c in enumerate(CODES) if c == code]
 
 
@@ -70,7 +70,7 @@ def test_cells_set_apart(w, cells):
 @pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 64])
 def test_lists_are_filled_up_to_whole_vectors(m):
     picked = list(range(5, 5 + m)) + [-1] * 8
-    full = blocks._filled_up(picked, m)
+    full = blocks.filled_up(picked, m)
     assert 0 <= full - m < 8
     assert full % 8 == 0
     assert picked[m:full] == [5] * (full - m)

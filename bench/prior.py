@@ -1,0 +1,317 @@
+"""Measure the individual risk with a prior against Arb balls, and its speed.
+
+    python -m bench.prior [--points 20000] [--seed 1] [--no-speed]
+
+Exact values come from Arb's hypergeometric functions, or, where those take long, from
+rigorous integration of the generating function of X,
+
+    E[1/(f+X)] = int_0^inf exp(-f u) (1 + (q/p) (1 - e^-u))^-s du,
+
+for the Poisson law of exp(-f u - mu (1 - e^-u)). The kernels use none of these. The
+worst points ever found, in worst_points.csv, are evaluated too, and those of this
+sample join them if they are worse. Writes bench/README.md; a broken contract ends the
+run with status 1. A sweep is a run with many points: 1e7 take some hours.
+"""
+
+import argparse
+import math
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+from flint import acb, arb, ctx
+
+import riskcore
+from bench import worst
+from bench._common import command, interleaved, machine, publish, table
+from bench.posterior import error_in_ulp, powers
+from riskcore.risk.prior import CONTRACTS
+
+FUNCTIONS = (
+    "individual_risk_with_prior",
+    "log_individual_risk_with_prior",
+    "individual_risk_poisson",
+    "log_individual_risk_poisson",
+    "cell_fully_sampled_probability",
+    "cell_fully_sampled_probability_poisson",
+)
+BITS = 90  # relative, of an integral
+ENOUGH = 150  # bits of a hypergeometric function: log r near 0 needs them
+MODERATE = 300.0  # parameters up to it leave Arb's functions fast
+SPEED_CELLS = 200_000
+
+
+# --- exact values ------------------------------------------------------------------
+
+
+def by_integral(f, mean, exponent):
+    """Return the integral of exp(-f u) times exp(-exponent(u)), whose slope is mean."""
+    ctx.prec = 260
+    scale = 1 / (f + mean)
+    last = (BITS * math.log(2) + math.log1p(mean / f) + 10) / f
+    cuts, cut = [0.0], 2 * scale
+    while cut < last:
+        cuts.append(cut)
+        cut *= 3
+    small = arb(scale) * arb(2) ** -(BITS + 8)
+    total = sum(
+        acb.integral(
+            lambda u, _: (-f * u - exponent(u)).exp(),
+            acb(a),
+            acb(b),
+            rel_tol=arb(2) ** -BITS,
+            abs_tol=small,
+        ).real
+        for a, b in pairwise([*cuts, last])
+    )
+    return total + arb(0.5, 0.5) * (-arb(f) * arb(last)).exp() / arb(f)
+
+
+def by_functions(value):
+    """Return a ball by a function at rising precision, None if that takes long."""
+    for precision in (300, 700, 1500):
+        ctx.prec = precision
+        ball = value()
+        if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH:
+            return ball
+    return None
+
+
+def exact_with_prior(f, s, p):
+    if s < MODERATE and f < MODERATE and p > 1e-3:
+        if p >= 0.5:
+            ball = by_functions(
+                lambda: (1 - arb(p)).hypgeom_2f1(1, arb(f) + 1 - s, arb(f) + 1) * p / f
+            )
+        else:
+            ball = by_functions(
+                lambda: (1 - 1 / arb(p)).hypgeom_2f1(1, s, arb(f) + 1) / f
+            )
+        if ball is not None:
+            return ball
+    ctx.prec = 260
+    odds = (1 - arb(p)) / arb(p)
+    return by_integral(
+        f, s * (1 - p) / p, lambda u: s * (1 - odds * (-u).expm1()).log()
+    )
+
+
+def exact_poisson(f, mu):
+    if f < MODERATE and mu < 10 * MODERATE:
+        ball = by_functions(lambda: (-arb(mu)).hypgeom_1f1(1, arb(f) + 1) / f)
+        if ball is not None:
+            return ball
+    return by_integral(f, mu, lambda u: -mu * (-u).expm1())
+
+
+def exact_of(name, at):
+    """Return a ball around the value of one function at one point."""
+    if name == "cell_fully_sampled_probability":
+        ctx.prec = 400
+        return (arb(at[0]) * arb(at[1]).log()).exp()
+    if name == "cell_fully_sampled_probability_poisson":
+        ctx.prec = 400
+        return (-arb(at[0])).exp()
+    r = exact_with_prior(*at) if "prior" in name else exact_poisson(*at)
+    return r.log() if name.startswith("log") else r
+
+
+def error_at(name, at):
+    """Return the error in ulp of one function at one point that its contract counts."""
+    exact = exact_of(name, at)
+    if name.startswith("log"):
+        near = abs(exact) < 1 / 16
+        if near and not (at[0] >= 1 and ("poisson" in name or at[1] >= at[0])):
+            raise ArithmeticError("its error there is absolute")
+    elif not exact > 2.0**-960:
+        raise ArithmeticError("bits are lost to underflow")
+    return error_in_ulp(float(getattr(riskcore, name)(*at)), exact)
+
+
+# --- points ------------------------------------------------------------------------
+
+
+def whole(rng, n):
+    return rng.integers(1, 40, n).astype(float)
+
+
+def anything(rng, n):
+    return np.maximum(powers(rng, -3, np.where(rng.random(n) < 0.5, 2, 9), n), 1e-3)
+
+
+def fractions(rng, n):
+    """Return p from 1e-15 to 1: over all magnitudes, evenly, and near 1."""
+    kind = rng.random(n)
+    p = np.where(kind < 0.5, powers(rng, -15, 0, n), rng.random(n))
+    p = np.where(kind > 0.8, 1 - powers(rng, -15.9, 0, n), p)
+    return np.clip(p, 1e-15, 1 - 2.0**-53)
+
+
+def near(f, rng, n):
+    """Return shapes f + alpha."""
+    return f + np.where(
+        rng.random(n) < 0.8, powers(rng, -6, 3, n), rng.integers(0, 9, n)
+    )
+
+
+def with_prior(draw_f, draw_s):
+    def points(rng, n):
+        f = draw_f(rng, n)
+        return f, draw_s(f, rng, n), fractions(rng, n)
+
+    return points
+
+
+def at_the_reflection(rng, n):
+    """Return points where f p is near 1, the border of the reflection."""
+    f = powers(rng, 0, 9, n)
+    s = powers(rng, -3, 1.5, n)
+    return f, s, np.clip(powers(rng, -1, 1, n) / f, 1e-15, 0.5)
+
+
+def borders(rng, n):
+    """Return points on and next to the borders of regions, s - f next to 0 and 1."""
+    f = rng.choice([1.0, 2.0, 4.0, 5.0, 30.0, 31.0, 32.0, 1.5, 0.5], n)
+    a = rng.choice([-0.5, 0.0, 1.0, 4.0, 20.0, 60.0], n)
+    s = (f + a) * (1 + rng.choice([-1, 0, 1], n) * powers(rng, -16, -8, n))
+    s = np.maximum(s, 1e-9)
+    p = rng.choice([0.3, 0.5, 0.999, 1e-9], n)
+    return f, s, p * (1 - rng.choice([0, 1], n) * powers(rng, -16, -8, n))
+
+
+PRIOR = {
+    "f = 1 to 39, s = f + alpha": with_prior(whole, near),
+    "real f, s = f + alpha": with_prior(anything, near),
+    "real f, s < f": with_prior(anything, lambda f, rng, n: f * rng.random(n)),
+    "real f, s to 1e12": with_prior(anything, lambda f, rng, n: powers(rng, -3, 12, n)),
+    "f p near 1": at_the_reflection,
+    "borders": borders,
+}
+POISSON = {
+    "f = 1 to 39": lambda rng, n: (whole(rng, n), powers(rng, -6, 4, n)),
+    "real f": lambda rng, n: (anything(rng, n), powers(rng, -3, 4, n)),
+    "mu to 1e18": lambda rng, n: (anything(rng, n), powers(rng, -300, 18, n)),
+}
+COMPLETE = {
+    "p^s": lambda rng, n: (powers(rng, -3, 3, n), fractions(rng, n)),
+    "p near 1": lambda rng, n: (powers(rng, 0, 9, n), 1 - powers(rng, -15, -6, n)),
+}
+COMPLETE_POISSON = {"exp(-mu)": lambda rng, n: (powers(rng, -6, 2.8, n),)}
+DRAWS = {
+    name: POISSON if name.endswith("risk_poisson") else PRIOR for name in FUNCTIONS[:4]
+} | {FUNCTIONS[4]: COMPLETE, FUNCTIONS[5]: COMPLETE_POISSON}
+
+
+# --- tables ------------------------------------------------------------------------
+
+
+def errors_of(name, points):
+    """Return (error, arguments) of the points that the contract counts."""
+    found = []
+    for at in zip(*(column.tolist() for column in points), strict=True):
+        try:
+            found.append((error_at(name, at), at))
+        except ArithmeticError:
+            continue
+    return found
+
+
+def measured(name, region, draw, n, seed):
+    """Return a row of the table, and the worst points as records."""
+    rng = np.random.default_rng([seed, *name.encode(), *region.encode()])
+    found = errors_of(name, draw(rng, n))
+    error, at = max(found)
+    right = Counter(error <= 0.5 for error, _ in found)[True] / len(found)
+    row = [
+        f"{name}, {region}",
+        f"{len(found)}",
+        worst.rounded_up(error),
+        f"{100 * right:.1f} %",
+        ", ".join(f"{x:.9g}" for x in at),
+    ]
+    return row, worst.Worst(name, at, error, command())
+
+
+def contract_rows(sample, ever):
+    """Return the rows of worst errors, and whether one breaks its contract."""
+    rows, broken = [], False
+    for contract in CONTRACTS:
+        name, known = contract.function, ever[contract.function]
+        largest = max(point.error for point in sample if point.function == name)
+        holds = known.error <= contract.ulps
+        broken |= not holds
+        rows.append(
+            [
+                name,
+                worst.rounded_up(largest),
+                worst.rounded_up(known.error),
+                ", ".join(f"`{x.hex()}`" for x in known.arguments),
+                f"{contract.ulps:g} ulp: {'holds' if holds else 'broken'}",
+            ]
+        )
+    return rows, broken
+
+
+def speed_rows():
+    rng = np.random.default_rng(1)
+    n = SPEED_CELLS
+    alpha, p = powers(rng, -6, 3, n), powers(rng, -4, 0, n)
+    few = rng.integers(1, 11, n).astype(float)
+    geometric = np.minimum(rng.geometric(0.4, n), 200).astype(float)
+    real, below = rng.uniform(1, 16, n), rng.uniform(0.1, 1, n)
+    risk, poisson = (
+        riskcore.individual_risk_with_prior,
+        riskcore.individual_risk_poisson,
+    )
+    cases = {
+        "prior: f = 1 to 10": lambda: risk(few, few + alpha, p),
+        "prior: geometric f": lambda: risk(geometric, geometric + alpha, p),
+        "prior: f = 1": lambda: risk(1.0, 1.0 + alpha, p),
+        "prior: f = 2, s = 2.5": lambda: risk(2.0, 2.5, p),
+        "prior: f = 100": lambda: risk(100.0, 100.0 + alpha, p),
+        "prior: real f in [1, 16)": lambda: risk(real, real + alpha, p),
+        "prior: real f in [0.1, 1)": lambda: risk(below, below + alpha, p),
+        "no prior: s = f": lambda: risk(geometric, geometric, p),
+        "Poisson: f = 1 to 10": lambda: poisson(few, 1e3 * alpha),
+        "Poisson: real f in [0.1, 1)": lambda: poisson(below, 1e3 * alpha),
+    }
+    seconds = interleaved(cases, 5)
+    return [[name, f"{1e9 * seconds[name] / n:.0f}"] for name in cases]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-speed", action="store_true", help="errors alone")
+    options = parser.parse_args()
+    rows, sample = [], []
+    for name, regions in DRAWS.items():
+        for region, draw in regions.items():
+            row, point = measured(name, region, draw, options.points, options.seed)
+            rows.append(row)
+            sample.append(point)
+    ever = worst.measured_again(FUNCTIONS, error_at, sample)
+    contracts, broken = contract_rows(sample, ever)
+    at = "at f, shape, p or f, mu"
+    of_errors = ["worst of the sample, ulp", "worst ever found, ulp"]
+    header = ["function, region", "points", "largest error, ulp", "correctly rounded"]
+    text = [
+        f"`{command()}`: {machine('numpy', 'numba', 'python-flint')}.",
+        table(["function", *of_errors, at, "contract"], contracts),
+        table([*header, at], rows),
+    ]
+    publish("prior", "\n\n".join(text))
+    if not options.no_speed:
+        text = [
+            f"`{command()}`: {machine('numpy', 'numba')}; {SPEED_CELLS} cells, alpha "
+            "in [1e-6, 1e3), p in [1e-4, 1), s = f + alpha.",
+            table(["individual risk", "ns per cell"], speed_rows()),
+        ]
+        publish("prior_speed", "\n\n".join(text))
+    sys.exit(broken)
+
+
+if __name__ == "__main__":
+    main()
