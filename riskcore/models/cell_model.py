@@ -24,7 +24,6 @@ from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
-    EXPONENTS,
     Overdispersion,
     fit_overdispersion,
     kind_of,
@@ -207,11 +206,9 @@ class CellModel(ABC):
         )
 
     def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with the overdispersion of other records, b as it was."""
-        old = self.overdispersion
-        exponents = EXPONENTS if old.poisson else (old.exponent,)
+        """Return the model with the overdispersion of other records of the sample."""
         pi = self._held(self.sample)
-        found = fit_overdispersion(pi, records, old.kind, exponents)
+        found = fit_overdispersion(pi, records, self.overdispersion.kind)
         return replace(self, overdispersion=found)
 
     def probability(self, cells: Any = None) -> Floats:

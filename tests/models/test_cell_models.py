@@ -101,3 +101,12 @@ def test_the_pairs_fit_better_than_independence(cells):
     main, pairs = (FITS[name](cells) for name in ("main effects", "pairs"))
     assert pairs.log_likelihood > main.log_likelihood
     assert FITS["latent class"](cells).aic < main.aic
+
+
+def test_what_is_left_out_changes_the_overdispersion_too(model):
+    law = model.overdispersion
+    again = [one.overdispersion for one in model._replicates(5)]
+    assert {one.kind for one in again} == {law.kind} == {"power"}
+    assert law.poisson or len({one.scale for one in again}) > 1
+    plain = model.with_overdispersion(False)._replicates(5)
+    assert all(one.overdispersion.poisson for one in plain)
