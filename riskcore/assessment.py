@@ -426,6 +426,59 @@ class Assessment:
         chances = self.cell_unique_probability * self.cells.records
         return math.fsum(chances.tolist())
 
+    def expected_reidentifications_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the sum of 1/F over the records.
+
+        Parameters
+        ----------
+        level : float
+            Its probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            By the normal law, from the spread of F in each cell and, with a fitted
+            model, the error of the fit (`riskcore.models.CellModel.interval`). By
+            weights alone it takes these for the truth, and is far too short where they
+            are not.
+
+        Raises
+        ------
+        ValueError
+            If the level is not in (0, 1), or missing keys match any value: cells are
+            not independent then.
+        """
+        from riskcore.population import sum_interval
+
+        return sum_interval(self.model, self.cells, level)
+
+    def expected_population_uniques_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the number of sample uniques that are alone.
+
+        Parameters
+        ----------
+        level : float
+            Its probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            From the exact law of that number (Poisson-binomial) and, with a fitted
+            model, the error of the fit (`riskcore.models.CellModel.tau_interval`).
+
+        Raises
+        ------
+        ValueError
+            As `expected_reidentifications_interval`.
+        """
+        from riskcore.population import uniques_interval
+
+        return uniques_interval(self.model, self.cells, level)
+
     @property
     def row_risk(self) -> Risks:
         """Individual risk of each row of the cells.

@@ -7,8 +7,10 @@ X, and the risk is E[1/(f + X)].
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,15 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.microdata.cells import Cells
+from riskcore.microdata.cells import WILDCARDS, Cells
 from riskcore.microdata.count import THREADED
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
+from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.risk import individual, posterior, prior
 from riskcore.risk.threshold import RiskDistribution
 
 Risks = NDArray[np.float64]
@@ -99,8 +103,8 @@ def model_of(
 
 def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks]:
     """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,)."""
-    prior = model.prior(cells)
-    return risk_by(prior), prior.unique_probability()
+    known = model.prior(cells)
+    return risk_by(known), known.unique_probability()
 
 
 def risk_of_margins(
@@ -114,57 +118,93 @@ def risk_of_margins(
     return risk_by(model.prior(CellTable.of_margins(cells, codes, f, F)))
 
 
-def risk_by(prior: CellPrior) -> Risks:
+def risk_by(known: CellPrior) -> Risks:
     """Return E[1/F] of each cell by what is known of its F.
 
     Parameters
     ----------
-    prior : CellPrior
+    known : CellPrior
 
     Returns
     -------
     float64 ndarray, shape (K,)
     """
-    from riskcore.risk.prior import individual_risk_poisson, individual_risk_with_prior
-
-    f = prior.records
+    f = known.records
     risk = np.empty(len(f))
 
     def compute(start: int, stop: int) -> None:
         part = slice(start, stop)
-        if prior.mu is not None:
-            individual_risk_poisson(f[part], prior.mu[part], out=risk[part])
-        elif prior.shape is not None and prior.p is not None:
-            individual_risk_with_prior(
-                f[part], prior.shape[part], prior.p[part], out=risk[part]
+        if known.mu is not None:
+            prior.individual_risk_poisson(f[part], known.mu[part], out=risk[part])
+        elif known.shape is not None and known.p is not None:
+            prior.individual_risk_with_prior(
+                f[part], known.shape[part], known.p[part], out=risk[part]
             )
 
     threads = 1 if len(f) < THREADED else usual_threads()
     in_parts(threads, compute, parts_of(len(f), threads))
-    if prior.population is not None:
-        known = ~np.isnan(prior.population)
-        risk[known] = 1.0 / prior.population[known]
+    if known.population is not None:
+        given = ~np.isnan(known.population)
+        risk[given] = 1.0 / known.population[given]
     return risk
 
 
-def deviation_by(prior: CellPrior) -> Risks:
+def deviation_by(known: CellPrior) -> Risks:
     """Return the standard deviation of 1/F of each cell; 0 where F is known."""
-    from riskcore.risk.prior import (
-        individual_risk_second_moment_poisson,
-        individual_risk_second_moment_with_prior,
-    )
-
-    f, risk = prior.records, risk_by(prior)
-    if prior.mu is not None:
-        second = individual_risk_second_moment_poisson(f, prior.mu)
-    elif prior.shape is not None:
-        second = individual_risk_second_moment_with_prior(f, prior.shape, prior.p)
+    f, risk = known.records, risk_by(known)
+    if known.mu is not None:
+        second = prior.individual_risk_second_moment_poisson(f, known.mu)
+    elif known.shape is not None:
+        second = prior.individual_risk_second_moment_with_prior(f, known.shape, known.p)
     else:
         second = risk * risk
     deviation: Risks = np.sqrt(np.maximum(second - risk * risk, 0.0))
-    if prior.population is not None:
-        deviation[~np.isnan(prior.population)] = 0.0
+    if known.population is not None:
+        deviation[~np.isnan(known.population)] = 0.0
     return deviation
+
+
+def sum_interval(
+    model: CellModel | None, cells: Cells, level: float
+) -> tuple[float, float]:
+    """Return an interval for the sum of 1/F over records, see `Assessment`."""
+    level = _level(cells, level)
+    if model is not None:
+        _, low, high = model.interval(cells, risk_by, level, deviation=deviation_by)
+        return low, high
+    f, F = _frequencies(cells)
+    total = math.fsum((individual.individual_risk_from_frequencies(f, F) * f).tolist())
+    each = posterior.individual_risk_deviation(f, f / F) * f
+    spread = math.sqrt(math.fsum((each * each).tolist()))
+    error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+    return max(total - error, 0.0), total + error
+
+
+def uniques_interval(
+    model: CellModel | None, cells: Cells, level: float
+) -> tuple[float, float]:
+    """Return an interval for the sample uniques with F = 1, see `Assessment`."""
+    level = _level(cells, level)
+    if model is not None:
+        return model.tau_interval(cells, level)
+    f, F = _frequencies(cells)
+    return PoissonBinomial.of(1.0 / F[f == 1.0]).interval(level)
+
+
+def _frequencies(cells: Cells) -> tuple[Risks, Risks]:
+    """Return f and F, at least f, of cells."""
+    f = cells.sample_frequency.astype(np.float64)
+    return f, np.maximum(cells.population_frequency, f)
+
+
+def _level(cells: Cells, level: float) -> float:
+    """Refuse a level that is none, and cells that share records."""
+    if cells.missing in WILDCARDS and any(cells.missing_values):
+        raise ValueError(
+            f"missing={cells.missing!r}: cells of records that match any value are not "
+            "independent; there is no interval"
+        )
+    return arguments.number_in("level", level, "(0, 1)")
 
 
 def name_of(model: CellModel) -> str:

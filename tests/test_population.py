@@ -165,6 +165,57 @@ def test_households(sample):
     np.testing.assert_array_equal(np.unique(found.household_risk), np.unique(want))
 
 
+# --- how sure ---
+
+
+def test_intervals_by_weights_are_those_of_drawn_populations(sample):
+    result = riskcore.assess(sample, KEYS, "w")
+    rng = np.random.default_rng(12)
+    f = result.cells.sample_frequency
+    p = f / result.cells.population_frequency
+    F = f + rng.negative_binomial(f, p, (20_000, len(f)))
+    sums = (f / F).sum(axis=1)
+    low, high = result.expected_reidentifications_interval(0.9)
+    drawn = np.quantile(sums, [0.05, 0.95])
+    assert abs(low - drawn[0]) < 0.05 * (high - low)
+    assert abs(high - drawn[1]) < 0.05 * (high - low)
+    alone = (F[:, f == 1] == 1).sum(axis=1)
+    low, high = result.expected_population_uniques_interval(0.9)
+    assert (alone < low).mean() <= 0.055
+    assert (alone > high).mean() <= 0.055
+
+
+def test_intervals_by_a_model_contain_the_error_of_the_fit(sample):
+    result = riskcore.assess(sample, KEYS, "w", population="log-linear")
+    low, high = result.expected_reidentifications_interval()
+    assert low < result.expected_reidentifications < high
+    given, least, most = result.model.interval(
+        None, population.risk_by, deviation=population.deviation_by, groups=0
+    )
+    assert given == pytest.approx(result.expected_reidentifications, rel=1e-14)
+    assert low < least < most < high
+    low, high = result.expected_population_uniques_interval()
+    assert low <= result.expected_population_uniques <= high
+
+
+def test_in_a_known_population_nothing_is_unsure(sample, truth):
+    result = riskcore.assess(sample, KEYS, "w", population=truth)
+    total = pytest.approx(result.expected_reidentifications)
+    assert result.expected_reidentifications_interval() == (total, total)
+    uniques = result.expected_population_uniques
+    assert result.expected_population_uniques_interval() == (uniques, uniques)
+
+
+def test_no_interval_where_cells_share_records(sample):
+    ages = [None, *sample["age"].tolist()[1:]]
+    data = {**sample, "age": ages}
+    result = riskcore.assess(data, KEYS, "w", missing="wildcard")
+    with pytest.raises(ValueError, match="there is no interval"):
+        result.expected_reidentifications_interval()
+    with pytest.raises(ValueError, match=r"level: need a number in \(0, 1\)|level="):
+        riskcore.assess(sample, KEYS, "w").expected_population_uniques_interval(1.5)
+
+
 # --- any value of a key ---
 
 

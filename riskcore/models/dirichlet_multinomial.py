@@ -15,11 +15,14 @@ from riskcore.models.superpopulation import (
     check_cells,
     check_method,
     check_parameter,
+    check_sizes,
 )
 from riskcore.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
+    expm1,
     log,
+    log_gamma_ratio,
     log_rising_excess,
     log_rising_factorial,
     trigamma_deficit,
@@ -158,6 +161,38 @@ class DirichletMultinomial(PolyaUrn):
         -1.768683
         """
         return log_probability(sizes, self.K, self.alpha)
+
+    def expected_cells(self, N: int) -> float:
+        """Return E K_N = K (1 - ((K-1) alpha)_N/(K alpha)_N).
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> round(DirichletMultinomial(1000, 0.5).expected_cells(1000), 3)
+        422.939
+        """
+        check_sizes(1, N)
+        if not self.converged:
+            return math.nan
+        if self.K == 1:
+            return 1.0
+        alpha = min(self.alpha, _MULTINOMIAL)
+        empty = float(log_gamma_ratio((self.K - 1) * alpha, alpha, N))
+        return -self.K * float(expm1(empty))
 
     def _weights(self, n: int) -> tuple[float, float]:
         alpha = min(self.alpha, _MULTINOMIAL)

@@ -14,6 +14,7 @@ from riskcore.models.superpopulation import (
     check_indices,
     check_method,
     check_parameter,
+    check_sizes,
 )
 from riskcore.special.gamma.functions import (
     digamma_deficit,
@@ -134,6 +135,34 @@ class Ewens(PolyaUrn):
                 -float(log_rising_factorial(self.theta, float(sizes.n))),
             ]
         )
+
+    def expected_cells(self, N: int) -> float:
+        """Return E K_N = theta (psi(theta+N) - psi(theta)).
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> round(Ewens(50.0).expected_cells(1000), 3)
+        152.704
+        """
+        check_sizes(1, N)
+        if not self.converged:
+            return math.nan
+        return 1.0 + self.theta * float(digamma_difference(self.theta + 1.0, N - 1))
 
     def _weights(self, n: int) -> tuple[float, float]:
         return self.theta + (n - 1), 1.0

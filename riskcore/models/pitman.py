@@ -19,6 +19,7 @@ from riskcore.models.superpopulation import (
     check_indices,
     check_method,
     check_parameter,
+    check_sizes,
 )
 from riskcore.special.gamma.functions import (
     digamma_deficit,
@@ -247,6 +248,34 @@ class Pitman(PolyaUrn):
             [d / determinant, -b / determinant],
             [-b / determinant, a / determinant],
         ]
+
+    def expected_cells(self, N: int) -> float:
+        """Return E K_N = (theta/sigma) ((theta+sigma)_N/(theta)_N - 1).
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> round(Pitman(100.0, 0.5).expected_cells(1000), 3)
+        464.079
+        """
+        check_sizes(1, N)
+        if not self.converged:
+            return math.nan
+        return _expected_cells(self.theta + self.sigma, self.sigma, N)
 
     def _weights(self, n: int) -> tuple[float, float]:
         return (n - 1) + (self.theta + self.sigma), 1.0 - self.sigma

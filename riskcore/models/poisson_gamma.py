@@ -24,6 +24,7 @@ from riskcore.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
     exp,
+    expm1,
     log1p,
     log1pmx,
     log_rising_excess,
@@ -224,6 +225,36 @@ class PoissonGamma(Superpopulation):
         """
         check_sizes(1, N)
         return N * self._unhit(0, N)
+
+    def expected_cells(self, N: int) -> float:
+        """Return E K_N = K (1 - (1 + N beta)^-alpha), for N people on average.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53.
+
+        Examples
+        --------
+        >>> round(PoissonGamma(1000, 0.002).expected_cells(1000), 3)
+        422.65
+        """
+        check_sizes(1, N)
+        if not self.converged:
+            return math.nan
+        if self.beta == 0.0:
+            return -self.K * float(expm1(-N / self.K))
+        return -self.K * float(expm1(-self.alpha * float(log1p(N * self.beta))))
 
     def uniqueness(self, n: int, N: int) -> float:
         """Return P(F = 1 | f = 1) = ((1 + n beta)/(1 + N beta))^(1+alpha).

@@ -123,6 +123,48 @@ class Superpopulation(ABC):
         return self.population_uniques(N) / N
 
     @abstractmethod
+    def expected_cells(self, N: int) -> float:
+        """Return the expected number of occupied cells among N people, E K_N.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+        """
+
+    def correctness(self, N: int) -> float:
+        """Return the share of N people whom one guess by their cell finds, E K_N/N.
+
+        Whoever knows the keys of everybody, and names one person for each cell, is
+        right once in each occupied cell. It is the mean of 1/F over the people, and
+        falls as the population grows (Rocher, Hendrickx and de Montjoye, 2025, for
+        Pitman's model).
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Examples
+        --------
+        >>> from riskcore.models import Pitman
+        >>> model = Pitman(100.0, 0.5)
+        >>> [round(model.correctness(N), 4) for N in (100, 10_000, 1_000_000)]
+        [0.8302, 0.1812, 0.0198]
+        """
+        return self.expected_cells(N) / N
+
+    @abstractmethod
     def uniqueness(self, n: int, N: int) -> float:
         """Return P(F = 1 | f = 1): a unique of n records is one of the N people.
 
