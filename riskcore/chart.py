@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from riskcore.report.pictures import figure, uniques_figure
+from riskcore.report.pictures import curve_figure, figure, uniques_figure
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 
-__all__ = ["RiskCurve", "figure", "risk_curve", "shared_edges", "uniques_figure"]
+__all__ = [
+    "RiskCurve",
+    "curve_figure",
+    "figure",
+    "risk_curve",
+    "shared_edges",
+    "uniques_figure",
+]

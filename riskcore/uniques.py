@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -31,6 +32,15 @@ MOST_CELLS = 10**10
 # Up to here every whole number is a double.
 MOST_PEOPLE = 2**53
 SHRINKAGES = (0.0, 0.5, 1.0)
+# Models of size indices, by what they are called.
+_FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
+    "Dirichlet-multinomial": DirichletMultinomial.fit,
+    "Poisson-gamma": PoissonGamma.fit,
+    "Ewens": lambda sizes, _: Ewens.fit(sizes),
+    "Ewens, moments": lambda sizes, _: Ewens.fit(sizes, "moments"),
+    "Pitman": lambda sizes, _: Pitman.fit(sizes),
+    "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,64 @@ class Estimate:
     high: float = math.nan
     wide_low: float = math.nan
     wide_high: float = math.nan
+
+    def fitted(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
+        """Return the model of size indices, fitted again; None if there is none.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+        K : int
+            Number of possible cells.
+
+        Returns
+        -------
+        Superpopulation or None
+        """
+        fit = _FITS.get(self.model)
+        model = None if fit is None else fit(sizes, K)
+        return model if model is not None and model.converged else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorrectnessCurve:
+    """What share of people one guess by their cell finds, as the population grows.
+
+    Attributes
+    ----------
+    people : int64 ndarray, shape (M,)
+        Sizes of the population, rising.
+    sample : float64 ndarray, shape (M,)
+        E K_m/m in random parts of the sample, up to all of it; nan beyond.
+    models : dict of str to float64 ndarray, each shape (M,)
+        E K_N/N of each model that has an estimate, see `Superpopulation.correctness`.
+    intervals : dict of str to pair of float64 ndarrays, each shape (M,)
+        Low and high ends, for the error of the parameters; nan if it is not known.
+    level : float
+        Of the intervals.
+    """
+
+    people: NDArray[np.int64]
+    sample: NDArray[np.float64]
+    models: dict[str, NDArray[np.float64]]
+    intervals: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data for JSON: nan is None."""
+        return {
+            "people": self.people.tolist(),
+            "sample": [_plain(x) for x in self.sample.tolist()],
+            "level": self.level,
+            "models": {
+                name: {
+                    "correctness": [_plain(x) for x in share.tolist()],
+                    "low": [_plain(x) for x in self.intervals[name][0].tolist()],
+                    "high": [_plain(x) for x in self.intervals[name][1].tolist()],
+                }
+                for name, share in self.models.items()
+            },
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +191,55 @@ class UniquesEstimates:
         """The smallest and the largest tau; None with fewer than two estimates."""
         taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
         return (min(taus), max(taus)) if len(taus) > 1 else None
+
+    def curve(self, points: int = 60) -> CorrectnessCurve:
+        """Return what share of N people one guess by their cell finds, by each model.
+
+        For N from 1 to the population, or to ten times the sample if that is more: how
+        far an intruder with these keys comes who knows them of everybody. The part up
+        to the sample is known; beyond, models that fit it alike come far apart.
+
+        Parameters
+        ----------
+        points : int
+            How many sizes of the population, at equal steps of their logarithm.
+
+        Returns
+        -------
+        CorrectnessCurve
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``points`` is not a whole number from 2 on.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> curve = estimate_uniques(data, ["age"], population=900).curve()
+        >>> curve.people[[0, -1]], float(curve.sample[0])
+        (array([  1, 900]), 1.0)
+        """
+        arguments.whole_from("points", points, 2, 2**20)
+        n, top = self.sizes.n, max(self.population, 10 * self.sizes.n)
+        steps = np.rint(np.geomspace(1, top, points)).astype(np.int64)
+        people = np.unique(np.concatenate([steps, [n, self.population]]))
+        sample = np.full(len(people), math.nan)
+        for i in np.flatnonzero(people <= n):
+            sample[i] = self.sizes.expected_cells(int(people[i])) / people[i]
+        models, intervals = {}, {}
+        for one in self.estimates:
+            model = one.fitted(self.sizes, self.cells)
+            if model is None:
+                continue
+            each = [model.correctness(int(N)) for N in people]
+            ends = [
+                model.correctness_interval(self.sizes, int(N), self.level)
+                for N in people
+            ]
+            low, high = np.array(ends).T
+            models[one.model], intervals[one.model] = np.array(each), (low, high)
+        return CorrectnessCurve(people, sample, models, intervals, self.level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
@@ -254,18 +371,10 @@ def fit_all(
         raise ValueError(f"population={N}: need a number of people up to 2^53")
     if sizes.u > K:
         raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
-    fits: list[tuple[str, Callable[[], Superpopulation]]] = [
-        ("Dirichlet-multinomial", lambda: DirichletMultinomial.fit(sizes, K)),
-        ("Poisson-gamma", lambda: PoissonGamma.fit(sizes, K)),
-        ("Ewens", lambda: Ewens.fit(sizes)),
-        ("Ewens, moments", lambda: Ewens.fit(sizes, "moments")),
-        ("Pitman", lambda: Pitman.fit(sizes)),
-        ("Pitman, moments", lambda: Pitman.fit(sizes, "moments")),
-    ]
     estimates = []
-    for name, fit in fits:
+    for name, fit in _FITS.items():
         progress(f"fitting {name}")
-        estimates.append(_of_model(name, fit(), sizes, N, level))
+        estimates.append(_of_model(name, fit(sizes, K), sizes, N, level))
     return estimates
 
 

@@ -96,7 +96,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--plot", type=Path, metavar="FILE", help="draw the estimates: .png, .svg, .pdf"
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --plot replace a file"
+        "--curve",
+        type=Path,
+        metavar="FILE",
+        help="draw what share of people one guess for each cell finds, as the "
+        "population grows: .png, .svg, .pdf",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let --plot and --curve replace files"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
@@ -109,26 +116,33 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.files import replace
     from riskcore.report import text
 
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(
-                f"--plot {options.plot}: can draw .png, .svg and .pdf only"
-            )
+    drawn = {"--plot": options.plot, "--curve": options.curve}
+    drawn = {option: path for option, path in drawn.items() if path is not None}
+    for option, path in drawn.items():
+        if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ValueError(f"{option} {path}: can draw .png, .svg and .pdf only")
         need("matplotlib", "charts")
-        replace.refuse_existing(options.plot, options.overwrite)
-        replace.refuse_sources([options.plot], _sources(options))
+        replace.refuse_existing(path, options.overwrite)
+    if drawn:
+        replace.refuse_sources(drawn.values(), _sources(options))
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
-    if options.plot is not None:
-        _plot(found, options)
+    curve = None
+    if options.curve is not None:
+        progress("following the models as the population grows")
+        curve = found.curve()
+    _draw(found, curve, options)
     progress.done()
     if options.json:
-        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        more = {} if curve is None else {"curve": curve.to_dict()}
+        print(json.dumps({**found.to_dict(), **more}, indent=2, allow_nan=False))
         return
     name = "size indices" if options.file is None else str(options.file)
     print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
     if options.plot is not None:
         print(f"\n  The plot is in {printable(str(options.plot))}.")
+    if options.curve is not None:
+        print(f"\n  The curve is in {printable(str(options.curve))}.")
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
@@ -191,11 +205,16 @@ def _size(text: str) -> tuple[int, int]:
     return whole(size), whole(cells)
 
 
-def _plot(found: Any, options: argparse.Namespace) -> None:
+def _draw(found: Any, curve: Any, options: argparse.Namespace) -> None:
+    """Draw what is asked for: all files, or none."""
     from riskcore.files import replace
     from riskcore.report import pictures
 
-    figure = pictures.uniques_figure(found)
-    overwrite, sources = options.overwrite, _sources(options)
-    with replace.replacing(options.plot, overwrite, sources) as file:
-        figure.savefig(file, format=options.plot.suffix.lstrip(".").lower())
+    figures = {}
+    if options.plot is not None:
+        figures[options.plot] = pictures.uniques_figure(found)
+    if curve is not None:
+        figures[options.curve] = pictures.curve_figure(curve)
+    with replace.replacing_all(options.overwrite, _sources(options)) as create:
+        for path, figure in figures.items():
+            figure.savefig(create(path), format=path.suffix.lstrip(".").lower())

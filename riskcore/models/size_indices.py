@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.special.gamma.functions import log_rising_factorial
+from riskcore.special.gamma.functions import (
+    expm1,
+    log_gamma_ratio,
+    log_rising_factorial,
+)
 
 Ints = NDArray[np.int64]
 
@@ -144,6 +148,40 @@ class SizeIndices:
         5.0
         """
         return math.fsum((self.counts * values).tolist())
+
+    def expected_cells(self, records: int) -> float:
+        """Return the expected number of cells in a random part of the sample.
+
+        Each cell of j is missed with the probability C(n-j, m)/C(n, m).
+
+        Parameters
+        ----------
+        records : int
+            m, from 1 to n.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not a whole number from 1 to n.
+
+        Examples
+        --------
+        >>> sizes = SizeIndices({1: 4, 2: 3})
+        >>> [round(sizes.expected_cells(m), 3) for m in (1, 2, 5, 10)]
+        [1.0, 1.933, 4.333, 7.0]
+        """
+        m = arguments.whole_from("records", records, 1, self.n)
+        left = self.n - self.sizes - m + 1
+        missed = np.where(
+            left > 0,
+            log_gamma_ratio(np.maximum(left, 1).astype(np.float64), m, self.sizes),
+            -np.inf,
+        )
+        return -self.total(expm1(missed))
 
     def log_arrangements(self) -> float:
         """Return the logarithm of the ways to divide n records into such cells.

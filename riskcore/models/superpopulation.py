@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
@@ -272,7 +272,58 @@ class Superpopulation(ABC):
         if not self.standard_errors:
             return math.nan, math.nan
         tau = self.tau(sizes, N)
-        slopes = [self._slope(name, sizes, N) for name in self.names]
+        error = self._error(lambda model: model.tau(sizes, N), sizes, level)
+        return (
+            max(math.floor(tau - math.hypot(tau - low, error)), 0),
+            min(math.ceil(tau + math.hypot(high - tau, error)), sizes[1]),
+        )
+
+    def correctness_interval(
+        self, sizes: SizeIndices, N: int, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for `correctness`, by the errors of the parameters.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+            The sample that the model was fitted to.
+        N : int
+            Size of the population, positive.
+        level : float
+            Its probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            By the delta method for its logarithm; nan if there is no estimate, or it
+            has no standard errors.
+
+        Raises
+        ------
+        ValueError
+            If N is below 1 or above 2^53, or the level not in (0, 1).
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> sizes = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
+        >>> model = Ewens.fit(sizes)
+        >>> low, high = model.correctness_interval(sizes, 10_000)
+        >>> round(low, 3), round(model.correctness(10_000), 3), round(high, 3)
+        (0.157, 0.179, 0.204)
+        """
+        level = arguments.number_in("level", level, "(0, 1)")
+        share = self.correctness(N)
+        if not self.standard_errors or math.isnan(share):
+            return math.nan, math.nan
+        error = self._error(lambda model: math.log(model.correctness(N)), sizes, level)
+        return share * math.exp(-error), min(share * math.exp(error), 1.0)
+
+    def _error(
+        self, figure: Callable[[Self], float], sizes: SizeIndices, level: float
+    ) -> float:
+        """Return half the width of an interval of a figure, by the delta method."""
+        slopes = [self._slope(name, figure) for name in self.names]
         covariance = self._covariance(sizes)
         spread = math.sqrt(
             math.fsum(
@@ -281,11 +332,7 @@ class Superpopulation(ABC):
                 for j in range(len(slopes))
             )
         )
-        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
-        return (
-            max(math.floor(tau - math.hypot(tau - low, error)), 0),
-            min(math.ceil(tau + math.hypot(high - tau, error)), sizes[1]),
-        )
+        return NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
 
     def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
         """Return the covariance matrix of the fitted parameters."""
@@ -295,12 +342,12 @@ class Superpopulation(ABC):
             for i, error in enumerate(errors)
         ]
 
-    def _slope(self, name: str, sizes: SizeIndices, N: int) -> float:
-        """Return the derivative of tau by a parameter, by a difference."""
+    def _slope(self, name: str, figure: Callable[[Self], float]) -> float:
+        """Return the derivative of a figure by a parameter, by a difference."""
         value = getattr(self, name)
         step = min(_STEP * max(abs(value), _STEP), self.standard_errors[name])
         changes: list[dict[str, Any]] = [{name: value - step}, {name: value + step}]
-        below, above = (replace(self, **change).tau(sizes, N) for change in changes)
+        below, above = (figure(replace(self, **change)) for change in changes)
         return float((above - below) / (2.0 * step))
 
     def __repr__(self) -> str:

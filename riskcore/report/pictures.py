@@ -21,7 +21,7 @@ from riskcore.report.risk_curve import shared_edges
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts
 from riskcore.risk.threshold import RiskDistribution
-from riskcore.uniques import UniquesEstimates
+from riskcore.uniques import CorrectnessCurve, UniquesEstimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,6 +204,65 @@ def _say(ax: Axes, title: str) -> None:
     legend = ax.get_legend()
     above = 0 if legend is None else 20 * -(-len(legend.get_texts()) // 3)
     ax.set_title(title, fontsize="medium", loc="left", pad=6 + above)
+
+
+def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
+    """Draw what share of people one guess by their cell finds, as N grows.
+
+    Nothing in it is of a single record.
+
+    Parameters
+    ----------
+    curve : CorrectnessCurve
+        From `riskcore.uniques.UniquesEstimates.curve`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install matplotlib``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore import chart
+    >>> found = riskcore.estimate_uniques(
+    ...     {"age": list(range(40)) * 2 + [50, 51]}, ["age"], population=900
+    ... )
+    ...
+    >>> chart.curve_figure(found.curve()).axes[0].get_xscale()
+    'log'
+    """
+    need("matplotlib", "charts")
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        ax = Figure((7.2, 4.6), layout="constrained").subplots()
+    for name, share in curve.models.items():
+        (line,) = ax.plot(curve.people, share, lw=1.4, label=name)
+        low, high = curve.intervals[name]
+        ax.fill_between(
+            curve.people, low, high, color=line.get_color(), alpha=0.15, lw=0
+        )
+    known = "parts of the sample"
+    ax.plot(curve.people, curve.sample, color="black", lw=2.2, label=known)
+    ax.set(xscale="log", ylim=(0.0, 1.02), xlim=(curve.people[0], curve.people[-1]))
+    ax.set_xlabel("people in the population, N")
+    ax.set_ylabel("share found by one guess for each cell, E K/N")
+    ax.set_title(
+        f"bands: {100 * curve.level:.4g} % intervals for the error of the parameters",
+        fontsize="medium",
+        loc="left",
+    )
+    ax.legend(fontsize="small", frameon=False)
+    ax.grid(alpha=0.3)
+    figure: Any = ax.figure
+    return figure  # type: ignore[no-any-return]
 
 
 def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:

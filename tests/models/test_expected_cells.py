@@ -1,5 +1,6 @@
 """The expected number of occupied cells, and what share of people it lets be found."""
 
+import itertools
 import math
 
 import mpmath
@@ -101,3 +102,28 @@ def test_no_estimate_and_no_population():
     assert math.isnan(Ewens.none("ml", "why").correctness(10))
     with pytest.raises(ValueError, match="N"):
         Pitman(1.0, 0.5).expected_cells(0)
+
+
+def test_parts_of_a_sample_by_counting_them():
+    sizes = SizeIndices({1: 2, 2: 1, 3: 1})
+    cells = [0, 1, 2, 2, 3, 3, 3]
+    for m in range(1, 8):
+        parts = [len(set(part)) for part in itertools.combinations(cells, m)]
+        want = sum(parts) / len(parts)
+        assert math.isclose(sizes.expected_cells(m), want, rel_tol=1e-13)
+    for bad in (0, 8):
+        with pytest.raises(ValueError, match="records"):
+            sizes.expected_cells(bad)
+
+
+def test_the_interval_holds_the_truth():
+    """Samples of a known model: nineteen of twenty intervals hold its share."""
+    rng, held = np.random.default_rng(6), 0
+    truth = DirichletMultinomial(400, 0.3)
+    for _ in range(200):
+        f = rng.multinomial(500, rng.dirichlet(np.full(400, 0.3)))
+        sizes = SizeIndices.from_frequencies(f)
+        model = DirichletMultinomial.fit(sizes, 400)
+        low, high = model.correctness_interval(sizes, 5000)
+        held += low <= truth.correctness(5000) <= high
+    assert 180 <= held <= 199
