@@ -208,7 +208,9 @@ class CellModel(ABC):
     def _dispersed_again(self, records: Ints) -> Self:
         """Return the model with the overdispersion of other records of the sample."""
         pi = self._held(self.sample)
-        found = fit_overdispersion(pi, records, self.overdispersion.kind)
+        old = self.overdispersion
+        start = 1.0 if old.poisson else old.scale
+        found = fit_overdispersion(pi, records, old.kind, start=start)
         return replace(self, overdispersion=found)
 
     def probability(self, cells: Any = None) -> Floats:

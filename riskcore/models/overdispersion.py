@@ -46,7 +46,7 @@ POISSON = "boundary A = infinity: no overdispersion"
 _NEXT_TO_NONE = "all records are in cells of next to no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Two numbers are well known from so many cells, a random part of them all.
-_CELLS = 2**16
+_CELLS = 2**15
 # Beyond them shapes leave the domain of the functions of Gamma.
 _LEAST, _LARGEST = 2.0**-40, 2.0**60
 # As good as no probability at all, for at most 2^53 records.
@@ -136,6 +136,7 @@ def fit_overdispersion(
     records: Ints,
     kind: str = "power",
     exponents: tuple[float, ...] = EXPONENTS,
+    start: float = 1.0,
 ) -> Overdispersion:
     """Return the most likely law of the shape.
 
@@ -146,10 +147,12 @@ def fit_overdispersion(
     records : int64 ndarray, shape (K,)
         f_k.
     kind : {"power", "dirichlet-multinomial", "none"}
-        Which law. Of more than 65536 cells "power" takes a random part, the same one
+        Which law. Of more than 32768 cells "power" takes a random part, the same one
         each time.
     exponents : tuple of float
         b to try, for "power".
+    start : float
+        Where a is looked for first, for "power".
 
     Returns
     -------
@@ -173,6 +176,10 @@ def fit_overdispersion(
     kind = kind_of(kind)
     n = int(records.sum())
     seen = records > 0
+    if kind == "power" and len(records) > _CELLS:
+        # By the place of the cell: the same ones if some records are left out.
+        _, place = groups_of(np.ones(len(records), np.int64), len(records))
+        seen &= place < _CELLS
     pi = np.maximum(probability[seen], _NONE)
     f = records[seen].astype(np.float64)
     if kind == "none":
@@ -182,7 +189,7 @@ def fit_overdispersion(
     if kind == "dirichlet-multinomial":
         scale, exponent = _dirichlet_multinomial(pi, f, n), 1.0
     else:
-        scale, exponent = _power_law(n * pi, f, exponents)
+        scale, exponent = _power_law(n * pi, f, exponents, start)
     reason = (
         POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
     )
@@ -218,13 +225,9 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int) -> float:
 
 
 def _power_law(
-    m: Floats, f: Floats, exponents: tuple[float, ...]
+    m: Floats, f: Floats, exponents: tuple[float, ...], start: float
 ) -> tuple[float, float]:
     """Return a and b of the greatest likelihood of the seen cells."""
-    if len(f) > _CELLS:
-        _, place = groups_of(np.ones(len(f), np.int64), len(f))
-        some = place < _CELLS
-        m, f = m[some], f[some]
     best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
     for exponent in exponents:
         each = _power(m, exponent)
@@ -235,7 +238,7 @@ def _power_law(
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
-        a = positive_root(score, start=1.0)
+        a = positive_root(score, start=start)
         if math.isnan(a):
             continue
         height = math.fsum(_truncated(m, f, a * each).tolist())
@@ -277,5 +280,7 @@ def _slopes(m: Floats, f: Floats, t: Floats) -> Floats:
     # log(1+x) - x/(1+x), twice near x^2/2.
     bend = log1pmx(x) + x * odds
     seen = -expm1(-t * log1p(x))
-    slopes: Floats = f * odds - t * digamma_deficit(t, f) - t * bend / seen
+    slopes: Floats = f * odds - t * bend / seen
+    shared = f > 1.0  # of one record the deficit is 0
+    slopes[shared] -= t[shared] * digamma_deficit(t[shared], f[shared])
     return slopes
