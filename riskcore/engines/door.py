@@ -49,6 +49,16 @@ class Engine(ABC):
     def schema(self) -> Mapping[str, Any]:
         """The types of the columns, those of narwhals, by name."""
 
+    @cached_property
+    def prefix(self) -> str:
+        """What no column's name begins with, in any case: so ours begin."""
+        taken = tuple(str(name).casefold() for name in self.schema)
+        prefix, i = "riskcore_", 0
+        while any(name.startswith(prefix) for name in taken):
+            i += 1
+            prefix = f"riskcore{i}_"
+        return prefix
+
     @abstractmethod
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
 from itertools import chain
-from operator import and_
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from riskcore.engines.dataset import (
     whole_array,
 )
 from riskcore.engines.door import Engine
-from riskcore.engines.lazy import quiet_table, quoted, sql_key, ticked
+from riskcore.engines.lazy import quoted, ticked
 from riskcore.files.arrow import import_pyarrow
 
 # Sets values of a frame in memory to missing, by a mask for each column.
@@ -45,7 +43,7 @@ class Lookup:
     ----------
     keys : tuple of column names
     table : narwhals DataFrame
-        The keys, called as in a table of cells, and columns called ``riskcore_...``.
+        The keys, called as in a table of cells, and columns that the data do not have.
     whole : bool
         Whether it has the keys of every record.
     """
@@ -64,10 +62,6 @@ class Lookup:
         """Names of the columns that are added to the records."""
         added: list[str] = self.table.columns[len(self.keys) :]
         return added
-
-    def arrow(self) -> Any:
-        """Return the table as one of Arrow."""
-        return self.table.to_arrow()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +86,6 @@ class Change:
 Changes = Mapping[Any, Change]
 
 
-def refuse_our_names(engine: Engine) -> None:
-    """Refuse data with columns that are called like ours.
-
-    Raises
-    ------
-    ValueError
-        Naming one.
-    """
-    ours = [one for one in engine.schema if str(one).casefold().startswith("riskcore_")]
-    if ours:
-        raise ValueError(
-            f"column {ours[0]!r}: names that begin with riskcore_ are used on the way; "
-            "rename it"
-        )
-
-
 def changed(
     engine: Engine, lookups: Sequence[Lookup], changes: Changes, blank: Blank
 ) -> Callable[[], Any]:
@@ -130,57 +108,45 @@ def changed(
     """
     if isinstance(engine, ArrowDataset):
         return lambda: _dataset(engine, lookups, changes, blank)
+    if isinstance(engine, Dask):
+        found = _dask(engine, lookups, changes, blank) if changes else engine.data
+        return lambda: found
+    assert isinstance(engine, lazy.Lazy)
     kinds: dict[type[Engine], Callable[..., Any]] = {
         lazy.Polars: _polars,
         lazy.DuckDB: _duckdb,
         lazy.Ibis: _ibis,
         lazy.Spark: _spark,
-        Dask: _dask,
     }
-    found = getattr(engine, "native", None)
+    found = engine.native
+    for lookup in lookups:
+        table = engine.sent(lookup.table)
+        found = engine.beside(found, lookup.question, table, lookup.added)
     if changes:
-        found = kinds[type(engine)](engine, lookups, changes, blank)
-    elif found is None:
-        found = engine.data  # type: ignore[attr-defined]
+        found = kinds[type(engine)](engine, found, changes, blank)
     return lambda: found
 
 
 # --- polars ---
 
 
-def _polars(
-    engine: lazy.Polars, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _polars(engine: lazy.Polars, frame: Any, changes: Changes, blank: Blank) -> Any:
     import polars
 
-    frame = engine.native
-    for lookup in lookups:
-        frame = frame.with_columns(
-            (polars.col(key).fill_nan(None) if real else polars.col(key)).alias(name)
-            for key, name, real in engine.floats(lookup.question)
-        ).join(
-            lookup.table.to_native().lazy(),
-            on=lookup.question.key_columns,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        frame = frame.drop(lookup.question.key_columns)
     schema = frame.collect_schema()
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
         source = change.recoded or name
-        column = polars.col(source)
+        column = lazy.exact(source)
         dtype = schema[source]
         if change.blanked is not None:
             if change.left is not None and isinstance(dtype, polars.Enum):
                 dtype = polars.Enum(_in_order(dtype.categories.to_list(), change.left))
             # Under null, too, the value must be gone; so not polars.when().
-            column = polars.struct(column, change.blanked).map_batches(
-                _Blanking(source, change.blanked, dtype, blank),
-                return_dtype=dtype,
-                is_elementwise=True,
+            both = column.alias("value"), lazy.exact(change.blanked).alias("flag")
+            column = polars.struct(*both).map_batches(
+                _Blanking(dtype, blank), return_dtype=dtype, is_elementwise=True
             )
         columns.append(column.alias(name))
     return frame.select(columns)
@@ -190,18 +156,16 @@ def _polars(
 class _Blanking:
     """Blanks a column of polars where a flag says so; both come as a struct."""
 
-    column: str
-    flag: str
     dtype: Any
     blank: Blank
 
     def __call__(self, both: Any) -> Any:
         frame = both.struct.unnest()
         if not len(frame):
-            return frame[self.column].cast(self.dtype)
-        mask = frame[self.flag].fill_null(value=False).to_numpy()
-        blanked = self.blank(frame.select(self.column), {self.column: mask})
-        return blanked[self.column].cast(self.dtype)
+            return frame["value"].cast(self.dtype)
+        mask = frame["flag"].fill_null(value=False).to_numpy()
+        blanked = self.blank(frame.select("value"), {"value": mask})
+        return blanked["value"].cast(self.dtype)
 
 
 def _in_order(categories: Sequence[Any], left: Sequence[Any]) -> list[Any]:
@@ -213,32 +177,14 @@ def _in_order(categories: Sequence[Any], left: Sequence[Any]) -> list[Any]:
 # --- duckdb ---
 
 
-def _duckdb(
-    engine: lazy.DuckDB, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
-    relation = engine.native
-    for lookup in lookups:
-        riskcore_cells = lookup.arrow()
-        on = " AND ".join(
-            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
-            for key, name, real in engine.floats(lookup.question)
-        )
-        added = ", ".join(f"riskcore_cells.{quoted(one)}" for one in lookup.added)
-        relation = relation.query(
-            "riskcore_data",
-            f"SELECT riskcore_data.*, {added} FROM riskcore_data "
-            f"LEFT JOIN riskcore_cells ON {on}",
-        )
-        del riskcore_cells  # found by its name, by duckdb
+def _duckdb(engine: lazy.DuckDB, relation: Any, changes: Changes, blank: Blank) -> Any:
     columns = (
         f"{_sql(name, changes[name])} AS {quoted(name)}"
         if name in changes
         else quoted(name)
         for name in engine.schema
     )
-    return relation.query(
-        "riskcore_data", f"SELECT {', '.join(columns)} FROM riskcore_data"
-    )
+    return relation.project(", ".join(columns))
 
 
 def _sql(name: Any, change: Change) -> str:
@@ -258,23 +204,8 @@ def _sql(name: Any, change: Change) -> str:
 # --- ibis ---
 
 
-def _ibis(
-    engine: lazy.Ibis, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _ibis(engine: lazy.Ibis, data: Any, changes: Changes, blank: Blank) -> Any:
     ibis = import_module("ibis")
-    data = engine.native
-    for lookup in lookups:
-        table = quiet_table(lookup.arrow())
-        on = []
-        for key, name, real in engine.floats(lookup.question):
-            column = data[key]
-            if real:
-                column = ibis.ifelse(column.isnan(), ibis.null(), column)
-            on.append(column.identical_to(table[name]))
-        data = data.left_join(table, on).select(
-            *(data[name] for name in data.columns),
-            *(table[name] for name in lookup.added),
-        )
     columns = {}
     for name in engine.schema:
         change = changes.get(name, Change())
@@ -288,21 +219,8 @@ def _ibis(
 # --- Spark ---
 
 
-def _spark(
-    engine: lazy.Spark, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _spark(engine: lazy.Spark, data: Any, changes: Changes, blank: Blank) -> Any:
     functions = import_module("pyspark.sql.functions")
-    data = engine.native
-    for lookup in lookups:
-        table = data.sparkSession.createDataFrame(lookup.arrow())
-        on = []
-        for key, name, real in engine.floats(lookup.question):
-            column = data[ticked(key)]
-            if real:
-                column = functions.when(~functions.isnan(column), column)
-            on.append(column.eqNullSafe(table[name]))
-        joined = data.join(table, reduce(and_, on), "left")
-        data = joined.drop(*(table[name] for name in lookup.question.key_columns))
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
@@ -494,4 +412,4 @@ def table_of(columns: Mapping[str, Any]) -> Any:
     return nw.concat([one.to_frame() for one in series], how="horizontal")
 
 
-__all__ = ["Change", "Lookup", "changed", "key_column", "refuse_our_names", "table_of"]
+__all__ = ["Change", "Lookup", "changed", "key_column", "table_of"]

@@ -102,6 +102,9 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
         return _of_pandas(native, mask, rows)
     if holder.is_polars() and not len(others):
         return native.clear(len(mask))
+    if holder.is_polars():
+        # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+        native = native.alias("value")
     apart = series.dtype in (nw.String, nw.Binary, nw.Object)
     if holder.is_polars() and (apart or series.dtype.is_nested()):
         # Copies share the buffers in which texts stand.

@@ -446,6 +446,8 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code a narwhals series; also return which elements are missing."""
     import narwhals.stable.v2 as nw
 
+    # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+    series = series.alias("values")
     if is_text_column(series):
         codes, labels = text_dictionary(series)
         return _code_dictionary(codes, labels())
@@ -646,6 +648,7 @@ def _real_series(series: Any) -> NDArray[np.float64]:
     """Convert a narwhals series of real numbers; missing becomes NaN."""
     import narwhals.stable.v2 as nw
 
+    series = series.alias("values")  # see _code_series
     dtype = series.dtype
     if dtype in (nw.Int128, nw.UInt128, nw.Object, nw.Unknown):
         return _real_array(np.fromiter(series.to_list(), object, len(series)))

@@ -28,7 +28,6 @@ from riskcore.engines.protecting import (
     Lookup,
     changed,
     key_column,
-    refuse_our_names,
     table_of,
 )
 from riskcore.files.arrow import import_pyarrow
@@ -81,7 +80,7 @@ class OnEngine:
         ------
         KeyError, TypeError, ValueError
             As `riskcore.engines.door.Engine.count`; also if the settings need single
-            records, or a column is called like those that are used on the way.
+            records.
         """
         if settings.household is not None:
             raise TypeError(
@@ -90,7 +89,6 @@ class OnEngine:
                 "data first, or protect without households"
             )
         engine.check(settings.columns)
-        refuse_our_names(engine)
         counted = engine.count(settings.suppressible, settings.weight)
         rows = {name: column.to_native() for name, column in counted.keys.items()}
         coded = _coded(engine, counted.question, counted.cells)
@@ -126,7 +124,9 @@ class OnEngine:
         """
         lookups, changes = [], {}
         for i, name in enumerate(self.settings.recodings):
-            lookup = self._recoding(name, f"riskcore_new_{i}", recoded.get(name))
+            lookup = self._recoding(
+                name, f"{self.engine.prefix}new_{i}", recoded.get(name)
+            )
             lookups.append(lookup)
             changes[name] = Change(recoded=lookup.added[0])
         if any(mask.any() for mask in masks.values()):
@@ -135,7 +135,7 @@ class OnEngine:
             if mask.any():
                 changes[name] = replace(
                     changes.get(name, Change()),
-                    blanked=f"riskcore_blank_{i}",
+                    blanked=f"{self.engine.prefix}blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
         make = changed(self.engine, lookups, changes, blank)
@@ -166,7 +166,7 @@ class OnEngine:
         holder = next(iter(columns.values())).implementation
         for i, mask in enumerate(masks.values()):
             if mask.any():
-                name = f"riskcore_blank_{i}"
+                name = f"{self.engine.prefix}blank_{i}"
                 flags = nw.new_series(name, mask[at], nw.Boolean(), backend=holder)
                 columns[name] = flags
         return Lookup(tuple(self.question.keys), table_of(columns))

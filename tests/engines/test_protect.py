@@ -239,9 +239,6 @@ def test_what_is_refused_before_any_work(engine, tmp_path):
         _ = result.protected.individual_risk
     with pytest.raises(TypeError, match="single records"):
         _ = result.original.records
-    odd = engine.hold(table.append_column("Riskcore_x", table["id"]))
-    with pytest.raises(ValueError, match=r"(?i)'riskcore_x': names that begin with"):
-        riskcore.protect(odd, KEYS, **how)
 
 
 def test_names_that_differ_by_case(engine):
