@@ -24,7 +24,14 @@ from riskcore.engines.counting import (
     merge_cells,
     weigh,
 )
-from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 from riskcore.engines.runs import Runs
 from riskcore.files.arrow import import_pyarrow
 
@@ -38,6 +45,7 @@ class ArrowDataset(Engine):
     name = "a dataset of pyarrow"
 
     def __init__(self, data: Any) -> None:
+        refuse_twice(data.schema.names)
         self.data = data
         self._labels: dict[Hashable, Any] = {}
 
@@ -117,6 +125,16 @@ class ArrowDataset(Engine):
 
         none = {name: values[:0] for name, values in results.items()}
         return self._reader(question, results_of, none)
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories; each batch may have its own."""
+        if not hasattr(self.data.schema.field(name).type, "index_type"):
+            return None
+        found: dict[Any, None] = {}
+        scanner = self.data.scanner(columns=[name], **self._scanning)
+        for batch in scanner.to_batches():
+            found |= dict.fromkeys(batch.column(0).dictionary.to_pylist())
+        return list(found)
 
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
         """Return the cells as runs of numbers; None if they are not such numbers."""
@@ -251,7 +269,7 @@ class _LookUp:
         code = self.runs.code(_places_of(keys, self.labels))
         row = np.searchsorted(codes, code)
         if (row == len(codes)).any() or (codes[row] != code).any():
-            raise ValueError("the dataset has changed since it was counted")
+            raise changed_meanwhile()
         return f[row], F[row]
 
 
@@ -317,7 +335,7 @@ class Numbering:
             pair = number * len(labels) + _places(column, labels)
             number = np.searchsorted(pairs, pair)
             if (number == len(pairs)).any() or (pairs[number] != pair).any():
-                raise ValueError("the dataset has changed since it was counted")
+                raise changed_meanwhile()
         rows: NDArray[np.int64] = self.rows[number]
         return rows
 
@@ -337,5 +355,5 @@ def _places(column: Any, labels: Any) -> NDArray[np.int64]:
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     if (found < 0).any():
-        raise ValueError("the dataset has changed since it was counted")
+        raise changed_meanwhile()
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,14 @@ from riskcore.engines.counting import (
     frequencies,
     weigh,
 )
-from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 from riskcore.files.arrow import import_pyarrow
 
 # Packages of which something may be lazy; no other data are looked at.
@@ -66,6 +74,8 @@ def engine_of(data: Any) -> Engine | None:
     name = frame.implementation.name.lower()
     if name not in kinds:
         raise TypeError(f"the data are a lazy frame of {name}: collect it first")
+    if name != "polars":  # which has no two columns of one name
+        refuse_twice(frame.to_native().columns)
     return kinds[name](frame)
 
 
@@ -97,7 +107,12 @@ class Lazy(Engine):
 
     @abstractmethod
     def beside(
-        self, data: Any, question: Question, table: Any, added: Sequence[str]
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys.
 
@@ -110,6 +125,9 @@ class Lazy(Engine):
             The keys, called as in a table of cells, and the columns that are added.
         added : sequence of str
             The names of these, which the data do not have.
+        whole : bool
+            Whether the table has the keys of every record. The engine then fails on
+            a record of which it has not, if it can: the data have changed.
         """
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
@@ -152,7 +170,7 @@ class Lazy(Engine):
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with results of the cells added to their records."""
         table = self.sent(_with_results(cells, results))
-        return self.beside(self.native, question, table, list(results))
+        return self.beside(self.native, question, table, list(results), whole=True)
 
     def is_float(self, key: Any) -> bool:
         """Tell whether a key is a float: its NaN is missing."""
@@ -189,9 +207,16 @@ class Polars(Lazy):
         return table.to_native().lazy()
 
     def beside(
-        self, data: Any, question: Question, table: Any, added: Sequence[str]
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys, in their order."""
+        import polars
+
         ours = {name: f"{self.prefix}{name}" for name in question.key_columns}
         keys = [
             (exact(key).fill_nan(None) if self.is_float(key) else exact(key)).alias(
@@ -199,14 +224,29 @@ class Polars(Lazy):
             )
             for key, name in zip(question.keys, ours.values(), strict=True)
         ]
+        known = f"{self.prefix}known"
+        table = table.rename(ours)
         joined = data.with_columns(keys).join(
-            table.rename(ours),
+            table.with_columns(polars.lit(value=True).alias(known)) if whole else table,
             on=list(ours.values()),
             how="left",
             nulls_equal=True,
             maintain_order="left",
         )
+        if whole:
+            types = table.collect_schema()
+            joined = joined.with_columns(
+                polars.struct(exact(name), known)
+                .map_batches(_known, return_dtype=types[name], is_elementwise=True)
+                .alias(name)
+                for name in added
+            ).drop(known)
         return joined.drop(list(ours.values()))
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories; plain ones have no order."""
+        categories = getattr(self._schema[name], "categories", None)
+        return None if categories is None else list(categories)
 
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return the same, lazy: the cells are counted again with the records."""
@@ -221,7 +261,16 @@ class Polars(Lazy):
             return_dtype=polars.Struct(added),
         )
         table = table.select(*question.key_columns, results.alias("results"))
-        return self.beside(self.native, question, table.unnest("results"), list(added))
+        table = table.unnest("results")
+        return self.beside(self.native, question, table, list(added), whole=True)
+
+
+def _known(both: Any) -> Any:
+    """Return the first field of structs, of which the second is true or null."""
+    values, known = both.struct.unnest().get_columns()
+    if known.null_count():
+        raise changed_meanwhile()
+    return values
 
 
 def exact(name: Any) -> Any:
@@ -283,7 +332,12 @@ class DuckDB(Lazy):
         return self.native._con.from_arrow(table.to_arrow())
 
     def beside(
-        self, data: Any, question: Question, table: Any, added: Sequence[str]
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys, in an order of duckdb's.
 
@@ -295,15 +349,33 @@ class DuckDB(Lazy):
             if self.is_float(key):
                 column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
             on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}")
+        found = "riskcore_cells.{0}"
+        if whole:
+            table = table.project("*, TRUE AS riskcore_known")
+            said = str(changed_meanwhile())
+            found = (
+                "CASE WHEN riskcore_cells.riskcore_known IS NULL "
+                f"THEN error('{said}') ELSE riskcore_cells.{{0}} END AS {{0}}"
+            )
         joined = data.set_alias("riskcore_data").join(
             table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
         )
         return joined.project(
             ", ".join([
                 *(f"riskcore_data.{quoted(name)}" for name in data.columns),
-                *(f"riskcore_cells.{quoted(name)}" for name in added),
+                *(found.format(quoted(name)) for name in added),
             ])
         )  # fmt: skip
+
+    def folded(self, name: str) -> str:
+        """Return what is the same of names to duckdb, which knows the case of ASCII."""
+        return "".join(each.lower() if each.isascii() else each for each in name)
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the values of an ENUM, in their order."""
+        kinds = dict(zip(self.native.columns, self.native.types, strict=True))
+        kind: Any = kinds[name]
+        return list(dict(kind.children)["values"]) if kind.id == "enum" else None
 
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return the same, of which duckdb counts the cells again, within its limit.
@@ -314,15 +386,20 @@ class DuckDB(Lazy):
             name: {"i": "BIGINT", "f": "DOUBLE"}[one.dtype.kind]
             for name, one in compute(*_NONE).items()
         }
-        function = _function_of_duckdb(self.native._con, question, compute, added)
-        counted = ", ".join([RECORDS, *question.sum_columns])
         keys = ", ".join(question.key_columns)
-        # One column of structs: as several, the function is called for each of them.
+        counted = ", ".join([RECORDS, *question.sum_columns])
         cells = self.lazy_cells(question).to_native()
-        cells = cells.project(f"{keys}, {function}({counted}) AS riskcore_results")
+        # One column of structs: as several, the function is called for each of them.
+        for function in _functions_of_duckdb(
+            self.native._con, question, compute, added
+        ):
+            with suppress(import_module("duckdb").CatalogException):
+                call = f"{function}({counted}) AS riskcore_results"
+                cells = cells.project(f"{keys}, {call}")
+                break
         fields = (f"riskcore_results.{name} AS {name}" for name in added)
         cells = cells.project(", ".join([keys, *fields]))
-        return self.beside(self.native, question, cells, list(added))
+        return self.beside(self.native, question, cells, list(added), whole=True)
 
 
 class Ibis(Lazy):
@@ -348,7 +425,12 @@ class Ibis(Lazy):
         return node.copy(data=silent(node.data.obj)).to_expr()
 
     def beside(
-        self, data: Any, question: Question, table: Any, added: Sequence[str]
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys, in the engine's order."""
         ibis = import_module("ibis")
@@ -392,19 +474,35 @@ class Spark(Lazy):
         return self.native.sparkSession.createDataFrame(table.to_arrow())
 
     def beside(
-        self, data: Any, question: Question, table: Any, added: Sequence[str]
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys, in an order of Spark's."""
         functions = import_module("pyspark.sql.functions")
+        if whole:
+            table = table.withColumn("riskcore_known", functions.lit(True))
         on = []
         for key, name in zip(question.keys, question.key_columns, strict=True):
             column = self.column(data, key)
             if self.is_float(key):
                 column = functions.when(~functions.isnan(column), column)
             on.append(column.eqNullSafe(table[name]))
+        found = [table[name] for name in added]
+        if whole:
+            said = functions.lit(str(changed_meanwhile()))
+            missing = table["riskcore_known"].isNull()
+            found = [
+                functions.when(missing, functions.raise_error(said))
+                .otherwise(column)
+                .alias(name)
+                for column, name in zip(found, added, strict=True)
+            ]
         return data.join(table, reduce(and_, on), "left").select(
-            *(data[ticked(name)] for name in data.columns),
-            *(table[name] for name in added),
+            *(data[ticked(name)] for name in data.columns), *found
         )
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
@@ -431,7 +529,7 @@ class Spark(Lazy):
             schema = schema.add(name, kind)
         work = partial(_results_in_batches, question, compute)
         table = _in_arrow(cells, work, schema)
-        return self.beside(self.native, question, table, list(added))
+        return self.beside(self.native, question, table, list(added), whole=True)
 
 
 def _in_arrow(data: Any, work: Any, schema: Any) -> Any:
@@ -495,18 +593,21 @@ def _results_of_polars(question: Question, compute: Compute, counted: Any) -> An
     return polars.DataFrame(dict(results)).to_struct(counted.name)
 
 
-def _function_of_duckdb(
+def _functions_of_duckdb(
     connection: Any, question: Question, compute: Compute, added: Mapping[str, str]
-) -> str:
-    """Give a connection a function of what was counted, and return its name.
+) -> Iterator[str]:
+    """Yield names of functions of what was counted, which a connection is given.
 
-    The name tells what it computes; so what has the name already is the same.
+    The first name tells what is computed and for which connection, so that a function
+    that is there is taken again. All connections of a database share the names; and
+    one that a connection believes to have is gone if its transaction was rolled back.
+    For these there is another name.
     """
     duckdb = import_module("duckdb")
 
     pyarrow = import_pyarrow()
     about = pickle.dumps((question.weight is None, question.sums, compute))
-    name = f"riskcore_results_{hashlib.sha256(about).hexdigest()[:16]}"
+    digest = hashlib.sha256(about).hexdigest()[:16]
     counted = [RECORDS, *question.sum_columns]
 
     def results(*columns: Any) -> Any:
@@ -523,11 +624,15 @@ def _function_of_duckdb(
         [Parameter(each, kind_of_parameter) for each in counted]
     )
     fields = ", ".join(f"{field} {kind}" for field, kind in added.items())
-    with suppress(duckdb.NotImplementedException):  # there is one of this name
-        connection.create_function(
-            name, results, ["BIGINT"] * len(counted), f"STRUCT({fields})", type="arrow"
-        )
-    return name
+    given = ["BIGINT"] * len(counted), f"STRUCT({fields})"
+    name = f"riskcore_results_{digest}_{id(connection):x}"
+    with suppress(duckdb.CatalogException):  # of a connection that is closed
+        with suppress(duckdb.NotImplementedException):  # of this one, perhaps
+            connection.create_function(name, results, *given, type="arrow")
+        yield name
+    name = f"riskcore_results_{digest}_{secrets.token_hex(8)}"
+    connection.create_function(name, results, *given, type="arrow")
+    yield name
 
 
 def _with_results(cells: Any, results: Results) -> Any:

@@ -9,7 +9,7 @@ the columns and, where it has one, the order of before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -27,7 +27,7 @@ from riskcore.engines.dataset import (
     frame_of,
     whole_array,
 )
-from riskcore.engines.door import Engine
+from riskcore.engines.door import Engine, changed_meanwhile
 from riskcore.engines.lazy import quoted, ticked
 from riskcore.files.arrow import import_pyarrow
 
@@ -75,7 +75,7 @@ class Change:
     blanked : str or None
         The column of a lookup that tells where it is blanked.
     left : list or None
-        The values that are left, if it has a list of categories.
+        The categories that are left, in their order, if it has a list of them.
     """
 
     recoded: str | None = None
@@ -121,7 +121,9 @@ def changed(
     found = engine.native
     for lookup in lookups:
         table = engine.sent(lookup.table)
-        found = engine.beside(found, lookup.question, table, lookup.added)
+        found = engine.beside(
+            found, lookup.question, table, lookup.added, whole=lookup.whole
+        )
     if changes:
         found = kinds[type(engine)](engine, found, changes, blank)
     return lambda: found
@@ -142,7 +144,7 @@ def _polars(engine: lazy.Polars, frame: Any, changes: Changes, blank: Blank) -> 
         dtype = schema[source]
         if change.blanked is not None:
             if change.left is not None and isinstance(dtype, polars.Enum):
-                dtype = polars.Enum(_in_order(dtype.categories.to_list(), change.left))
+                dtype = polars.Enum(change.left)
             # Under null, too, the value must be gone; so not polars.when().
             both = column.alias("value"), lazy.exact(change.blanked).alias("flag")
             column = polars.struct(*both).map_batches(
@@ -166,12 +168,6 @@ class _Blanking:
         mask = frame["flag"].fill_null(value=False).to_numpy()
         blanked = self.blank(frame.select("value"), {"value": mask})
         return blanked["value"].cast(self.dtype)
-
-
-def _in_order(categories: Sequence[Any], left: Sequence[Any]) -> list[Any]:
-    """Return the categories that are left, in their order."""
-    kept = set(left)
-    return [one for one in categories if one in kept]
 
 
 # --- duckdb ---
@@ -252,7 +248,8 @@ def _dask(
 class _PandasWork:
     """Changes partitions; workers of dask run this."""
 
-    lookups: tuple[tuple[tuple[Any, ...], Any, bool], ...]
+    # dask prints the function of a query, and these are what was blanked.
+    lookups: tuple[tuple[tuple[Any, ...], Any, bool], ...] = field(repr=False)
     changes: dict[Any, Change]
     blank: Blank
 
@@ -268,7 +265,7 @@ class _PandasWork:
         for keys, table, whole in self.lookups:
             rows = _rows_of_pandas(part, keys, table)
             if whole and not trial and (rows < 0).any():
-                raise ValueError("the data have changed since they were counted")
+                raise changed_meanwhile()
             for name in table.columns[len(keys) :]:
                 found[name] = table[name].take(np.maximum(rows, 0)), rows >= 0
         part = part.copy(deep=False)
@@ -361,7 +358,7 @@ def _changed_batches(
             keys = frame.select(*keys_of(frame, lookup.keys))
             rows = numbering.of(map(keys.get_column, lookup.question.key_columns))
             if lookup.whole and (rows < 0).any():
-                raise ValueError("the dataset has changed since it was counted")
+                raise changed_meanwhile()
             at = pyarrow.array(rows, mask=rows < 0)
             found |= {name: values.take(at) for name, values in added.items()}
         yield _changed_table(table, found, changes, blank)
@@ -373,17 +370,19 @@ def _changed_table(
     """Return a table with columns recoded and blanked, without notes."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     masks = {}
-    for i, field in enumerate(table.schema):
-        change = changes.get(field.name, Change())
+    listed = {}
+    for i, column in enumerate(table.schema):
+        change = changes.get(column.name, Change())
         if change.recoded is not None:
-            table = table.set_column(i, field.name, found[change.recoded])
+            table = table.set_column(i, column.name, found[change.recoded])
         if change.blanked is not None:
             flags = found[change.blanked].fill_null(False)
-            masks[field.name] = flags.to_numpy(zero_copy_only=False)
+            masks[column.name] = flags.to_numpy(zero_copy_only=False)
             if change.left is not None:
-                plain = table.column(i).cast(field.type.value_type)
-                table = table.set_column(i, field.name, plain)
-    types = {field.name: field.type for field in table.schema}
+                listed[column.name] = column.type
+                plain = table.column(i).cast(column.type.value_type)
+                table = table.set_column(i, column.name, plain)
+    types = {column.name: column.type for column in table.schema}
     if masks:
         table = blank(table, masks)
     for name, change in changes.items():
@@ -393,7 +392,9 @@ def _changed_table(
             # One list of categories for all batches.
             left = pyarrow.array(change.left, types[name])
             places = compute.index_in(values, value_set=left)
-            values = pyarrow.DictionaryArray.from_arrays(places, left)
+            values = pyarrow.DictionaryArray.from_arrays(
+                places.cast(listed[name].index_type), left, ordered=listed[name].ordered
+            )
         table = table.set_column(i, name, values)
     return table
 

@@ -107,6 +107,43 @@ def test_names_that_polars_reads_as_patterns_in_memory(name):
     )
 
 
+def of_one_name(engine, name):
+    """Return data with columns ``k``, a column twice, as after a join, and ``id``."""
+    table = pa.table([[1, 2], [3, 4], [5, 6]], names=["k", name, "id"])
+    if engine.name == "dataset":
+        return pa.dataset.dataset(table.rename_columns(["k", "k", "id"]))
+    data = engine.hold(table)
+    if engine.name == "duckdb":
+        return data.project(f'k, "{name}" AS k, id')
+    if engine.name == "spark":
+        return data.withColumnRenamed(name, "x").selectExpr("k", "x AS k", "id")
+    if engine.name == "dask":
+        return data.rename(columns={name: "k"})
+    pytest.skip("columns of one name cannot be made")
+
+
+def test_columns_of_one_name_are_refused(engine):
+    data = of_one_name(engine, "x")
+    for keys in (["id"], ["k"]):
+        with pytest.raises(ValueError, match="columns share a name: 'k' 2 times"):
+            riskcore.assess(data, keys)
+        with pytest.raises(ValueError, match="columns share a name: 'k' 2 times"):
+            riskcore.protect(data, keys, threshold=0.5)
+
+
+@needs.engine("duckdb")
+def test_columns_that_are_no_keys_and_differ_by_case():
+    import duckdb
+
+    data = duckdb.connect().sql('SELECT 1 AS k, 2 AS "Age", 3 AS "age"')
+    with pytest.raises(ValueError, match="'Age', 'age' differ by case alone"):
+        riskcore.protect(data, ["k"], threshold=0.5)
+    # These are names of their own to duckdb.
+    data = duckdb.connect().sql('SELECT 1 AS k, 2 AS "é", 3 AS "É"')
+    safe = riskcore.protect(data, ["k"], threshold=0.5)
+    assert safe.data.fetchall() == [(None, 2, 3)]
+
+
 def clean(column):
     """Return values, NaN (of pandas, for missing) as None."""
     return [None if one is None or one != one else one for one in column.to_pylist()]
