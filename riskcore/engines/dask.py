@@ -19,6 +19,7 @@ from riskcore.engines.counting import (
     Question,
     Weighed,
     count_cells,
+    doubles,
     frequencies,
     keys_of,
     merge_cells,
@@ -143,13 +144,15 @@ def _weigh_pandas(
 ) -> Weighed:
     import narwhals.stable.v2 as nw
 
-    return weigh(nw.from_native(plain_pandas(part), eager_only=True), weight, keys)
+    plain = with_doubles(plain_pandas(part), weight)
+    return weigh(nw.from_native(plain, eager_only=True), weight, keys)
 
 
 def _count_pandas(part: Any, question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(plain_pandas(part), eager_only=True)
+    plain = with_doubles(plain_pandas(part), question.weight)
+    frame = nw.from_native(plain, eager_only=True)
     with np.errstate(over="ignore"):  # found out when all are added
         return count_cells(frame, question).to_native()
 
@@ -201,11 +204,27 @@ def _categories_of_pandas(part: Any, name: Hashable) -> list[Any]:
 def plain_pandas(part: Any) -> Any:
     """Return a partition with categories as the values they stand for.
 
-    Those of another partition may be others, or in another order.
+    Those of another partition may be others, or in another order. Whole numbers are of
+    the type that has room for a missing one.
     """
-    categories = {
-        name: kind.categories.dtype
-        for name, kind in part.dtypes.items()
-        if kind.name == "category"
-    }
+    categories = {}
+    for name, kind in part.dtypes.items():
+        if kind.name == "category":
+            plain = kind.categories.dtype
+            whole = plain.kind in "iu" and not hasattr(plain, "na_value")
+            nullable = plain.name.replace("i", "I", 1).replace("uI", "UI", 1)
+            categories[name] = nullable if whole else plain
+            if plain.kind == "b":
+                categories[name] = "boolean"
     return part.astype(categories) if categories else part
+
+
+def with_doubles(part: Any, weight: Hashable | None) -> Any:
+    """Return a partition with its weights as the doubles next to them."""
+    import narwhals.stable.v2 as nw
+
+    if weight is None:
+        return part
+    part = part.copy(deep=False)
+    part[weight] = doubles(nw.from_native(part[weight], series_only=True))
+    return part

@@ -19,6 +19,7 @@ from riskcore.engines.counting import (
     Question,
     Weighed,
     count_cells,
+    doubles,
     frequencies,
     keys_of,
     merge_cells,
@@ -33,7 +34,7 @@ from riskcore.engines.door import (
     refuse_twice,
 )
 from riskcore.engines.runs import Runs
-from riskcore.files.arrow import import_pyarrow
+from riskcore.files.arrow import import_pyarrow, in_plain_layouts
 
 # Records in a batch: what is kept of them is small beside the cells.
 BATCH = 1 << 19
@@ -68,7 +69,7 @@ class ArrowDataset(Engine):
             new.add(frame)
             return weigh(frame, weight, keys)
 
-        found = Weighed.joined(map(looked_at, self._frames(names)))
+        found = Weighed.joined(map(looked_at, self._frames(names, weight)))
         self._labels.update(new.labels)
         return found
 
@@ -143,7 +144,7 @@ class ArrowDataset(Engine):
         if not (whole and Runs.fits(levels)):
             return None
         runs = Runs(levels, len(question.sum_columns))
-        for frame in self._frames(question.columns):
+        for frame in self._frames(question.columns, question.weight):
             keys = frame.select(*keys_of(frame, question.keys))
             runs.add(_places_of(keys, labels), _cut(frame, question))
         return runs
@@ -151,7 +152,7 @@ class ArrowDataset(Engine):
     def _merged(self, question: Question) -> Any:
         """Return the cells as a table to which those of each batch were added."""
         tables: list[Any] = []
-        for frame in self._frames(question.columns):
+        for frame in self._frames(question.columns, question.weight):
             tables.append(count_cells(frame, question))
             if len(tables) > 1 and sum(map(len, tables[1:])) > len(tables[0]):
                 tables = [merge_cells(tables, question)]
@@ -203,14 +204,27 @@ class ArrowDataset(Engine):
             )
         return found
 
-    def _frames(self, names: Sequence[Hashable]) -> Iterator[Any]:
-        """Yield the batches with some columns, at least one, as narwhals frames."""
+    def _frames(
+        self, names: Sequence[Hashable], weight: Hashable | None = None
+    ) -> Iterator[Any]:
+        """Yield the batches with some columns, at least one, as narwhals frames.
+
+        The weights are the doubles next to them.
+        """
+        import narwhals.stable.v2 as nw
+
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
         scanner = self.data.scanner(columns=names, **self._scanning)
         for batch in scanner.to_batches():
-            if batch.num_rows:
-                yield frame_of(pyarrow.Table.from_batches([batch]))
+            if not batch.num_rows:
+                continue
+            table = pyarrow.Table.from_batches([batch])
+            if weight is not None:
+                i = table.schema.get_field_index(weight)
+                series = nw.from_native(table.column(i), series_only=True)
+                table = table.set_column(i, weight, [pyarrow.array(doubles(series))])
+            yield frame_of(table)
         pyarrow.default_memory_pool().release_unused()
 
 
@@ -281,12 +295,10 @@ def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
 
 def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
     """Return the pieces of the weights of a frame."""
-    import narwhals.stable.v2 as nw
-
     if question.weight is None or question.sums is None:
         return []
     name: Any = question.weight
-    w = frame.get_column(name).cast(nw.Float64).to_numpy()
+    w = frame.get_column(name).to_numpy()
     return [piece.astype(np.int64) for piece in question.sums.cut(w)]
 
 
@@ -299,10 +311,18 @@ def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
 
 
 def frame_of(table: Any) -> Any:
-    """Return a table as a narwhals frame, dictionaries as the values they stand for."""
+    """Return a table as a narwhals frame, of types for which Arrow has functions.
+
+    Dictionaries are the values they stand for, half floats single ones.
+    """
     import narwhals.stable.v2 as nw
 
+    pyarrow = import_pyarrow()
+    table = in_plain_layouts(table)
     for i, field in enumerate(table.schema):
+        if pyarrow.types.is_float16(field.type):
+            single = table.column(i).cast(pyarrow.float32())
+            table = table.set_column(i, field.name, single)
         value_type = getattr(field.type, "value_type", None)
         if value_type is not None and hasattr(field.type, "index_type"):
             table = table.set_column(i, field.name, table.column(i).cast(value_type))

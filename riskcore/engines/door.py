@@ -124,6 +124,8 @@ class Engine(ABC):
         ------
         KeyError
             If there is no column of a name.
+        TypeError
+            If its values are lists or structs.
         ValueError
             If names of columns, these or others, differ by case alone, which the
             engine ignores: one would be taken for the other.
@@ -132,6 +134,12 @@ class Engine(ABC):
         for name in names:
             if name not in columns:
                 raise no_such_column([name], columns)
+            kind = self.schema[name]
+            if kind.is_nested():
+                raise TypeError(
+                    f"column {name!r}: values of type {kind} have no order; a key has "
+                    "text, numbers, times or other values that have one"
+                )
         if self.case_blind:
             known: dict[str, str] = {}
             for one in columns:
@@ -369,6 +377,8 @@ def engine_of(data: Any) -> Engine | None:
     """
     from riskcore.engines import dask, dataset, lazy
 
+    if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
+        data = data.to_native()
     # Only what has been imported can be given.
     frames = sys.modules.get("dask.dataframe")
     if frames is not None and isinstance(data, frames.DataFrame):

@@ -12,7 +12,7 @@ import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
@@ -41,7 +41,7 @@ from riskcore.engines.door import (
 from riskcore.files.arrow import import_pyarrow
 
 # Packages of which something may be lazy; no other data are looked at.
-_PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark", "narwhals"}
+_PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark"}
 # Cells in a batch of Arrow.
 BATCH = 1 << 18
 # Frequencies and sums of no cells: what is computed of them has the results' types.
@@ -243,6 +243,24 @@ class Polars(Lazy):
             ).drop(known)
         return joined.drop(list(ours.values()))
 
+    def check(self, names: Sequence[Hashable]) -> None:
+        """Refuse columns as other engines do, and objects of Python.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `Engine.check`.
+        """
+        super().check(names)
+        import narwhals.stable.v2 as nw
+
+        for name in names:
+            if self._schema[name] == nw.Object:
+                raise TypeError(
+                    f"column {name!r}: a lazy frame of polars cannot join values of "
+                    "type Object; cast them to text or numbers, or collect the columns"
+                )
+
     def categories(self, name: Hashable) -> list[Any] | None:
         """Return the list of a column's categories; plain ones have no order."""
         categories = getattr(self._schema[name], "categories", None)
@@ -408,6 +426,38 @@ class Ibis(Lazy):
     name = "ibis"
     case_blind = True
 
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
+        with self._told():
+            return super().weigh(weight, keys)
+
+    def cells(self, question: Question) -> Any:
+        """Return the cells, collected."""
+        with self._told():
+            return super().cells(question)
+
+    def collected(self, asked: Any) -> Iterator[Any]:
+        """Yield what a lazy frame gives, in eager frames."""
+        with self._told():
+            yield from super().collected(asked)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell what to do where a backend lacks what is asked of it."""
+        missing = import_module("ibis.common.exceptions").OperationNotDefinedError
+        try:
+            yield
+        except missing as error:
+            raise TypeError(
+                f"ibis on {self._backend}: {error}, which weights and keys that are "
+                "floats need; give them as whole numbers or text, or have another "
+                "backend read the data, such as duckdb"
+            ) from None
+
+    @property
+    def _backend(self) -> str:
+        return str(self.native.get_backend().name)
+
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
         columns = {f"c{i}": self.native[name] for i, name in enumerate(names)}
@@ -433,6 +483,11 @@ class Ibis(Lazy):
         whole: bool = False,
     ) -> Any:
         """Return records with what goes with their keys, in the engine's order."""
+        if self._backend == "polars":
+            raise TypeError(
+                "ibis on polars joins no table in memory by null, so the records "
+                "cannot be given back: give the lazy frame of polars itself"
+            )
         ibis = import_module("ibis")
         ours = {f"{self.prefix}{name}": name for name in question.key_columns}
         table = table.rename(ours)

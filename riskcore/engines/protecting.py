@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -107,10 +108,10 @@ def changed(
         of its batches, a new one each time, for it can be read once.
     """
     if isinstance(engine, ArrowDataset):
-        return lambda: _dataset(engine, lookups, changes, blank)
+        return partial(_dataset, engine, lookups, changes, blank)
     if isinstance(engine, Dask):
         found = _dask(engine, lookups, changes, blank) if changes else engine.data
-        return lambda: found
+        return partial(_same, found)
     assert isinstance(engine, lazy.Lazy)
     kinds: dict[type[Engine], Callable[..., Any]] = {
         lazy.Polars: _polars,
@@ -126,7 +127,12 @@ def changed(
         )
     if changes:
         found = kinds[type(engine)](engine, found, changes, blank)
-    return lambda: found
+    return partial(_same, found)
+
+
+def _same(found: Any) -> Any:
+    """Return what was found: a function that can be pickled."""
+    return found
 
 
 # --- polars ---
@@ -276,8 +282,7 @@ class _PandasWork:
             if change.blanked is not None:
                 flags, known = found[change.blanked]
                 masks[name] = flags.to_numpy(bool) & known
-        if not masks:
-            return part
+        # Notes are left out also where nothing is blanked.
         part = self.blank(part, masks)
         for name, change in self.changes.items():
             if change.left is not None and part[name].dtype.name == "category":
@@ -383,8 +388,7 @@ def _changed_table(
                 plain = table.column(i).cast(column.type.value_type)
                 table = table.set_column(i, column.name, plain)
     types = {column.name: column.type for column in table.schema}
-    if masks:
-        table = blank(table, masks)
+    table = blank(table, masks)  # notes are left out also where nothing is
     for name, change in changes.items():
         i = table.schema.get_field_index(name)
         values = table.column(i).cast(types[name]).combine_chunks()

@@ -59,11 +59,14 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
             columns[name] = _of_array(column, mask)
         else:
             columns[name] = _of_series(column, mask, name)
-    return _without_notes(with_columns(data, columns))
+    return without_notes(with_columns(data, columns))
 
 
-def _without_notes(data: Any) -> Any:
-    """Return the data without notes of their holder, which may list values."""
+def without_notes(data: Any) -> Any:
+    """Return data that were made anew without notes of their holder.
+
+    These may list values. Of pandas they are taken out in place.
+    """
     if getattr(data, "attrs", None):
         data.attrs = {}
     if hasattr(data, "replace_schema_metadata"):
