@@ -132,6 +132,10 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
         kind = native.dtype.name
         native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+    given = native.dtype
+    listed = given.name.startswith("dictionary")
+    if listed:  # of Arrow; pandas masks another value if one is missing already
+        native = native.astype(type(given)(given.pyarrow_dtype.value_type))
     if mask.all():
         blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
     else:
@@ -140,10 +144,7 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     # The list of categories must not tell what was blanked.
     if native.dtype.name == "category":
         return blanked.cat.remove_unused_categories()
-    if native.dtype.name.startswith("dictionary"):
-        values = native.dtype.pyarrow_dtype.value_type
-        return blanked.astype(type(native.dtype)(values)).astype(native.dtype)
-    return blanked
+    return blanked.astype(given) if listed else blanked
 
 
 def _nullable(kind: str) -> str:

@@ -197,6 +197,25 @@ def test_frames_of_narwhals(engine):
     assert isinstance(riskcore.protect(wrapped, ["k"], threshold=1).data, engine.kind)
 
 
+@pytest.mark.parametrize("held", [True, False])
+def test_dictionaries_of_arrow_in_pandas_with_a_null(held):
+    pandas = import_module("pandas")
+    kind = pandas.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    values = ["a", "b", None, "a", "a"]
+    frame = pandas.DataFrame({"k": pandas.Series(values, dtype=kind)})
+    data = frame
+    if held:
+        frames = pytest.importorskip("dask.dataframe")
+        data = frames.from_pandas(frame, npartitions=1)
+    found = riskcore.protect(data, ["k"], threshold=0.9, missing="category")
+    assert found.suppressed == {"k": 1}
+    back = found.data.compute() if held else found.data
+    assert [None if one is pandas.NA else one for one in back["k"]] == [
+        "a", None, None, "a", "a",
+    ]  # fmt: skip
+    assert back["k"].dtype == kind
+
+
 def noted():
     """Return a table whose notes list the codes of a column."""
     field = pa.field("k", pa.int64(), metadata={"codes": "1, 2, 7654321"})
