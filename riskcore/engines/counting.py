@@ -126,7 +126,8 @@ def weigh(
     import narwhals.stable.v2 as nw
 
     def number(condition: Any) -> Any:
-        return condition.cast(nw.Int64).sum()
+        # duckdb adds integers to some of 128 bits, which need not come as numbers.
+        return condition.cast(nw.Int64).sum().cast(nw.Int64)
 
     wanted = {"n": nw.len()}
     columns = keys_of(frame, keys)
@@ -245,6 +246,42 @@ def frequencies(
         return records, numbers(sum_column(0)).astype(np.float64, copy=False)
     sums = [numbers(name).astype(np.int64) for name in question.sum_columns]
     return records, question.sums.joined(sums)
+
+
+def doubles(series: Any) -> NDArray[np.float64]:
+    """Return a narwhals series of numbers as the doubles next to them.
+
+    Parameters
+    ----------
+    series : narwhals Series, shape (n,)
+        Whole, decimal or floating numbers.
+
+    Returns
+    -------
+    float64 ndarray, shape (n,)
+        nan for missing.
+
+    Examples
+    --------
+    >>> import narwhals.stable.v2 as nw, pyarrow
+    >>> column = pyarrow.chunked_array([[2**53 + 1, None]])
+    >>> doubles(nw.from_native(column, series_only=True))
+    array([9.00719925e+15,            nan])
+    """
+    import narwhals.stable.v2 as nw
+
+    dtype = series.dtype
+    if dtype.is_integer():
+        # Not by a cast: Arrow refuses integers from 2**53 on, which are rounded here.
+        missing = np.asarray(series.is_null().to_numpy(), bool)
+        whole = np.asarray(series.fill_null(1).to_numpy())
+        return np.where(missing, np.nan, whole.astype(np.float64))
+    if dtype.is_decimal() and not series.implementation.is_polars():
+        # By text: Arrow's own cast makes 9.700000000000001 of 9.7.
+        texts = series.to_arrow().cast("string")
+        found = texts.cast("double").to_numpy(zero_copy_only=False)
+        return np.asarray(found, np.float64)
+    return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
 def _double(weight: Any) -> Any:

@@ -7,8 +7,10 @@ the number nor the order of the partitions shows in them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,20 @@ from riskcore.engines.counting import (
     Question,
     Weighed,
     count_cells,
+    doubles,
     frequencies,
     keys_of,
     merge_cells,
     weigh,
 )
-from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 
 # Tables of cells that are put together at once.
 _FAN_IN = 8
@@ -34,6 +44,7 @@ class Dask(Engine):
     name = "dask"
 
     def __init__(self, data: Any) -> None:
+        refuse_twice(data.columns)
         self.data = data
 
     @cached_property
@@ -94,14 +105,34 @@ class Dask(Engine):
         table = cells.to_native().assign(**results)
         meta = _join_pandas(self.data._meta, question, table.iloc[:0], list(results))
         return self.data.map_partitions(
-            _join_pandas, question, table, list(results), meta=meta
+            _join_pandas, question, _Quiet(table), list(results), meta=meta
         )
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories; each partition may have its own."""
+        column = self.data[name]
+        if column.dtype.name != "category":
+            return None
+        if column.cat.known:
+            return list(column.cat.categories)
+        parts = [
+            _dask().delayed(_categories_of_pandas)(part, name)
+            for part in self._columns([name])
+        ]
+        return list(dict.fromkeys(chain.from_iterable(_dask().compute(*parts))))
 
     def _columns(self, names: Sequence[Hashable]) -> list[Any]:
         """Return the partitions with some columns alone; with any one for none."""
         names = list(dict.fromkeys(names)) or list(self.schema)[:1]
         parts: list[Any] = self.data[names].to_delayed()
         return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Quiet:
+    """A table of cells that no printed query shows."""
+
+    table: Any = field(repr=False)
 
 
 def _dask() -> Any:
@@ -113,13 +144,15 @@ def _weigh_pandas(
 ) -> Weighed:
     import narwhals.stable.v2 as nw
 
-    return weigh(nw.from_native(plain_pandas(part), eager_only=True), weight, keys)
+    plain = with_doubles(plain_pandas(part), weight)
+    return weigh(nw.from_native(plain, eager_only=True), weight, keys)
 
 
 def _count_pandas(part: Any, question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(plain_pandas(part), eager_only=True)
+    plain = with_doubles(plain_pandas(part), question.weight)
+    frame = nw.from_native(plain, eager_only=True)
     with np.errstate(over="ignore"):  # found out when all are added
         return count_cells(frame, question).to_native()
 
@@ -151,22 +184,47 @@ def _join_pandas(
     """Add results to a partition: pandas lets null match null."""
     import narwhals.stable.v2 as nw
 
+    if isinstance(table, _Quiet):
+        table = table.table
     frame = nw.from_native(plain_pandas(part[list(question.keys)]), eager_only=True)
     keys = frame.select(*keys_of(frame, question.keys)).to_native()
     found = keys.merge(table, how="left", on=question.key_columns)
     # In the order of the partition: in its index values may occur twice.
+    if found[results[0]].isna().any():
+        raise changed_meanwhile()
     added = found[list(results)].set_index(part.index)
     return import_module("pandas").concat([part, added], axis=1)
+
+
+def _categories_of_pandas(part: Any, name: Hashable) -> list[Any]:
+    found: list[Any] = part[name].cat.categories.tolist()
+    return found
 
 
 def plain_pandas(part: Any) -> Any:
     """Return a partition with categories as the values they stand for.
 
-    Those of another partition may be others, or in another order.
+    Those of another partition may be others, or in another order. Whole numbers are of
+    the type that has room for a missing one.
     """
-    categories = {
-        name: kind.categories.dtype
-        for name, kind in part.dtypes.items()
-        if kind.name == "category"
-    }
+    categories = {}
+    for name, kind in part.dtypes.items():
+        if kind.name == "category":
+            plain = kind.categories.dtype
+            whole = plain.kind in "iu" and not hasattr(plain, "na_value")
+            nullable = plain.name.replace("i", "I", 1).replace("uI", "UI", 1)
+            categories[name] = nullable if whole else plain
+            if plain.kind == "b":
+                categories[name] = "boolean"
     return part.astype(categories) if categories else part
+
+
+def with_doubles(part: Any, weight: Hashable | None) -> Any:
+    """Return a partition with its weights as the doubles next to them."""
+    import narwhals.stable.v2 as nw
+
+    if weight is None:
+        return part
+    part = part.copy(deep=False)
+    part[weight] = doubles(nw.from_native(part[weight], series_only=True))
+    return part

@@ -19,14 +19,22 @@ from riskcore.engines.counting import (
     Question,
     Weighed,
     count_cells,
+    doubles,
     frequencies,
     keys_of,
     merge_cells,
     weigh,
 )
-from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 from riskcore.engines.runs import Runs
-from riskcore.files.arrow import import_pyarrow
+from riskcore.files.arrow import import_pyarrow, in_plain_layouts
 
 # Records in a batch: what is kept of them is small beside the cells.
 BATCH = 1 << 19
@@ -38,6 +46,7 @@ class ArrowDataset(Engine):
     name = "a dataset of pyarrow"
 
     def __init__(self, data: Any) -> None:
+        refuse_twice(data.schema.names)
         self.data = data
         self._labels: dict[Hashable, Any] = {}
 
@@ -60,7 +69,7 @@ class ArrowDataset(Engine):
             new.add(frame)
             return weigh(frame, weight, keys)
 
-        found = Weighed.joined(map(looked_at, self._frames(names)))
+        found = Weighed.joined(map(looked_at, self._frames(names, weight)))
         self._labels.update(new.labels)
         return found
 
@@ -118,6 +127,16 @@ class ArrowDataset(Engine):
         none = {name: values[:0] for name, values in results.items()}
         return self._reader(question, results_of, none)
 
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories; each batch may have its own."""
+        if not hasattr(self.data.schema.field(name).type, "index_type"):
+            return None
+        found: dict[Any, None] = {}
+        scanner = self.data.scanner(columns=[name], **self._scanning)
+        for batch in scanner.to_batches():
+            found |= dict.fromkeys(batch.column(0).dictionary.to_pylist())
+        return list(found)
+
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
         """Return the cells as runs of numbers; None if they are not such numbers."""
         whole = question.weight is None or question.sums is not None
@@ -125,7 +144,7 @@ class ArrowDataset(Engine):
         if not (whole and Runs.fits(levels)):
             return None
         runs = Runs(levels, len(question.sum_columns))
-        for frame in self._frames(question.columns):
+        for frame in self._frames(question.columns, question.weight):
             keys = frame.select(*keys_of(frame, question.keys))
             runs.add(_places_of(keys, labels), _cut(frame, question))
         return runs
@@ -133,7 +152,7 @@ class ArrowDataset(Engine):
     def _merged(self, question: Question) -> Any:
         """Return the cells as a table to which those of each batch were added."""
         tables: list[Any] = []
-        for frame in self._frames(question.columns):
+        for frame in self._frames(question.columns, question.weight):
             tables.append(count_cells(frame, question))
             if len(tables) > 1 and sum(map(len, tables[1:])) > len(tables[0]):
                 tables = [merge_cells(tables, question)]
@@ -185,14 +204,27 @@ class ArrowDataset(Engine):
             )
         return found
 
-    def _frames(self, names: Sequence[Hashable]) -> Iterator[Any]:
-        """Yield the batches with some columns, at least one, as narwhals frames."""
+    def _frames(
+        self, names: Sequence[Hashable], weight: Hashable | None = None
+    ) -> Iterator[Any]:
+        """Yield the batches with some columns, at least one, as narwhals frames.
+
+        The weights are the doubles next to them.
+        """
+        import narwhals.stable.v2 as nw
+
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
         scanner = self.data.scanner(columns=names, **self._scanning)
         for batch in scanner.to_batches():
-            if batch.num_rows:
-                yield frame_of(pyarrow.Table.from_batches([batch]))
+            if not batch.num_rows:
+                continue
+            table = pyarrow.Table.from_batches([batch])
+            if weight is not None:
+                i = table.schema.get_field_index(weight)
+                series = nw.from_native(table.column(i), series_only=True)
+                table = table.set_column(i, weight, [pyarrow.array(doubles(series))])
+            yield frame_of(table)
         pyarrow.default_memory_pool().release_unused()
 
 
@@ -251,7 +283,7 @@ class _LookUp:
         code = self.runs.code(_places_of(keys, self.labels))
         row = np.searchsorted(codes, code)
         if (row == len(codes)).any() or (codes[row] != code).any():
-            raise ValueError("the dataset has changed since it was counted")
+            raise changed_meanwhile()
         return f[row], F[row]
 
 
@@ -263,12 +295,10 @@ def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
 
 def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
     """Return the pieces of the weights of a frame."""
-    import narwhals.stable.v2 as nw
-
     if question.weight is None or question.sums is None:
         return []
     name: Any = question.weight
-    w = frame.get_column(name).cast(nw.Float64).to_numpy()
+    w = frame.get_column(name).to_numpy()
     return [piece.astype(np.int64) for piece in question.sums.cut(w)]
 
 
@@ -281,10 +311,18 @@ def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
 
 
 def frame_of(table: Any) -> Any:
-    """Return a table as a narwhals frame, dictionaries as the values they stand for."""
+    """Return a table as a narwhals frame, of types for which Arrow has functions.
+
+    Dictionaries are the values they stand for, half floats single ones.
+    """
     import narwhals.stable.v2 as nw
 
+    pyarrow = import_pyarrow()
+    table = in_plain_layouts(table)
     for i, field in enumerate(table.schema):
+        if pyarrow.types.is_float16(field.type):
+            single = table.column(i).cast(pyarrow.float32())
+            table = table.set_column(i, field.name, single)
         value_type = getattr(field.type, "value_type", None)
         if value_type is not None and hasattr(field.type, "index_type"):
             table = table.set_column(i, field.name, table.column(i).cast(value_type))
@@ -317,7 +355,7 @@ class Numbering:
             pair = number * len(labels) + _places(column, labels)
             number = np.searchsorted(pairs, pair)
             if (number == len(pairs)).any() or (pairs[number] != pair).any():
-                raise ValueError("the dataset has changed since it was counted")
+                raise changed_meanwhile()
         rows: NDArray[np.int64] = self.rows[number]
         return rows
 
@@ -337,5 +375,5 @@ def _places(column: Any, labels: Any) -> NDArray[np.int64]:
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     if (found < 0).any():
-        raise ValueError("the dataset has changed since it was counted")
+        raise changed_meanwhile()
     return found

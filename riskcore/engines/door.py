@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +50,16 @@ class Engine(ABC):
     def schema(self) -> Mapping[str, Any]:
         """The types of the columns, those of narwhals, by name."""
 
+    @cached_property
+    def prefix(self) -> str:
+        """What no column's name begins with, in any case: so ours begin."""
+        taken = tuple(str(name).casefold() for name in self.schema)
+        prefix, i = "riskcore_", 0
+        while any(name.startswith(prefix) for name in taken):
+            i += 1
+            prefix = f"riskcore{i}_"
+        return prefix
+
     @abstractmethod
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""
@@ -92,6 +103,20 @@ class Engine(ABC):
             ".records, which stays with the engine"
         )
 
+    def folded(self, name: str) -> str:
+        """Return what is the same of names that differ by case alone."""
+        return name.lower()
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories, in its order; None if it has none.
+
+        Parameters
+        ----------
+        name : hashable
+            A column.
+        """
+        return None
+
     def check(self, names: Sequence[Hashable]) -> None:
         """Refuse columns that there are not, or that the engine cannot tell apart.
 
@@ -99,22 +124,30 @@ class Engine(ABC):
         ------
         KeyError
             If there is no column of a name.
+        TypeError
+            If its values are lists or structs.
         ValueError
-            If names differ by case alone, which the engine ignores.
+            If names of columns, these or others, differ by case alone, which the
+            engine ignores: one would be taken for the other.
         """
         columns = list(self.schema)
         for name in names:
             if name not in columns:
                 raise no_such_column([name], columns)
+            kind = self.schema[name]
+            if kind.is_nested():
+                raise TypeError(
+                    f"column {name!r}: values of type {kind} have no order; a key has "
+                    "text, numbers, times or other values that have one"
+                )
         if self.case_blind:
-            for name in names:
-                alike = [
-                    one for one in columns if one.casefold() == str(name).casefold()
-                ]
-                if len(alike) > 1:
+            known: dict[str, str] = {}
+            for one in columns:
+                other = known.setdefault(self.folded(one), one)
+                if other != one:
                     raise ValueError(
-                        f"columns {', '.join(map(repr, alike))} differ by case alone, "
-                        f"which {self.name} ignores: rename one of them"
+                        f"columns {other!r}, {one!r} differ by case alone, which "
+                        f"{self.name} ignores: rename one of them"
                     )
 
     def count(self, keys: Sequence[Hashable], weight: Hashable | None) -> Counted:
@@ -299,6 +332,24 @@ class Counted:
             )
 
 
+def refuse_twice(names: Iterable[Hashable]) -> None:
+    """Refuse columns of one name: nobody could tell them apart.
+
+    Raises
+    ------
+    ValueError
+    """
+    twice = {name: k for name, k in Counter(names).items() if k > 1}
+    if twice:
+        listed = ", ".join(f"{name!r} {k} times" for name, k in twice.items())
+        raise ValueError(f"columns share a name: {listed}; rename or drop them")
+
+
+def changed_meanwhile() -> ValueError:
+    """Make the error for records with keys that were not counted."""
+    return ValueError("the data have changed since they were counted")
+
+
 def engine_of(data: Any) -> Engine | None:
     """Return the engine that holds the data; None if they are in memory.
 
@@ -310,6 +361,13 @@ def engine_of(data: Any) -> Engine | None:
     -------
     Engine or None
 
+    Raises
+    ------
+    TypeError
+        If they are a lazy frame of another engine.
+    ValueError
+        If columns share a name.
+
     Examples
     --------
     >>> import polars
@@ -319,6 +377,8 @@ def engine_of(data: Any) -> Engine | None:
     """
     from riskcore.engines import dask, dataset, lazy
 
+    if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
+        data = data.to_native()
     # Only what has been imported can be given.
     frames = sys.modules.get("dask.dataframe")
     if frames is not None and isinstance(data, frames.DataFrame):

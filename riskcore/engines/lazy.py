@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import secrets
 import warnings
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
@@ -28,15 +30,29 @@ from riskcore.engines.counting import (
     frequencies,
     weigh,
 )
-from riskcore.engines.door import Compute, Engine, Numbers, Results
+from riskcore.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 from riskcore.files.arrow import import_pyarrow
 
 # Packages of which something may be lazy; no other data are looked at.
-_PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark", "narwhals"}
+_PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark"}
 # Cells in a batch of Arrow.
 BATCH = 1 << 18
 # Frequencies and sums of no cells: what is computed of them has the results' types.
 _NONE = np.zeros(0, np.int64), np.zeros(0)
+# Types of duckdb whose values are equal by one rule to it and by another in Arrow.
+_MIXED_UP = {
+    "TIME WITH TIME ZONE": "which differ to duckdb by an offset that Arrow leaves out",
+    "INTERVAL": "of which a month equals 30 days to duckdb, and nowhere else",
+}
+# What Spark compares texts by if nothing else is said: letter by letter.
+_BINARY = "UTF8_BINARY"
 
 
 def engine_of(data: Any) -> Engine | None:
@@ -58,6 +74,8 @@ def engine_of(data: Any) -> Engine | None:
     name = frame.implementation.name.lower()
     if name not in kinds:
         raise TypeError(f"the data are a lazy frame of {name}: collect it first")
+    if name != "polars":  # which has no two columns of one name
+        refuse_twice(frame.to_native().columns)
     return kinds[name](frame)
 
 
@@ -74,9 +92,52 @@ class Lazy(Engine):
         """The types of the columns."""
         return self._schema
 
+    @abstractmethod
+    def plain(self, names: Sequence[Any]) -> Any:
+        """Return some columns, called c0, c1, ...; each is taken by its exact name.
+
+        Asked for by its name, polars reads ``^a$`` as a pattern, duckdb ``*`` as all
+        columns and Spark ``a.b`` as a path. Texts are one if they are so letter by
+        letter, whatever the engine compares them by.
+        """
+
+    @abstractmethod
+    def sent(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a table of the engine."""
+
+    @abstractmethod
+    def beside(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with what goes with their keys.
+
+        Parameters
+        ----------
+        data : native table
+            The data, perhaps with columns added before.
+        question : Question
+        table : native table
+            The keys, called as in a table of cells, and the columns that are added.
+        added : sequence of str
+            The names of these, which the data do not have.
+        whole : bool
+            Whether the table has the keys of every record. The engine then fails on
+            a record of which it has not, if it can: the data have changed.
+        """
+
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""
-        return weigh(self.frame, weight, keys)
+        names = [*keys, *([] if weight is None else [weight])]
+        if not names:
+            return weigh(self.frame, None)
+        plain = _plain_names(names)
+        last = None if weight is None else plain[-1]
+        return weigh(self._plain(names), last, plain[: len(keys)])
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""
@@ -84,7 +145,13 @@ class Lazy(Engine):
 
     def lazy_cells(self, question: Question) -> Any:
         """Return the cells as the engine will count them."""
-        return count_cells(self.frame, question)
+        plain = _plain_names(question.columns)
+        asked = replace(
+            question,
+            keys=plain[: len(question.keys)],
+            weight=None if question.weight is None else plain[-1],
+        )
+        return count_cells(self._plain(question.columns), asked)
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy narwhals frame gives, in eager frames."""
@@ -100,12 +167,24 @@ class Lazy(Engine):
         for batch in self.collected(asked):
             yield frequencies(batch, question)
 
-    def floats(self, question: Question) -> list[tuple[Any, str, bool]]:
-        """Return the keys, their names in the cells, and whether they are floats."""
-        return [
-            (key, name, self._schema[key].is_float())
-            for key, name in zip(question.keys, question.key_columns, strict=True)
-        ]
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
+        """Return the data with results of the cells added to their records."""
+        table = self.sent(_with_results(cells, results))
+        return self.beside(self.native, question, table, list(results), whole=True)
+
+    def is_float(self, key: Any) -> bool:
+        """Tell whether a key is a float: its NaN is missing."""
+        found: bool = self._schema[key].is_float()
+        return found
+
+    def _plain(self, names: Sequence[Any]) -> Any:
+        import narwhals.stable.v2 as nw
+
+        return nw.from_native(self.plain(names))
+
+
+def _plain_names(names: Sequence[Any]) -> list[str]:
+    return [f"c{i}" for i in range(len(names))]
 
 
 class Polars(Lazy):
@@ -116,6 +195,76 @@ class Polars(Lazy):
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives; its streaming engine needs less memory."""
         yield asked.collect(engine="streaming")
+
+    def plain(self, names: Sequence[Any]) -> Any:
+        """Return some columns, called c0, c1, ..."""
+        return self.native.select(
+            exact(name).alias(f"c{i}") for i, name in enumerate(names)
+        )
+
+    def sent(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a lazy one of polars."""
+        return table.to_native().lazy()
+
+    def beside(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with what goes with their keys, in their order."""
+        import polars
+
+        ours = {name: f"{self.prefix}{name}" for name in question.key_columns}
+        keys = [
+            (exact(key).fill_nan(None) if self.is_float(key) else exact(key)).alias(
+                name
+            )
+            for key, name in zip(question.keys, ours.values(), strict=True)
+        ]
+        known = f"{self.prefix}known"
+        table = table.rename(ours)
+        joined = data.with_columns(keys).join(
+            table.with_columns(polars.lit(value=True).alias(known)) if whole else table,
+            on=list(ours.values()),
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        if whole:
+            types = table.collect_schema()
+            joined = joined.with_columns(
+                polars.struct(exact(name), known)
+                .map_batches(_known, return_dtype=types[name], is_elementwise=True)
+                .alias(name)
+                for name in added
+            ).drop(known)
+        return joined.drop(list(ours.values()))
+
+    def check(self, names: Sequence[Hashable]) -> None:
+        """Refuse columns as other engines do, and objects of Python.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `Engine.check`.
+        """
+        super().check(names)
+        import narwhals.stable.v2 as nw
+
+        for name in names:
+            if self._schema[name] == nw.Object:
+                raise TypeError(
+                    f"column {name!r}: a lazy frame of polars cannot join values of "
+                    "type Object; cast them to text or numbers, or collect the columns"
+                )
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the list of a column's categories; plain ones have no order."""
+        categories = getattr(self._schema[name], "categories", None)
+        return None if categories is None else list(categories)
 
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return the same, lazy: the cells are counted again with the records."""
@@ -130,33 +279,22 @@ class Polars(Lazy):
             return_dtype=polars.Struct(added),
         )
         table = table.select(*question.key_columns, results.alias("results"))
-        return self._joined(question, table.unnest("results"), list(added))
+        table = table.unnest("results")
+        return self.beside(self.native, question, table, list(added), whole=True)
 
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return the lazy frame with results added, in its own order."""
-        import polars
 
-        table = cells.to_native().with_columns(
-            polars.Series(name, values) for name, values in results.items()
-        )
-        return self._joined(question, table.lazy(), list(results))
+def _known(both: Any) -> Any:
+    """Return the first field of structs, of which the second is true or null."""
+    values, known = both.struct.unnest().get_columns()
+    if known.null_count():
+        raise changed_meanwhile()
+    return values
 
-    def _joined(self, question: Question, table: Any, results: list[str]) -> Any:
-        """Join a lazy frame of cells to the records."""
-        import polars
 
-        keys = [
-            (polars.col(key).fill_nan(None) if real else polars.col(key)).alias(name)
-            for key, name, real in self.floats(question)
-        ]
-        joined = self.native.with_columns(keys).join(
-            table,
-            on=question.key_columns,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        return joined.select(*self.schema, *results)
+def exact(name: Any) -> Any:
+    """Return a column of polars by its exact name; ``polars.col`` reads patterns."""
+    by_name = import_module("polars.selectors").by_name
+    return by_name(name).as_expr()
 
 
 class DuckDB(Lazy):
@@ -164,6 +302,30 @@ class DuckDB(Lazy):
 
     name = "duckdb"
     case_blind = True
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        types = map(str, self.native.types)
+        self.types = dict(zip(self.native.columns, types, strict=True))
+
+    def check(self, names: Sequence[Hashable]) -> None:
+        """Refuse columns as other engines do, and types of which values are mixed up.
+
+        Raises
+        ------
+        KeyError, ValueError
+            As `Engine.check`.
+        TypeError
+            If values that are equal to duckdb differ elsewhere, or the reverse.
+        """
+        super().check(names)
+        for name in names:
+            kind = self.types[name]
+            if kind in _MIXED_UP:
+                raise TypeError(
+                    f"column {name!r}: values of type {kind}, {_MIXED_UP[kind]}; give "
+                    "it as text, cast to VARCHAR"
+                )
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives in batches, which duckdb does not keep."""
@@ -173,57 +335,89 @@ class DuckDB(Lazy):
         finally:
             reader.close()  # or the connection takes no other query
 
+    def plain(self, names: Sequence[Any]) -> Any:
+        """Return some columns, called c0, c1, ..."""
+        columns = (f"{self.column(name)} AS c{i}" for i, name in enumerate(names))
+        return self.native.project(", ".join(columns))
+
+    def column(self, name: Any, table: str = "") -> str:
+        """Return a column in SQL; a text has no collation, by which others equal it."""
+        column = table + quoted(name)
+        return f"{column} COLLATE C" if self.types[name] == "VARCHAR" else column
+
+    def sent(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a relation of the same connection."""
+        return self.native._con.from_arrow(table.to_arrow())
+
+    def beside(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with what goes with their keys, in an order of duckdb's.
+
+        No table is called by a name, which users may have given to one of theirs.
+        """
+        on = []
+        for key, name in zip(question.keys, question.key_columns, strict=True):
+            column = self.column(key, "riskcore_data.")
+            if self.is_float(key):
+                column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
+            on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}")
+        found = "riskcore_cells.{0}"
+        if whole:
+            table = table.project("*, TRUE AS riskcore_known")
+            said = str(changed_meanwhile())
+            found = (
+                "CASE WHEN riskcore_cells.riskcore_known IS NULL "
+                f"THEN error('{said}') ELSE riskcore_cells.{{0}} END AS {{0}}"
+            )
+        joined = data.set_alias("riskcore_data").join(
+            table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
+        )
+        return joined.project(
+            ", ".join([
+                *(f"riskcore_data.{quoted(name)}" for name in data.columns),
+                *(found.format(quoted(name)) for name in added),
+            ])
+        )  # fmt: skip
+
+    def folded(self, name: str) -> str:
+        """Return what is the same of names to duckdb, which knows the case of ASCII."""
+        return "".join(each.lower() if each.isascii() else each for each in name)
+
+    def categories(self, name: Hashable) -> list[Any] | None:
+        """Return the values of an ENUM, in their order."""
+        kinds = dict(zip(self.native.columns, self.native.types, strict=True))
+        kind: Any = kinds[name]
+        return list(dict(kind.children)["values"]) if kind.id == "enum" else None
+
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return the same, of which duckdb counts the cells again, within its limit.
 
-        The results are those of a function that its connection learns for it. None if
-        the relation does not tell its connection.
+        The results are those of a function that its connection learns for it.
         """
-        connection = getattr(self.native, "_con", None)
-        if connection is None:
-            return None
         added = {
             name: {"i": "BIGINT", "f": "DOUBLE"}[one.dtype.kind]
             for name, one in compute(*_NONE).items()
         }
-        function = _function_of_duckdb(connection, question, compute, added)
-        counted = ", ".join([RECORDS, *question.sum_columns])
         keys = ", ".join(question.key_columns)
+        counted = ", ".join([RECORDS, *question.sum_columns])
+        cells = self.lazy_cells(question).to_native()
         # One column of structs: as several, the function is called for each of them.
-        riskcore_cells = (
-            self.lazy_cells(question)
-            .to_native()
-            .query(
-                "riskcore_counted",
-                f"SELECT {keys}, {function}({counted}) AS riskcore_results "
-                "FROM riskcore_counted",
-            )
-        )
-        fields = [f"riskcore_results.{name} AS {name}" for name in added]
-        return self._joined(question, riskcore_cells, fields)
-
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a relation with results added, in an order of duckdb's choice."""
-        return self._joined(
-            question, _arrow(cells, results), [quoted(name) for name in results]
-        )
-
-    def _joined(
-        self, question: Question, riskcore_cells: Any, results: list[str]
-    ) -> Any:
-        """Join a table of cells to the records; duckdb finds it by its name."""
-        on = " AND ".join(
-            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
-            for key, name, real in self.floats(question)
-        )
-        added = ", ".join(f"riskcore_cells.{result}" for result in results)
-        relation = self.native.query(
-            "riskcore_data",
-            f"SELECT riskcore_data.*, {added} FROM riskcore_data "
-            f"LEFT JOIN riskcore_cells ON {on}",
-        )
-        del riskcore_cells
-        return relation
+        for function in _functions_of_duckdb(
+            self.native._con, question, compute, added
+        ):
+            with suppress(import_module("duckdb").CatalogException):
+                call = f"{function}({counted}) AS riskcore_results"
+                cells = cells.project(f"{keys}, {call}")
+                break
+        fields = (f"riskcore_results.{name} AS {name}" for name in added)
+        cells = cells.project(", ".join([keys, *fields]))
+        return self.beside(self.native, question, cells, list(added), whole=True)
 
 
 class Ibis(Lazy):
@@ -232,35 +426,80 @@ class Ibis(Lazy):
     name = "ibis"
     case_blind = True
 
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a table with results added, in an order of the engine's choice."""
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
+        with self._told():
+            return super().weigh(weight, keys)
+
+    def cells(self, question: Question) -> Any:
+        """Return the cells, collected."""
+        with self._told():
+            return super().cells(question)
+
+    def collected(self, asked: Any) -> Iterator[Any]:
+        """Yield what a lazy frame gives, in eager frames."""
+        with self._told():
+            yield from super().collected(asked)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell what to do where a backend lacks what is asked of it."""
+        missing = import_module("ibis.common.exceptions").OperationNotDefinedError
+        try:
+            yield
+        except missing as error:
+            raise TypeError(
+                f"ibis on {self._backend}: {error}, which weights and keys that are "
+                "floats need; give them as whole numbers or text, or have another "
+                "backend read the data, such as duckdb"
+            ) from None
+
+    @property
+    def _backend(self) -> str:
+        return str(self.native.get_backend().name)
+
+    def plain(self, names: Sequence[Any]) -> Any:
+        """Return some columns, called c0, c1, ..."""
+        columns = {f"c{i}": self.native[name] for i, name in enumerate(names)}
+        return self.native.select(**columns)
+
+    def sent(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a table in memory, of which nobody prints.
+
+        ibis prints a query with the first and last rows of its tables in memory.
+        """
+        given = import_module("ibis").memtable(table.to_arrow())
+        node = given.op()
+        kind = type(node.data)
+        silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
+        return node.copy(data=silent(node.data.obj)).to_expr()
+
+    def beside(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with what goes with their keys, in the engine's order."""
+        if self._backend == "polars":
+            raise TypeError(
+                "ibis on polars joins no table in memory by null, so the records "
+                "cannot be given back: give the lazy frame of polars itself"
+            )
         ibis = import_module("ibis")
-        table = quiet_table(_arrow(cells, results))
-        data = self.native
-
-        def key(name: Any, real: bool) -> Any:
-            column = data[name]
-            return ibis.ifelse(column.isnan(), ibis.null(), column) if real else column
-
-        on = [
-            key(name, real).identical_to(table[other])
-            for name, other, real in self.floats(question)
-        ]
+        ours = {f"{self.prefix}{name}": name for name in question.key_columns}
+        table = table.rename(ours)
+        on = []
+        for key, name in zip(question.keys, ours, strict=True):
+            column = data[key]
+            if self.is_float(key):
+                column = ibis.ifelse(column.isnan(), ibis.null(), column)
+            on.append(column.identical_to(table[name]))
         return data.left_join(table, on).select(
-            *(data[name] for name in self.schema), *(table[name] for name in results)
+            *(data[name] for name in data.columns), *(table[name] for name in added)
         )
-
-
-def quiet_table(table: Any) -> Any:
-    """Return a table of Arrow for ibis of which no printed query shows anything.
-
-    ibis prints a query with the first and last rows of its tables in memory.
-    """
-    given = import_module("ibis").memtable(table)
-    node = given.op()
-    kind = type(node.data)
-    silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
-    return node.copy(data=silent(node.data.obj)).to_expr()
 
 
 class Spark(Lazy):
@@ -269,37 +508,57 @@ class Spark(Lazy):
     name = "Spark"
     case_blind = True
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
-        """Return what is to be known of the weights, and how many lack which key."""
-        names = [*keys, *([] if weight is None else [weight])]
-        if not names:
-            return super().weigh(None)
-        plain = [f"c{i}" for i in range(len(names))]
-        last = None if weight is None else plain[-1]
-        return weigh(self._plain(names), last, plain[: len(keys)])
-
-    def lazy_cells(self, question: Question) -> Any:
-        """Return the cells as Spark will count them."""
-        names = [
-            *question.keys,
-            *([] if question.weight is None else [question.weight]),
-        ]
-        plain = [f"c{i}" for i in range(len(names))]
-        asked = replace(
-            question,
-            keys=plain[: len(question.keys)],
-            weight=None if question.weight is None else plain[-1],
-        )
-        return count_cells(self._plain(names), asked)
-
-    def _plain(self, names: Sequence[Any]) -> Any:
-        """Return some columns, called c0, c1, ...: Spark reads ``a.b`` as a path."""
-        import narwhals.stable.v2 as nw
-
+    def plain(self, names: Sequence[Any]) -> Any:
+        """Return some columns, called c0, c1, ..."""
         columns = (
-            self.native[ticked(name)].alias(f"c{i}") for i, name in enumerate(names)
+            self.column(self.native, name).alias(f"c{i}")
+            for i, name in enumerate(names)
         )
-        return nw.from_native(self.native.select(*columns))
+        return self.native.select(*columns)
+
+    def column(self, data: Any, name: Any) -> Any:
+        """Return a column; a text has no collation, by which others equal it."""
+        column = data[ticked(name)]
+        kind = self.native.schema[name].dataType
+        if getattr(kind, "collation", _BINARY) == _BINARY:
+            return column
+        return import_module("pyspark.sql.functions").collate(column, _BINARY)
+
+    def sent(self, table: Any) -> Any:
+        """Return an eager narwhals frame as a data frame of the same session."""
+        return self.native.sparkSession.createDataFrame(table.to_arrow())
+
+    def beside(
+        self,
+        data: Any,
+        question: Question,
+        table: Any,
+        added: Sequence[str],
+        whole: bool = False,
+    ) -> Any:
+        """Return records with what goes with their keys, in an order of Spark's."""
+        functions = import_module("pyspark.sql.functions")
+        if whole:
+            table = table.withColumn("riskcore_known", functions.lit(True))
+        on = []
+        for key, name in zip(question.keys, question.key_columns, strict=True):
+            column = self.column(data, key)
+            if self.is_float(key):
+                column = functions.when(~functions.isnan(column), column)
+            on.append(column.eqNullSafe(table[name]))
+        found = [table[name] for name in added]
+        if whole:
+            said = functions.lit(str(changed_meanwhile()))
+            missing = table["riskcore_known"].isNull()
+            found = [
+                functions.when(missing, functions.raise_error(said))
+                .otherwise(column)
+                .alias(name)
+                for column, name in zip(found, added, strict=True)
+            ]
+        return data.join(table, reduce(and_, on), "left").select(
+            *(data[ticked(name)] for name in data.columns), *found
+        )
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
         """Yield records and sums of weights, which the executors send packed."""
@@ -309,11 +568,6 @@ class Spark(Lazy):
         )
         for row in packed.toLocalIterator():
             yield np.frombuffer(row[0], np.int64), np.frombuffer(row[1], np.float64)
-
-    def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a data frame with results added, in an order of Spark's choice."""
-        table = self.native.sparkSession.createDataFrame(_arrow(cells, results))
-        return self._joined(question, table, list(results))
 
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return the same, of which the executors compute the results.
@@ -330,25 +584,7 @@ class Spark(Lazy):
             schema = schema.add(name, kind)
         work = partial(_results_in_batches, question, compute)
         table = _in_arrow(cells, work, schema)
-        return self._joined(question, table, list(added))
-
-    def _joined(self, question: Question, table: Any, results: list[str]) -> Any:
-        """Join a data frame of cells to the records."""
-        functions = import_module("pyspark.sql.functions")
-        data = self.native
-
-        def key(name: str, real: bool) -> Any:
-            column = data[ticked(name)]
-            return functions.when(~functions.isnan(column), column) if real else column
-
-        on = [
-            key(name, real).eqNullSafe(table[other])
-            for name, other, real in self.floats(question)
-        ]
-        return data.join(table, reduce(and_, on), "left").select(
-            *(data[ticked(name)] for name in self.schema),
-            *(table[name] for name in results),
-        )
+        return self.beside(self.native, question, table, list(added), whole=True)
 
 
 def _in_arrow(data: Any, work: Any, schema: Any) -> Any:
@@ -412,18 +648,21 @@ def _results_of_polars(question: Question, compute: Compute, counted: Any) -> An
     return polars.DataFrame(dict(results)).to_struct(counted.name)
 
 
-def _function_of_duckdb(
+def _functions_of_duckdb(
     connection: Any, question: Question, compute: Compute, added: Mapping[str, str]
-) -> str:
-    """Give a connection a function of what was counted, and return its name.
+) -> Iterator[str]:
+    """Yield names of functions of what was counted, which a connection is given.
 
-    The name tells what it computes; so what has the name already is the same.
+    The first name tells what is computed and for which connection, so that a function
+    that is there is taken again. All connections of a database share the names; and
+    one that a connection believes to have is gone if its transaction was rolled back.
+    For these there is another name.
     """
     duckdb = import_module("duckdb")
 
     pyarrow = import_pyarrow()
     about = pickle.dumps((question.weight is None, question.sums, compute))
-    name = f"riskcore_results_{hashlib.sha256(about).hexdigest()[:16]}"
+    digest = hashlib.sha256(about).hexdigest()[:16]
     counted = [RECORDS, *question.sum_columns]
 
     def results(*columns: Any) -> Any:
@@ -440,20 +679,25 @@ def _function_of_duckdb(
         [Parameter(each, kind_of_parameter) for each in counted]
     )
     fields = ", ".join(f"{field} {kind}" for field, kind in added.items())
-    with suppress(duckdb.NotImplementedException):  # there is one of this name
-        connection.create_function(
-            name, results, ["BIGINT"] * len(counted), f"STRUCT({fields})", type="arrow"
-        )
-    return name
+    given = ["BIGINT"] * len(counted), f"STRUCT({fields})"
+    name = f"riskcore_results_{digest}_{id(connection):x}"
+    with suppress(duckdb.CatalogException):  # of a connection that is closed
+        with suppress(duckdb.NotImplementedException):  # of this one, perhaps
+            connection.create_function(name, results, *given, type="arrow")
+        yield name
+    name = f"riskcore_results_{digest}_{secrets.token_hex(8)}"
+    connection.create_function(name, results, *given, type="arrow")
+    yield name
 
 
-def _arrow(cells: Any, results: Results) -> Any:
-    """Return keys and results of the cells as a table of Arrow."""
-    pyarrow = import_pyarrow()
-    table = cells.to_arrow()
-    for name, values in results.items():
-        table = table.append_column(name, pyarrow.array(values))
-    return table
+def _with_results(cells: Any, results: Results) -> Any:
+    """Return keys and results of the cells as an eager narwhals frame."""
+    import narwhals.stable.v2 as nw
+
+    return cells.with_columns(
+        nw.new_series(name, values, backend=cells.implementation)
+        for name, values in results.items()
+    )
 
 
 def quoted(name: Any) -> str:
@@ -464,9 +708,3 @@ def quoted(name: Any) -> str:
 def ticked(name: Any) -> str:
     """Return a name as Spark writes it: one with a point is no path."""
     return "`" + str(name).replace("`", "``") + "`"
-
-
-def sql_key(key: Any, real: bool) -> str:
-    """Return a key in SQL, NaN as null."""
-    column = f"riskcore_data.{quoted(key)}"
-    return f"CASE WHEN NOT isnan({column}) THEN {column} END" if real else column

@@ -9,11 +9,10 @@ the columns and, where it has one, the order of before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from itertools import chain
-from operator import and_
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ from riskcore.engines.dataset import (
     frame_of,
     whole_array,
 )
-from riskcore.engines.door import Engine
-from riskcore.engines.lazy import quiet_table, quoted, sql_key, ticked
+from riskcore.engines.door import Engine, changed_meanwhile
+from riskcore.engines.lazy import quoted, ticked
 from riskcore.files.arrow import import_pyarrow
 
 # Sets values of a frame in memory to missing, by a mask for each column.
@@ -45,7 +44,7 @@ class Lookup:
     ----------
     keys : tuple of column names
     table : narwhals DataFrame
-        The keys, called as in a table of cells, and columns called ``riskcore_...``.
+        The keys, called as in a table of cells, and columns that the data do not have.
     whole : bool
         Whether it has the keys of every record.
     """
@@ -65,10 +64,6 @@ class Lookup:
         added: list[str] = self.table.columns[len(self.keys) :]
         return added
 
-    def arrow(self) -> Any:
-        """Return the table as one of Arrow."""
-        return self.table.to_arrow()
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -81,7 +76,7 @@ class Change:
     blanked : str or None
         The column of a lookup that tells where it is blanked.
     left : list or None
-        The values that are left, if it has a list of categories.
+        The categories that are left, in their order, if it has a list of them.
     """
 
     recoded: str | None = None
@@ -90,22 +85,6 @@ class Change:
 
 
 Changes = Mapping[Any, Change]
-
-
-def refuse_our_names(engine: Engine) -> None:
-    """Refuse data with columns that are called like ours.
-
-    Raises
-    ------
-    ValueError
-        Naming one.
-    """
-    ours = [one for one in engine.schema if str(one).casefold().startswith("riskcore_")]
-    if ours:
-        raise ValueError(
-            f"column {ours[0]!r}: names that begin with riskcore_ are used on the way; "
-            "rename it"
-        )
 
 
 def changed(
@@ -129,58 +108,53 @@ def changed(
         of its batches, a new one each time, for it can be read once.
     """
     if isinstance(engine, ArrowDataset):
-        return lambda: _dataset(engine, lookups, changes, blank)
+        return partial(_dataset, engine, lookups, changes, blank)
+    if isinstance(engine, Dask):
+        found = _dask(engine, lookups, changes, blank) if changes else engine.data
+        return partial(_same, found)
+    assert isinstance(engine, lazy.Lazy)
     kinds: dict[type[Engine], Callable[..., Any]] = {
         lazy.Polars: _polars,
         lazy.DuckDB: _duckdb,
         lazy.Ibis: _ibis,
         lazy.Spark: _spark,
-        Dask: _dask,
     }
-    found = getattr(engine, "native", None)
+    found = engine.native
+    for lookup in lookups:
+        table = engine.sent(lookup.table)
+        found = engine.beside(
+            found, lookup.question, table, lookup.added, whole=lookup.whole
+        )
     if changes:
-        found = kinds[type(engine)](engine, lookups, changes, blank)
-    elif found is None:
-        found = engine.data  # type: ignore[attr-defined]
-    return lambda: found
+        found = kinds[type(engine)](engine, found, changes, blank)
+    return partial(_same, found)
+
+
+def _same(found: Any) -> Any:
+    """Return what was found: a function that can be pickled."""
+    return found
 
 
 # --- polars ---
 
 
-def _polars(
-    engine: lazy.Polars, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _polars(engine: lazy.Polars, frame: Any, changes: Changes, blank: Blank) -> Any:
     import polars
 
-    frame = engine.native
-    for lookup in lookups:
-        frame = frame.with_columns(
-            (polars.col(key).fill_nan(None) if real else polars.col(key)).alias(name)
-            for key, name, real in engine.floats(lookup.question)
-        ).join(
-            lookup.table.to_native().lazy(),
-            on=lookup.question.key_columns,
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        frame = frame.drop(lookup.question.key_columns)
     schema = frame.collect_schema()
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
         source = change.recoded or name
-        column = polars.col(source)
+        column = lazy.exact(source)
         dtype = schema[source]
         if change.blanked is not None:
             if change.left is not None and isinstance(dtype, polars.Enum):
-                dtype = polars.Enum(_in_order(dtype.categories.to_list(), change.left))
+                dtype = polars.Enum(change.left)
             # Under null, too, the value must be gone; so not polars.when().
-            column = polars.struct(column, change.blanked).map_batches(
-                _Blanking(source, change.blanked, dtype, blank),
-                return_dtype=dtype,
-                is_elementwise=True,
+            both = column.alias("value"), lazy.exact(change.blanked).alias("flag")
+            column = polars.struct(*both).map_batches(
+                _Blanking(dtype, blank), return_dtype=dtype, is_elementwise=True
             )
         columns.append(column.alias(name))
     return frame.select(columns)
@@ -190,55 +164,29 @@ def _polars(
 class _Blanking:
     """Blanks a column of polars where a flag says so; both come as a struct."""
 
-    column: str
-    flag: str
     dtype: Any
     blank: Blank
 
     def __call__(self, both: Any) -> Any:
         frame = both.struct.unnest()
         if not len(frame):
-            return frame[self.column].cast(self.dtype)
-        mask = frame[self.flag].fill_null(value=False).to_numpy()
-        blanked = self.blank(frame.select(self.column), {self.column: mask})
-        return blanked[self.column].cast(self.dtype)
-
-
-def _in_order(categories: Sequence[Any], left: Sequence[Any]) -> list[Any]:
-    """Return the categories that are left, in their order."""
-    kept = set(left)
-    return [one for one in categories if one in kept]
+            return frame["value"].cast(self.dtype)
+        mask = frame["flag"].fill_null(value=False).to_numpy()
+        blanked = self.blank(frame.select("value"), {"value": mask})
+        return blanked["value"].cast(self.dtype)
 
 
 # --- duckdb ---
 
 
-def _duckdb(
-    engine: lazy.DuckDB, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
-    relation = engine.native
-    for lookup in lookups:
-        riskcore_cells = lookup.arrow()
-        on = " AND ".join(
-            f"{sql_key(key, real)} IS NOT DISTINCT FROM riskcore_cells.{quoted(name)}"
-            for key, name, real in engine.floats(lookup.question)
-        )
-        added = ", ".join(f"riskcore_cells.{quoted(one)}" for one in lookup.added)
-        relation = relation.query(
-            "riskcore_data",
-            f"SELECT riskcore_data.*, {added} FROM riskcore_data "
-            f"LEFT JOIN riskcore_cells ON {on}",
-        )
-        del riskcore_cells  # found by its name, by duckdb
+def _duckdb(engine: lazy.DuckDB, relation: Any, changes: Changes, blank: Blank) -> Any:
     columns = (
         f"{_sql(name, changes[name])} AS {quoted(name)}"
         if name in changes
         else quoted(name)
         for name in engine.schema
     )
-    return relation.query(
-        "riskcore_data", f"SELECT {', '.join(columns)} FROM riskcore_data"
-    )
+    return relation.project(", ".join(columns))
 
 
 def _sql(name: Any, change: Change) -> str:
@@ -258,23 +206,8 @@ def _sql(name: Any, change: Change) -> str:
 # --- ibis ---
 
 
-def _ibis(
-    engine: lazy.Ibis, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _ibis(engine: lazy.Ibis, data: Any, changes: Changes, blank: Blank) -> Any:
     ibis = import_module("ibis")
-    data = engine.native
-    for lookup in lookups:
-        table = quiet_table(lookup.arrow())
-        on = []
-        for key, name, real in engine.floats(lookup.question):
-            column = data[key]
-            if real:
-                column = ibis.ifelse(column.isnan(), ibis.null(), column)
-            on.append(column.identical_to(table[name]))
-        data = data.left_join(table, on).select(
-            *(data[name] for name in data.columns),
-            *(table[name] for name in lookup.added),
-        )
     columns = {}
     for name in engine.schema:
         change = changes.get(name, Change())
@@ -288,21 +221,8 @@ def _ibis(
 # --- Spark ---
 
 
-def _spark(
-    engine: lazy.Spark, lookups: Sequence[Lookup], changes: Changes, blank: Blank
-) -> Any:
+def _spark(engine: lazy.Spark, data: Any, changes: Changes, blank: Blank) -> Any:
     functions = import_module("pyspark.sql.functions")
-    data = engine.native
-    for lookup in lookups:
-        table = data.sparkSession.createDataFrame(lookup.arrow())
-        on = []
-        for key, name, real in engine.floats(lookup.question):
-            column = data[ticked(key)]
-            if real:
-                column = functions.when(~functions.isnan(column), column)
-            on.append(column.eqNullSafe(table[name]))
-        joined = data.join(table, reduce(and_, on), "left")
-        data = joined.drop(*(table[name] for name in lookup.question.key_columns))
     columns = []
     for name in engine.schema:
         change = changes.get(name, Change())
@@ -334,7 +254,8 @@ def _dask(
 class _PandasWork:
     """Changes partitions; workers of dask run this."""
 
-    lookups: tuple[tuple[tuple[Any, ...], Any, bool], ...]
+    # dask prints the function of a query, and these are what was blanked.
+    lookups: tuple[tuple[tuple[Any, ...], Any, bool], ...] = field(repr=False)
     changes: dict[Any, Change]
     blank: Blank
 
@@ -350,7 +271,7 @@ class _PandasWork:
         for keys, table, whole in self.lookups:
             rows = _rows_of_pandas(part, keys, table)
             if whole and not trial and (rows < 0).any():
-                raise ValueError("the data have changed since they were counted")
+                raise changed_meanwhile()
             for name in table.columns[len(keys) :]:
                 found[name] = table[name].take(np.maximum(rows, 0)), rows >= 0
         part = part.copy(deep=False)
@@ -361,8 +282,7 @@ class _PandasWork:
             if change.blanked is not None:
                 flags, known = found[change.blanked]
                 masks[name] = flags.to_numpy(bool) & known
-        if not masks:
-            return part
+        # Notes are left out also where nothing is blanked.
         part = self.blank(part, masks)
         for name, change in self.changes.items():
             if change.left is not None and part[name].dtype.name == "category":
@@ -443,7 +363,7 @@ def _changed_batches(
             keys = frame.select(*keys_of(frame, lookup.keys))
             rows = numbering.of(map(keys.get_column, lookup.question.key_columns))
             if lookup.whole and (rows < 0).any():
-                raise ValueError("the dataset has changed since it was counted")
+                raise changed_meanwhile()
             at = pyarrow.array(rows, mask=rows < 0)
             found |= {name: values.take(at) for name, values in added.items()}
         yield _changed_table(table, found, changes, blank)
@@ -455,19 +375,20 @@ def _changed_table(
     """Return a table with columns recoded and blanked, without notes."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     masks = {}
-    for i, field in enumerate(table.schema):
-        change = changes.get(field.name, Change())
+    listed = {}
+    for i, column in enumerate(table.schema):
+        change = changes.get(column.name, Change())
         if change.recoded is not None:
-            table = table.set_column(i, field.name, found[change.recoded])
+            table = table.set_column(i, column.name, found[change.recoded])
         if change.blanked is not None:
             flags = found[change.blanked].fill_null(False)
-            masks[field.name] = flags.to_numpy(zero_copy_only=False)
+            masks[column.name] = flags.to_numpy(zero_copy_only=False)
             if change.left is not None:
-                plain = table.column(i).cast(field.type.value_type)
-                table = table.set_column(i, field.name, plain)
-    types = {field.name: field.type for field in table.schema}
-    if masks:
-        table = blank(table, masks)
+                listed[column.name] = column.type
+                plain = table.column(i).cast(column.type.value_type)
+                table = table.set_column(i, column.name, plain)
+    types = {column.name: column.type for column in table.schema}
+    table = blank(table, masks)  # notes are left out also where nothing is
     for name, change in changes.items():
         i = table.schema.get_field_index(name)
         values = table.column(i).cast(types[name]).combine_chunks()
@@ -475,7 +396,9 @@ def _changed_table(
             # One list of categories for all batches.
             left = pyarrow.array(change.left, types[name])
             places = compute.index_in(values, value_set=left)
-            values = pyarrow.DictionaryArray.from_arrays(places, left)
+            values = pyarrow.DictionaryArray.from_arrays(
+                places.cast(listed[name].index_type), left, ordered=listed[name].ordered
+            )
         table = table.set_column(i, name, values)
     return table
 
@@ -494,4 +417,4 @@ def table_of(columns: Mapping[str, Any]) -> Any:
     return nw.concat([one.to_frame() for one in series], how="horizontal")
 
 
-__all__ = ["Change", "Lookup", "changed", "key_column", "refuse_our_names", "table_of"]
+__all__ = ["Change", "Lookup", "changed", "key_column", "table_of"]

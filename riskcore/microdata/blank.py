@@ -59,11 +59,14 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
             columns[name] = _of_array(column, mask)
         else:
             columns[name] = _of_series(column, mask, name)
-    return _without_notes(with_columns(data, columns))
+    return without_notes(with_columns(data, columns))
 
 
-def _without_notes(data: Any) -> Any:
-    """Return the data without notes of their holder, which may list values."""
+def without_notes(data: Any) -> Any:
+    """Return data that were made anew without notes of their holder.
+
+    These may list values. Of pandas they are taken out in place.
+    """
     if getattr(data, "attrs", None):
         data.attrs = {}
     if hasattr(data, "replace_schema_metadata"):
@@ -102,6 +105,9 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
         return _of_pandas(native, mask, rows)
     if holder.is_polars() and not len(others):
         return native.clear(len(mask))
+    if holder.is_polars():
+        # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+        native = native.alias("value")
     apart = series.dtype in (nw.String, nw.Binary, nw.Object)
     if holder.is_polars() and (apart or series.dtype.is_nested()):
         # Copies share the buffers in which texts stand.
@@ -126,6 +132,10 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
         kind = native.dtype.name
         native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+    given = native.dtype
+    listed = given.name.startswith("dictionary")
+    if listed:  # of Arrow; pandas masks another value if one is missing already
+        native = native.astype(type(given)(given.pyarrow_dtype.value_type))
     if mask.all():
         blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
     else:
@@ -134,10 +144,7 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     # The list of categories must not tell what was blanked.
     if native.dtype.name == "category":
         return blanked.cat.remove_unused_categories()
-    if native.dtype.name.startswith("dictionary"):
-        values = native.dtype.pyarrow_dtype.value_type
-        return blanked.astype(type(native.dtype)(values)).astype(native.dtype)
-    return blanked
+    return blanked.astype(given) if listed else blanked
 
 
 def _nullable(kind: str) -> str:

@@ -23,6 +23,7 @@ from riskcore.microdata.columns import (
     household_codes,
     weights,
 )
+from riskcore.microdata.count import count
 
 Mask = NDArray[np.bool_]
 # How many records each element of a column stands for; None: one.
@@ -154,12 +155,28 @@ class CodedRecords:
 def code_cells(
     keys: Mapping[Hashable, Any], records: NDArray[np.int64]
 ) -> dict[Hashable, CodedColumn]:
-    """Code the keys of cells, narwhals series, each of so many records."""
+    """Code the keys of cells, narwhals series, each of so many records.
+
+    Raises
+    ------
+    TypeError
+        If cells that the engine tells apart have the same keys here: its types have
+        values that those which bring them here have not.
+    """
     columns = {}
     for key, values in keys.items():
         column = code_column(Records.of({key: values.to_native()}), key)
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
+    each = columns.values()
+    distinct = count([one.codes for one in each], [one.levels for one in each])
+    if len(distinct.frequency) < len(records):
+        types = ", ".join(f"{key!r}: {values.dtype}" for key, values in keys.items())
+        raise TypeError(
+            f"keys {types}: the engine counted {len(records):,} cells, of which only "
+            f"{len(distinct.frequency):,} differ here; it tells values apart that come "
+            "as one: give such a key as text"
+        )
     return columns
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
+from riskcore.engines.counting import doubles
 from riskcore.engines.door import engine_of
 from riskcore.files.arrow import import_pyarrow, in_plain_layout
 from riskcore.microdata.count import THREADED
@@ -446,6 +447,8 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code a narwhals series; also return which elements are missing."""
     import narwhals.stable.v2 as nw
 
+    # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+    series = series.alias("values")
     if is_text_column(series):
         codes, labels = text_dictionary(series)
         return _code_dictionary(codes, labels())
@@ -646,14 +649,10 @@ def _real_series(series: Any) -> NDArray[np.float64]:
     """Convert a narwhals series of real numbers; missing becomes NaN."""
     import narwhals.stable.v2 as nw
 
+    series = series.alias("values")  # see _code_series
     dtype = series.dtype
     if dtype in (nw.Int128, nw.UInt128, nw.Object, nw.Unknown):
         return _real_array(np.fromiter(series.to_list(), object, len(series)))
-    if dtype.is_integer():
-        # Not by a cast: Arrow refuses integers from 2**53 on, which are rounded here.
-        missing = np.asarray(series.is_null().to_numpy(), bool)
-        whole = np.asarray(series.fill_null(1).to_numpy())
-        return np.where(missing, np.nan, whole.astype(np.float64))
     if dtype.is_numeric():
-        return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+        return doubles(series)
     raise TypeError(f"values of type {dtype}")

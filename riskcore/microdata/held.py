@@ -86,6 +86,10 @@ class HeldCells(Cells):
             object.__setattr__(self, each, getattr(found, each))
         return getattr(found, name)
 
+    def __reduce__(self) -> Any:
+        """Tell copies and pickles to ask the engine again, if they need the cells."""
+        return type(self), (self.held, self.missing, self._totals)
+
     def __len__(self) -> int:
         """Return the number of cells, K."""
         return self.totals.cells

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 from riskcore.common.warn import warn
 from riskcore.engines.counting import Question, frequencies
 from riskcore.engines.dataset import ArrowDataset
-from riskcore.engines.door import Engine, engine_of
+from riskcore.engines.door import Engine, changed_meanwhile, engine_of
 from riskcore.engines.groups import Groups
 from riskcore.engines.protecting import (
     Change,
     Lookup,
     changed,
     key_column,
-    refuse_our_names,
     table_of,
 )
 from riskcore.files.arrow import import_pyarrow
@@ -81,7 +80,7 @@ class OnEngine:
         ------
         KeyError, TypeError, ValueError
             As `riskcore.engines.door.Engine.count`; also if the settings need single
-            records, or a column is called like those that are used on the way.
+            records.
         """
         if settings.household is not None:
             raise TypeError(
@@ -90,7 +89,6 @@ class OnEngine:
                 "data first, or protect without households"
             )
         engine.check(settings.columns)
-        refuse_our_names(engine)
         counted = engine.count(settings.suppressible, settings.weight)
         rows = {name: column.to_native() for name, column in counted.keys.items()}
         coded = _coded(engine, counted.question, counted.cells)
@@ -126,7 +124,9 @@ class OnEngine:
         """
         lookups, changes = [], {}
         for i, name in enumerate(self.settings.recodings):
-            lookup = self._recoding(name, f"riskcore_new_{i}", recoded.get(name))
+            lookup = self._recoding(
+                name, f"{self.engine.prefix}new_{i}", recoded.get(name)
+            )
             lookups.append(lookup)
             changes[name] = Change(recoded=lookup.added[0])
         if any(mask.any() for mask in masks.values()):
@@ -135,12 +135,12 @@ class OnEngine:
             if mask.any():
                 changes[name] = replace(
                     changes.get(name, Change()),
-                    blanked=f"riskcore_blank_{i}",
+                    blanked=f"{self.engine.prefix}blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
         make = changed(self.engine, lookups, changes, blank)
-        if changes:
-            self._verify(make(), verified)
+        # Also if nothing is: the data may be others each time.
+        self._verify(make(), verified)
         return make
 
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
@@ -166,18 +166,18 @@ class OnEngine:
         holder = next(iter(columns.values())).implementation
         for i, mask in enumerate(masks.values()):
             if mask.any():
-                name = f"riskcore_blank_{i}"
+                name = f"{self.engine.prefix}blank_{i}"
                 flags = nw.new_series(name, mask[at], nw.Boolean(), backend=holder)
                 columns[name] = flags
         return Lookup(tuple(self.question.keys), table_of(columns))
 
     def _left(self, name: Any, recoded: bool, verified: CodedRecords) -> Any:
-        """Return the values that are left of a column with a list of categories."""
-        import narwhals.stable.v2 as nw
-
-        if recoded or self.engine.schema[name] not in (nw.Categorical, nw.Enum):
+        """Return the categories that are left of a column with a list, in its order."""
+        categories = None if recoded else self.engine.categories(name)
+        if categories is None:
             return None
-        return verified.columns[name].labels.tolist()
+        kept = set(verified.columns[name].labels.tolist())
+        return [one for one in categories if one in kept]
 
     def _verify(self, data: Any, verified: CodedRecords) -> None:
         """Refuse data of which the engine counts other cells than were verified."""
@@ -224,7 +224,7 @@ class OnEngine:
             values = Records.of({key: cells.get_column(column).to_native()})
             both = [self.coded.columns[key], code_column(values, key)]
             if both[0].labels.tolist() != both[1].labels.tolist():
-                raise ValueError("the data have changed since they were counted")
+                raise changed_meanwhile()
             codes.append(np.concatenate([one.codes.astype(np.uint32) for one in both]))
         place = count(codes, [int(one.max()) + 1 for one in codes]).inverse
         rows = len(self.records)
@@ -232,7 +232,7 @@ class OnEngine:
         row_of[place[:rows]] = np.arange(rows)
         row = row_of[place[rows:]]
         if (row < 0).any() or int(records.sum()) != self.coded.n:
-            raise ValueError("the data have changed since they were counted")
+            raise changed_meanwhile()
         return cells.get_column(question.key_columns[-1]).to_native(), row, records
 
     def recoded(self, name: Any, values: Any) -> Any:

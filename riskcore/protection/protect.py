@@ -27,7 +27,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.engines.door import Engine, engine_of
 from riskcore.files.reading import DoubtfulCodes, Reading
-from riskcore.microdata.blank import blank
+from riskcore.microdata.blank import blank, without_notes
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
@@ -338,7 +338,8 @@ def _made_safe(
         if settings.recodings:
             say("recoding")
             columns = recoded_columns(data, recodings, coded.columns)
-            data, coded = with_columns(data, columns), coded.recoded(columns)
+            data = without_notes(with_columns(data, columns))
+            coded = coded.recoded(columns)
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]

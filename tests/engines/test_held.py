@@ -4,6 +4,7 @@ import dataclasses
 import math
 import warnings
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import riskcore
 from riskcore import assessment
 from riskcore.engines import dask, dataset, door, lazy
+from riskcore.engines.counting import Question
 from riskcore.microdata.held import _Sum
 from riskcore.page import page, public_page
 from tests import needs
@@ -154,6 +156,56 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
     back = in_order(engine.collect(got.records))
     for name in ("population_frequency", "individual_risk"):
         np.testing.assert_array_equal(back[name].to_numpy(), want.records[name])
+
+
+def test_records_that_were_not_counted_have_no_risk(engine):
+    table = pa.table({"k": [1, 1, 2], "id": [0, 1, 2]})
+    held = door.engine_of(engine.hold(table))
+    question = Question(("k",))
+    cells = held.cells(question).select(*question.key_columns)
+    one = cells.filter(nw.col(question.key_columns[0]) == 1)
+    data = held.joined(question, one, {"sample_frequency": np.array([2])})
+    if engine.name == "ibis":  # whose backends have no error in common
+        assert engine.collect(data)["sample_frequency"].null_count == 1
+        return
+    with pytest.raises(Exception, match="the data have changed since they were cou"):
+        engine.collect(data)
+
+
+@needs.engine("duckdb")
+def test_records_on_several_connections_of_one_database():
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE s AS SELECT range % 3 AS k FROM range(7)")
+
+    def risks(held):
+        result = riskcore.assess(held.table("s"), ["k"])
+        return result.records.order("k").fetchall()
+
+    first, second = connection.cursor(), connection.cursor()
+    want = risks(connection)
+    assert risks(first) == risks(second) == want
+    assert risks(first) == want
+    first.close()
+    del first
+    assert risks(second) == want
+    assert risks(connection) == want
+    assert risks(connection.cursor()) == want
+
+
+@needs.engine("duckdb")
+def test_records_after_a_rollback():
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE s AS SELECT range % 3 AS k FROM range(7)")
+    connection.begin()
+    want = riskcore.assess(connection.table("s"), ["k"]).records.order("k").fetchall()
+    connection.rollback()
+    for _ in range(2):
+        found = riskcore.assess(connection.table("s"), ["k"]).records
+        assert found.order("k").fetchall() == want
 
 
 @needs.engine("ibis")

@@ -239,9 +239,6 @@ def test_what_is_refused_before_any_work(engine, tmp_path):
         _ = result.protected.individual_risk
     with pytest.raises(TypeError, match="single records"):
         _ = result.original.records
-    odd = engine.hold(table.append_column("Riskcore_x", table["id"]))
-    with pytest.raises(ValueError, match=r"(?i)'riskcore_x': names that begin with"):
-        riskcore.protect(odd, KEYS, **how)
 
 
 def test_names_that_differ_by_case(engine):
@@ -423,6 +420,20 @@ def test_data_that_change_meanwhile_are_refused():
         riskcore.protect(lazy, KEYS, "w", threshold=0.02)
 
 
+def test_data_that_change_are_refused_when_nothing_is_blanked():
+    frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
+    schema = polars.from_arrow(survey()).schema
+
+    def read(_):
+        return polars.from_arrow(next(frames))
+
+    lazy = polars.LazyFrame(schema=schema).map_batches(
+        read, predicate_pushdown=False, projection_pushdown=False
+    )
+    with pytest.raises(RuntimeError, match=r"not what was verified.*changed meanwhile"):
+        riskcore.protect(lazy, ["sex"], threshold=0.9)
+
+
 def test_two_results_at_once(engine):
     """Relations of one connection share its names: one must not show in another."""
     one, other = survey(seed=3), survey(n=300, seed=9)
@@ -466,6 +477,77 @@ def test_lists_of_categories_hold_what_is_left():
     alone = connection.from_arrow(pa.table({"k": ["b"]})).project("k::kind AS k")
     found = riskcore.protect(alone, ["k"], threshold=0.5)
     assert found.data.fetchall() == [(None,)]
+
+
+SIZES = ["low", "mid", "unused", "high"]
+SIZE = ["mid" if i == 5 else ["high", "low"][i % 2] for i in range(41)]
+
+
+@needs.engine("duckdb")
+def test_the_order_of_categories_is_kept_on_duckdb():
+    duckdb = import_module("duckdb")
+    data = duckdb.connect().from_arrow(pa.table({"k": SIZE}))
+    listed = ", ".join(map(repr, SIZES))
+    data = data.project(f"k::ENUM ({listed}) AS k")
+    found = riskcore.protect(data, ["k"], threshold=0.5)
+    (dtype,) = found.data.types
+    assert dict(dtype.children)["values"] == ["low", "high"]
+
+
+def test_the_order_of_categories_is_kept_by_polars():
+    data = polars.LazyFrame({"k": polars.Series(SIZE, dtype=polars.Enum(SIZES))})
+    found = riskcore.protect(data, ["k"], threshold=0.5)
+    assert found.data.collect_schema()["k"] == polars.Enum(["low", "high"])
+
+
+@needs.engine("dask")
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_order_of_categories_is_kept_by_dask(known, ordered):
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    values = pandas.Categorical(SIZE, SIZES, ordered=ordered)
+    data = frames.from_pandas(pandas.DataFrame({"k": values}), npartitions=3)
+    if not known:
+        data["k"] = data["k"].cat.as_unknown()
+    found = riskcore.protect(data, ["k"], threshold=0.5).data
+    back = found.compute()["k"]
+    assert back.cat.categories.tolist() == ["low", "high"]
+    assert back.cat.ordered == ordered
+    assert found["k"].dtype == back.dtype
+    assert back.isna().tolist() == [one == "mid" for one in SIZE]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_order_of_categories_is_kept_by_datasets(ordered):
+    codes = pa.array([SIZES.index(one) for one in SIZE], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, SIZES, ordered=ordered)
+    table = pa.table({"k": column})
+    pieces = [table.slice(0, 20), table.slice(20)]
+    data = import_module("pyarrow.dataset").dataset(pieces)
+    found = riskcore.protect(data, ["k"], threshold=0.5).data.read_all()
+    assert found.schema.field("k").type == table.schema.field("k").type
+    for chunk in found["k"].chunks:
+        assert chunk.dictionary.to_pylist() == ["low", "high"]
+    expected = [None if one == "mid" else one for one in SIZE]
+    assert found["k"].to_pylist() == expected
+
+
+@needs.engine("dask")
+def test_a_printed_query_of_dask_shows_nothing_blanked(tmp_path, capsys):
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    values = [*["x", "y"] * 10, "RARE"]
+    pandas.DataFrame({"k": values}).to_parquet(tmp_path / "a.parquet")
+    data = frames.read_parquet(tmp_path / "a.parquet")
+    safe = riskcore.protect(data, ["k"], threshold=0.5)
+    records = riskcore.assess(data, ["k"], missing="wildcard").records
+    said = ""
+    for found in (safe.data, records):
+        found.pprint()
+        found.optimize().pprint()
+        said += f"{found} {found.expr} {found.dask} {dict(found.dask)}"
+    said += capsys.readouterr().out
+    assert "MapPartitions" in said
+    assert "RARE" not in said
 
 
 def test_frames_of_narwhals_give_their_own():

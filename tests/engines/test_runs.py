@@ -68,5 +68,5 @@ def test_a_dataset_that_changes_before_its_records_are_read(tmp_path):
     result = riskcore.assess(pa.dataset.dataset(path), ["a"])
     reader = result.records
     pyarrow.parquet.write_table(pa.table({"a": [1, 5, 1]}), path)
-    with pytest.raises(ValueError, match="the dataset has changed"):
+    with pytest.raises(ValueError, match="the data have changed"):
         reader.read_all()
