@@ -29,6 +29,7 @@ from riskcore.models.overdispersion import (
     kind_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.risk import prior
 from riskcore.special.gamma.functions import exp, log1p
 
 Floats = NDArray[np.float64]
@@ -436,6 +437,80 @@ class CellModel(ABC):
             spread = math.sqrt(math.fsum((each * each).tolist()))
             error = math.hypot(error, NormalDist().inv_cdf((1 + level) / 2) * spread)
         return found, max(found - error, 0.0), found + error
+
+    def correctness(self, N: int) -> float:
+        """Return the share of N people whom one guess by their cell finds.
+
+        The mean of E[1/F] over the records, F - 1 being the others of N people who are
+        in the record's cell: the share of `Superpopulation.correctness`, by the keys.
+
+        Parameters
+        ----------
+        N : int
+            Size of the population, positive.
+
+        Returns
+        -------
+        float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If N is not a whole number from 1 to 2^53.
+
+        Examples
+        --------
+        >>> from riskcore.models import LogLinear
+        >>> model = LogLinear.fit([[0, 0, 1, 1, 2], [0, 1, 0, 0, 1]])
+        >>> [round(model.correctness(N), 3) for N in (1, 10, 1000)]
+        [1.0, 0.494, 0.006]
+        """
+        N = arguments.whole_from("N", N, 1, 2**53)
+        if not self.converged:
+            return math.nan
+        pi, one = self._held(self.sample), np.ones(len(self.sample))
+        others = (N - 1) * pi
+        if self.overdispersion.poisson:
+            risk = prior.individual_risk_poisson(one, others)
+        else:
+            # People choose cells that are large: the shape is one more.
+            shape = self.overdispersion.shape(self.n * pi)
+            p = shape / (shape + others)
+            risk = prior.individual_risk_with_prior(one, shape + 1.0, p)
+        return math.fsum((self.sample.records * risk).tolist()) / self.n
+
+    def correctness_interval(
+        self, N: int, level: float = 0.95, *, groups: int = GROUPS
+    ) -> tuple[float, float]:
+        """Return an interval for `correctness`, by the error of the fit.
+
+        Parameters
+        ----------
+        N : int
+            As in `correctness`.
+        level : float
+            Its probability, between 0 and 1.
+        groups : int
+            Of records that are left out in turn, as in `tau_interval`; from 2 on.
+
+        Returns
+        -------
+        low, high : float
+            nan if there is no estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `correctness`; if level or groups are out of range.
+        """
+        level = arguments.number_in("level", level, "(0, 1)")
+        arguments.whole_from("groups", groups, 2, 2**31)
+        share, groups = self.correctness(N), self._as_groups(groups)
+        if not self.converged or not groups:
+            return math.nan, math.nan
+        error = self._error(lambda model: model.correctness(N), level, groups)
+        return max(share - error, 0.0), min(share + error, 1.0)
 
     def _error(
         self, figure: Callable[[CellModel], float], level: float, groups: int

@@ -15,6 +15,7 @@ from riskcore.microdata.cells import tabulate
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
+from riskcore.models.size_indices import SizeIndices
 
 Floats = NDArray[np.float64]
 
@@ -123,6 +124,34 @@ class KnownPopulation(CellModel):
             f", {int(bad.sum()) - absent} have fewer people than records; code the "
             "keys of both alike, or say by lacking= what is to be done with them"
         )
+
+    def correctness(self, N: int) -> float:
+        """Return the share of N of the people whom one guess by their cell finds.
+
+        Parameters
+        ----------
+        N : int
+            Size of a random part of the population, up to all of it.
+
+        Returns
+        -------
+        float
+            E K_N/N, exact.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If N is not a whole number from 1 to the size of the population.
+
+        Examples
+        --------
+        >>> register = {"sex": ["f", "m", "m"], "people": [1, 4, 5]}
+        >>> KnownPopulation(register, ["sex"], count="people").correctness(10)
+        0.2
+        """
+        N = arguments.whole_from("N", N, 1, self.n)
+        sizes = SizeIndices.from_frequencies(self.sample.records)
+        return sizes.expected_cells(N) / N
 
     def _table(self, cells: Any) -> CellTable:
         return self.sample if cells is None else CellTable.of(cells, any_value=True)
