@@ -102,6 +102,12 @@ def of_file(
     }  # fmt: skip
 
 
+def of_model(figures: Plain) -> list[str]:
+    """Return the names of the figures that there are with a population model."""
+    names = ("by_weights", "population_uniques")
+    return [name for name in names if name in figures]
+
+
 def code(value: Any) -> Any:
     """Return the name or a value of a key as JSON can hold it: else as text."""
     plain = value is None or isinstance(value, str | int)
@@ -178,8 +184,8 @@ def _population(value: float, figures: Plain, place: Place) -> str:
 
 
 def _model(name: str, figures: Plain, place: Place) -> str:
-    fit = figures["population_model_fit"]
-    return f"{name}, {fit}" if fit else name
+    fit = figures.get("population_model_fit")
+    return f"{name}, {fit}" if fit and place == "text" else name
 
 
 def _expected(value: float, *_: Any) -> str:
@@ -286,7 +292,8 @@ FIGURES = (
         "stages": "expected re-identifications",
     }),
     Figure("by_weights", _by_weights, {
-        "text": "  by the weights alone", "page": "by the weights alone",
+        "text": "  by the weights alone",
+        "page": "Expected re-identifications by the weights alone",
         "notebook": "by the weights alone", "stages": "  by the weights alone",
     }),
     Figure("population_uniques", _expected, {

@@ -20,7 +20,7 @@ from riskcore.models import (
 )
 from riskcore.report.page import page, public_page
 from riskcore.report.summary import summary
-from riskcore.report.text import text
+from riskcore.report.text import protection_text, text
 from riskcore.simulate import microdata
 
 KEYS = ["region", "sex", "age"]
@@ -360,6 +360,21 @@ def test_reports_name_the_model(sample):
     assert "latent-class" in page({"original": result}, title="survey")
     assert "latent-class" in public_page(result)
     assert "latent-class" in result._repr_html_()
+
+
+def test_the_table_of_a_protection_names_it(sample):
+    result = riskcore.protect(
+        sample, KEYS, "w", threshold=0.3, population="latent-class"
+    )
+    said = protection_text(result.to_dict(), "survey")
+    for words in (
+        "population model", "by the weights alone", "expected population uniques",
+    ):  # fmt: skip
+        assert words in said
+    again = protection_text(
+        riskcore.protect(sample, KEYS, "w", threshold=0.1).to_dict(), "survey"
+    )
+    assert "population model" not in again
 
 
 def test_both_numbers_where_they_are_far_apart():

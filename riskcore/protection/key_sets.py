@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment import WEIGHTS, Assessment, assess_coded
+from riskcore.figures import of_model
 from riskcore.microdata.cells import Cells
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import Records, code_column
@@ -128,6 +129,7 @@ class KeySet:
                 "expected_reidentifications": stage.expected_reidentifications,
                 "max_risk": stage.max_risk,
                 "unsafe_records": stage.cells.count_of(self.aim.unsafe(stage)),
+                **{name: stage.figures[name] for name in of_model(stage.figures)},
                 **(self._of_households(stage) if self.aim.of_households else {}),
             }
             for name, stage in self.stages.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from riskcore.assessment import WEIGHTS
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
 from riskcore.figures import CELL_FIGURES, label, percent, rows, table
@@ -123,6 +124,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     """
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
+    if settings["population"] != WEIGHTS:
+        file["population_model"] = settings["population"]
     missing = {name: settings[name] for name in ("missing", "alpha")}
     missing["missing_values"] = record["missing_values"]
     lines = [
