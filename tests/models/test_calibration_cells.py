@@ -73,6 +73,7 @@ def test_tables_say_what_was_found():
     results = {("six classes", 0.05): found}
     assert "| 1.00 ± 0.30 |" in calibration.ratio_table(results)
     assert calibration.misses(results) == ["- coverage of six classes, 5 %: 67 %"]
+    assert "where the family holds, 5 %: 67 %." in calibration.pooled(results)
     far = {("census", 0.2): [outcome(4, 8.0), outcome(4, 8.0)]}
     assert calibration.misses(far) == ["- tau of census, 20 %: 2.00 of the truth"]
     assert calibration.within(results, "classes", (0.05,)) == "1 of 1 (1.00 to 1.00)"
