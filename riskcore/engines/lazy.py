@@ -50,7 +50,11 @@ _NONE = np.zeros(0, np.int64), np.zeros(0)
 _MIXED_UP = {
     "TIME WITH TIME ZONE": "which differ to duckdb by an offset that Arrow leaves out",
     "INTERVAL": "of which a month equals 30 days to duckdb, and nowhere else",
+    "UHUGEINT": "the largest of which come as other numbers",
+    "BIGNUM": "which come as bytes",
 }
+# Texts that some collations take for one.
+_ALIKE = [("A", "a"), ("\u00e9", "e")]
 # What Spark compares texts by if nothing else is said: letter by letter.
 _BINARY = "UTF8_BINARY"
 
@@ -425,6 +429,56 @@ class Ibis(Lazy):
 
     name = "ibis"
     case_blind = True
+
+    def check(self, names: Sequence[Hashable]) -> None:
+        """Refuse columns as other engines do, and those of which values are mixed up.
+
+        Raises
+        ------
+        KeyError, ValueError
+            As `Engine.check`.
+        TypeError
+            If values that differ are equal to the backend.
+        """
+        super().check(names)
+        kinds = self.native.schema()
+        for name in names:
+            if kinds[name].is_interval():
+                raise TypeError(
+                    f"column {name!r}: values of type {kinds[name]}, which backends "
+                    "compare in their own ways; give it as text or a number"
+                )
+        texts = [name for name in names if kinds[name].is_string()]
+        alike = self._alike(texts)
+        for name, (one, other) in alike.items():
+            raise TypeError(
+                f"column {name!r}: the database compares its texts by a collation that "
+                f"takes {one!r} for {other!r}; give it with one that keeps texts apart"
+            )
+
+    def _alike(self, names: Sequence[Any]) -> dict[Any, tuple[str, str]]:
+        """Return which columns of text take which texts for one.
+
+        Two texts are compared by the column's collation in one record: a choice
+        between the first and the column itself has it.
+        """
+        if not names:
+            return {}
+        ibis = import_module("ibis")
+        record = self.native.limit(1)
+        asked = {}
+        for i, name in enumerate(names):
+            column = record[name]
+            always = column.isnull() | column.notnull()
+            for j, (one, other) in enumerate(_ALIKE):
+                chosen = ibis.ifelse(always, ibis.literal(one), column)
+                asked[f"c{i}_{j}"] = chosen == other
+        return {
+            names[int(key[1 : key.index("_")])]: _ALIKE[int(key[key.index("_") + 1 :])]
+            for row in record.select(**asked).to_pyarrow().to_pylist()
+            for key, same in row.items()
+            if same
+        }
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""

@@ -51,12 +51,38 @@ def test_a_collation_makes_no_texts_one_on_spark(session):
     assert {row.id: row.k for row in safe.data.collect()}[6] is None
 
 
+@needs.engine("ibis")
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_a_collation_and_intervals_are_refused_behind_ibis():
+    import ibis
+
+    backend = ibis.duckdb.connect()
+    backend.raw_sql(
+        "CREATE TABLE s AS SELECT unnest(['a', 'A', 'b']) AS plain, "
+        "unnest(['a', 'A', 'b']) AS k, unnest(['e', 'f', 'g']) AS e, "
+        "unnest([INTERVAL 1 month, INTERVAL 30 days, NULL]) AS i"
+    )
+    backend.raw_sql("ALTER TABLE s ALTER k TYPE VARCHAR COLLATE NOCASE")
+    backend.raw_sql("ALTER TABLE s ALTER e TYPE VARCHAR COLLATE NOACCENT")
+    data = backend.table("s")
+    assert len(riskcore.assess(data, ["plain"]).cells) == 3
+    for key, told in (("k", "takes 'A' for 'a'"), ("e", "takes 'é' for 'e'")):
+        with pytest.raises(TypeError, match=f"'{key}': .* a collation that {told}"):
+            riskcore.assess(data, ["plain", key])
+        with pytest.raises(TypeError, match=f"'{key}': .* a collation that {told}"):
+            riskcore.protect(data, [key], threshold=0.5)
+    with pytest.raises(TypeError, match="'i': values of type interval"):
+        riskcore.assess(data, ["i"])
+
+
 @needs.engine("duckdb")
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
         ("TIME WITH TIME ZONE", ["12:00:00+00", "12:00:00+00", "12:00:00+01"]),
         ("INTERVAL", ["1 month", "1 month", "30 days"]),
+        ("UHUGEINT", ["1", "1", str(2**128 - 1)]),
+        ("BIGNUM", ["1", "1", str(2**200)]),
     ],
 )
 def test_types_whose_values_are_mixed_up_are_refused(kind, values):
