@@ -39,8 +39,10 @@ def protected():
 def test_every_figure_has_a_number_and_a_place(result, protected):
     (stages,) = (one.comparison() for one in protected.sets)
     asked = {"threshold": 0.1, "household_threshold": 0.1}
+    data = {"k": ["a", "b", "c", "c"], "w": [3.0] * 4}
+    modelled = assess(data, ["k"], "w", population="latent-class")
     known = {
-        **result.figures, **stages["original"], **asked,
+        **modelled.figures, **result.figures, **stages["original"], **asked,
         "records_in_unsafe_households": 1, "intake": {"records": 40},
         "labels": {"k": {"label": "K", "values": {}}},
     }  # fmt: skip
