@@ -26,6 +26,7 @@ import riskcore
 from bench._common import HERE, command, table
 from bench.atlas import paragraph
 from riskcore.models import CellTable, LancasterCells, LatentClass, LogLinear
+from riskcore.population import deviation_by, risk_by
 from riskcore.simulate import design_weights, microdata, sample, zipf_population
 
 PAGE = HERE.parent / "notes" / "calibration_of_cells.md"
@@ -34,6 +35,8 @@ FRACTIONS = (0.01, 0.05, 0.2)
 REPLICATES = 20
 LEVEL = 0.95
 GOAL = 0.25  # of the mean ratio of tau, from 5 % on
+RISK_GOAL, SMALL_RISK_GOAL = 0.1, 0.35  # of that of the risks, from 5 % on and at 1 %
+TENTH_GOAL = 1.5  # factor, in tenths with 100 records
 # A file that is not part of the project: a row for each person, ';' between columns.
 PERSONS = Path(os.environ.get("RISKCORE_PERSONS", "adult.csv"))
 PERSON_KEYS = (
@@ -171,24 +174,29 @@ def draw(population, fraction, rng):
 
 
 class Score(NamedTuple):
-    """What a model says of the sample uniques of one sample, and how right it is."""
+    """What a model says of one sample, and how right it is."""
 
     tau: float
     low: float
     high: float
     auc: float
     brier: float
+    risks: float = math.nan  # sum over the records
+    risks_low: float = math.nan
+    risks_high: float = math.nan
 
 
 class Outcome(NamedTuple):
     """One sample."""
 
     truth: int
+    risks: float  # sum of 1/F over the records
     uniques: int
     scores: dict[str, Score]
     classes: int
     exponent: float  # of the shapes; nan without overdispersion
     deciles: np.ndarray  # predicted, found and number by tenth of the prediction
+    risk_deciles: np.ndarray  # the same of the risks, by tenth of the records
 
 
 def score(chance, hit, interval=(math.nan, math.nan)):
@@ -206,6 +214,18 @@ def by_decile(chance, hit):
     """Return predicted and found numbers, and how many, of each tenth of chances."""
     tenth = np.minimum((10 * chance).astype(int), 9)
     rows = [np.bincount(tenth, each, 10) for each in (chance, hit, np.ones(len(hit)))]
+    return np.array(rows)
+
+
+def by_tenth_of_records(risk, truth, records):
+    """Return predicted and true risks, and records, of each tenth by rising risk."""
+    order = np.argsort(risk, kind="stable")
+    before = np.cumsum(records[order]) - records[order]
+    tenth = np.minimum(10 * before // records.sum(), 9).astype(int)
+    rows = [
+        np.bincount(tenth, (each * records)[order], 10)
+        for each in (risk, truth, np.ones(len(risk)))
+    ]
     return np.array(rows)
 
 
@@ -232,19 +252,32 @@ def outcome(population, fraction, rng):
         models["pairs"] = LogLinear.fit(cells, terms="all two-way")
         models["Lancaster 0.5"] = LancasterCells.fit(cells)
     p = 1.0 / cells.weight_sum[unique]
-    scores = {"weights": score(p, hit)}
+    f = cells.records.astype(float)
+    true = 1.0 / population.frequencies[seen]
+    by_weights = riskcore.individual_risk_from_frequencies(
+        f, np.maximum(cells.weight_sum, f)
+    )
+    scores = {"weights": score(p, hit)._replace(risks=math.fsum(f * by_weights))}
     for name, model in models.items():
-        interval = model.tau_interval(level=LEVEL) if name in INTERVALS else ()
-        chance = model.unique_probability()[unique]
-        scores[name] = score(chance, hit, interval or (math.nan, math.nan))
+        found = score(model.unique_probability()[unique], hit)
+        found = found._replace(risks=math.fsum(f * risk_by(model.prior())))
+        if name in INTERVALS:
+            low, high = model.tau_interval(level=LEVEL)
+            _, least, most = model.interval(
+                None, risk_by, LEVEL, deviation=deviation_by
+            )
+            found = found._replace(low=low, high=high, risks_low=least, risks_high=most)
+        scores[name] = found
     law = fitted.overdispersion
     return Outcome(
         int(hit.sum()),
+        math.fsum(f * true),
         len(hit),
         scores,
         fitted.classes,
         math.nan if law.poisson else law.exponent,
         by_decile(fitted.unique_probability()[unique], hit),
+        by_tenth_of_records(risk_by(fitted.prior()), true, cells.records),
     )
 
 
@@ -269,21 +302,37 @@ def study(name, fraction, replicates, first=0):
 # --- tables ------------------------------------------------------------------------
 
 
-def ratio(found, method):
-    """Return the mean tau over the mean truth, and the spread of a sample's."""
+# What is estimated: how it is called among the scores, and in truth.
+TAU, RISKS = ("tau", "truth"), ("risks", "risks")
+
+
+def ratio(found, method, what=TAU):
+    """Return the mean estimate over the mean truth, and the spread of a sample's."""
     if method not in found[0].scores:
         return math.nan, math.nan
-    tau = np.array([one.scores[method].tau for one in found])
-    truth = np.array([one.truth for one in found])
-    spread = (tau - truth).std(ddof=1) if len(found) > 1 else math.nan
+    estimate = np.array([getattr(one.scores[method], what[0]) for one in found])
+    truth = np.array([getattr(one, what[1]) for one in found])
+    spread = (estimate - truth).std(ddof=1) if len(found) > 1 else math.nan
     mean = truth.mean()
-    return (tau.mean() / mean, spread / mean) if mean else (math.nan, math.nan)
+    return (estimate.mean() / mean, spread / mean) if mean else (math.nan, math.nan)
 
 
 def coverage(found, method):
     ends = [one.scores[method] for one in found]
     inside = [s.low <= o.truth <= s.high for s, o in zip(ends, found, strict=True)]
     return float(np.mean(inside))
+
+
+def risk_coverage(found, method):
+    ends = [(one.scores[method], one.risks) for one in found]
+    return float(np.mean([s.risks_low <= r <= s.risks_high for s, r in ends]))
+
+
+def worst_tenth(found):
+    """Return the true over the predicted risk that is furthest from 1 in a tenth."""
+    predicted, true, number = sum(one.risk_deciles for one in found)
+    ratios = (true / predicted)[number >= 100]
+    return float(ratios[np.argmax(np.abs(np.log(ratios)))])
 
 
 def mean_of(found, method, what):
@@ -297,8 +346,8 @@ def cell(value, digits=2):
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def ratio_cell(found, method):
-    mean, spread = ratio(found, method)
+def ratio_cell(found, method, what=TAU):
+    mean, spread = ratio(found, method, what)
     return "-" if math.isnan(mean) else f"{mean:.2f} ± {spread:.2f}"
 
 
@@ -317,6 +366,23 @@ def ratio_table(results):
     header = ["population, n/N", "tau", *METHODS]
     return table(
         header, rows_of(results, lambda f: [ratio_cell(f, m) for m in METHODS])
+    )
+
+
+def risk_table(results):
+    header = [
+        "population, n/N", "tau", *METHODS, "coverage, classes", "worst tenth, classes"
+    ]  # fmt: skip
+    return table(
+        header,
+        rows_of(
+            results,
+            lambda f: [
+                *(ratio_cell(f, m, RISKS) for m in METHODS),
+                f"{100 * risk_coverage(f, 'classes'):.0f}",
+                f"{worst_tenth(f):.2f}",
+            ],
+        ),
     )
 
 
@@ -375,6 +441,15 @@ def misses(results):
         mean, _ = ratio(found, "classes")
         if fraction >= 0.05 and not abs(mean - 1.0) <= GOAL:
             lines.append(f"- tau of {label(name, fraction)}: {mean:.2f} of the truth")
+        risks, _ = ratio(found, "classes", RISKS)
+        goal = RISK_GOAL if fraction >= 0.05 else SMALL_RISK_GOAL
+        if not abs(risks - 1.0) <= goal:
+            lines.append(
+                f"- sum of risks of {label(name, fraction)}: {risks:.2f} of the truth"
+            )
+        tenth = worst_tenth(found)
+        if not 1 / TENTH_GOAL <= tenth <= TENTH_GOAL:
+            lines.append(f"- a tenth of {label(name, fraction)}: {tenth:.2f}")
         if POPULATIONS[name][1] and coverage(found, "classes") < 0.85:
             share = 100 * coverage(found, "classes")
             lines.append(f"- coverage of {label(name, fraction)}: {share:.0f} %")
@@ -463,8 +538,13 @@ Kinds of samples whose mean tau is, with the smallest and largest ratio:
 
 {summary}
 
-Missed goals (tau within {100 * GOAL:.0f} % from 5 % on; where the family holds
-coverage of 85 %):
+{
+        paragraph(f'''
+Missed goals of the classes (the sum of risks within {100 * RISK_GOAL:.0f} % from 5 % on,
+within {100 * SMALL_RISK_GOAL:.0f} % at 1 %; tau within {100 * GOAL:.0f} % from 5 % on;
+true over predicted risk in each tenth of the records within a factor of {TENTH_GOAL:g};
+where the family holds coverage of 85 %):''')
+    }
 
 {chr(10).join(missed) or "none."}
 
@@ -480,6 +560,15 @@ there is, tau is too high and the interval too narrow. Where the keys tell nothi
 classes: there the pairs fit. In whole households people of a cell come together, which
 is taken for overdispersion.''')
     }
+
+## Sum of risks over truth
+
+The sum of 1/F over the records of a sample: what `assess(..., population=...)` calls
+expected re-identifications. Weights: as `assess` has it without a model. The worst
+tenth is the true over the predicted risk, over all replicates, of that tenth of the
+records by rising risk in which it is furthest from 1.
+
+{risk_table(results)}
 
 ## tau over truth
 

@@ -30,6 +30,11 @@ def test_every_model_runs_on_every_population(name):
         assert 0.0 <= one.tau <= found.uniques
         assert 0.0 <= one.brier <= 1.0
         assert math.isnan(one.low) == (method not in calibration.INTERVALS)
+        assert one.risks > 0.0
+        assert math.isnan(one.risks_low) == (method not in calibration.INTERVALS)
+    sums = found.risk_deciles.sum(axis=1)
+    assert sums[0] == pytest.approx(found.scores["classes"].risks)
+    assert sums[1] == pytest.approx(found.risks)
     assert found.deciles[2].sum() == found.uniques
     assert found.deciles[1].sum() == found.truth
 
