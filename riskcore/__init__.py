@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         cell_fully_sampled_probability as cell_fully_sampled_probability,
         cell_fully_sampled_probability_poisson as cell_fully_sampled_probability_poisson,  # noqa: E501
         individual_risk_poisson as individual_risk_poisson,
+        individual_risk_second_moment_poisson as individual_risk_second_moment_poisson,
+        individual_risk_second_moment_with_prior as individual_risk_second_moment_with_prior,  # noqa: E501
         individual_risk_with_prior as individual_risk_with_prior,
         log_individual_risk_poisson as log_individual_risk_poisson,
         log_individual_risk_with_prior as log_individual_risk_with_prior,
@@ -79,6 +81,8 @@ _HOMES = {
     "cell_fully_sampled_probability": "riskcore.risk.prior",
     "cell_fully_sampled_probability_poisson": "riskcore.risk.prior",
     "individual_risk_poisson": "riskcore.risk.prior",
+    "individual_risk_second_moment_poisson": "riskcore.risk.prior",
+    "individual_risk_second_moment_with_prior": "riskcore.risk.prior",
     "individual_risk_with_prior": "riskcore.risk.prior",
     "log_individual_risk_poisson": "riskcore.risk.prior",
     "log_individual_risk_with_prior": "riskcore.risk.prior",

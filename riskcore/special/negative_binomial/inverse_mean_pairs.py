@@ -34,7 +34,7 @@ P_REFLECTED = 0.5
 # From this s - f on Noerlund's fraction, with so many levels.
 A_NOERLUND = 64.0
 _LEVELS = 140
-_END = 2.0**-80  # of a series
+END = 2.0**-80  # of a series
 
 
 # --- Gauss's fraction ----------------------------------------------------------------
@@ -96,6 +96,13 @@ def _log_gammas(f: float, e: float, e_low: float) -> DoubleDouble:
 
 
 @kernel
+def power_of_gammas(f: float, p: float, e: float, e_low: float) -> DoubleDouble:
+    """Return g p^e - 1."""
+    x, x_low = dd_multiply(*dd_log(p, 0.0), e, e_low)
+    return dd_expm1(*dd_add(x, x_low, *_log_gammas(f, e, e_low)))
+
+
+@kernel
 def _slope(f: float, p: float) -> DoubleDouble:
     """Return -log p - psi(f) + psi(1), the limit of (1 - p^e g)/e for e = 0."""
     high, low = dd_digamma_difference(1.0, f)
@@ -106,7 +113,7 @@ def _slope(f: float, p: float) -> DoubleDouble:
 
 
 @kernel
-def _reflected(f: float, s: float, p: float) -> DoubleDouble:
+def reflected(f: float, s: float, p: float) -> DoubleDouble:
     """Return r for 0 < s < 3/2, s < f + 1 and f p <= 1.
 
     With e = s - 1 and g = Gamma(f) Gamma(1-e)/Gamma(f-e),
@@ -116,12 +123,10 @@ def _reflected(f: float, s: float, p: float) -> DoubleDouble:
     if e == 0.0:
         high, low = _slope(f, p)
     else:
-        x, x_low = dd_multiply(*dd_log(p, 0.0), e, e_low)
-        x, x_low = dd_add(x, x_low, *_log_gammas(f, e, e_low))
-        x, x_low = dd_expm1(x, x_low)
+        x, x_low = power_of_gammas(f, p, e, e_low)
         high, low = dd_divide(-x, -x_low, e, e_low)
     c, c_low, k = 1.0, 0.0, 0.0
-    while abs(c) > _END:
+    while abs(c) > END:
         k += 1.0
         part, part_low = two_sum(k, -f)
         c, c_low = dd_multiply(c, c_low, part, part_low)
@@ -197,7 +202,7 @@ def inverse_mean_pair(f: float, s: float, p: float) -> DoubleDouble:
         steps = float(int(s - 0.5)) if s >= 0.5 else 0.0
         if s - steps >= f + 1.0:
             steps += 1.0
-        r, r_low = _reflected(f, s - steps, p)
+        r, r_low = reflected(f, s - steps, p)
         return _upwards(f, s - steps, p, steps, r, r_low)
     if a >= A_NOERLUND:  # f < 1 and p near 1
         q, q_low = two_sum(1.0, -p)

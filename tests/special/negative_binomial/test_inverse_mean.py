@@ -101,7 +101,7 @@ def test_what_gauss_levels_in_pairs_leave_out(f, s, p):
 )
 def test_reflection(f, p, e):
     s = 1.0 + e
-    r, r_low = pairs._reflected(f, s, p)
+    r, r_low = pairs.reflected(f, s, p)
     with mpmath.workprec(BITS):
         exact = reference.individual_risk_with_prior(f, s, p)
         assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-55

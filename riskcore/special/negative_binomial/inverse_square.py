@@ -1,0 +1,206 @@
+"""The mean of 1/(f + X)^2, X negative binomial of any shape or Poisson, for f >= 1.
+
+The law of X does not depend on f, so that E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)],
+s and p held: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes.
+With D = p/r it is r^2 D'/p (notes/prior.md, section 8).
+"""
+
+from __future__ import annotations
+
+from riskcore.compiled.jit import kernel, shared
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add,
+    dd_divide,
+    dd_multiply,
+    dd_multiply_double,
+    sqrt,
+)
+from riskcore.special.floats import fma, two_sum
+from riskcore.special.gamma.digamma import dd_digamma_difference
+from riskcore.special.near_one import dd_expm1, dd_log1p
+from riskcore.special.negative_binomial.inverse_mean import (
+    A_LARGE,
+    A_SMALLEST,
+    B_HUGE,
+    B_LARGE,
+    base,
+    inverse_mean,
+    inverse_mean_poisson,
+    noerlund_tail,
+)
+from riskcore.special.negative_binomial.inverse_mean_pairs import (
+    END,
+    P_REFLECTED,
+    power_of_gammas,
+    reflected,
+)
+
+# Up to this f p the reflection: beyond, its slope cancels more than r does.
+_FP_REFLECTED = 0.35
+_NEXT_TO_ZERO = 2.0**-60  # a step over which a slope does not change
+
+
+# --- Noerlund's fraction -------------------------------------------------------------
+
+
+@kernel
+def _noerlund_slope(
+    b: float, p: float, square: float, first: float, of_b: float, of_first: float,
+    levels: int,
+) -> float:  # fmt: skip
+    """Return dD/df from the slopes of b and of the first coefficient."""
+    step = p - (1.0 - p)
+    k = float(levels)
+    V, slope = noerlund_tail(b, step, k), of_b
+    while k > 0.0:
+        k -= 1.0
+        c = (k + 1.0) * fma(k, square, first)
+        part = c / V
+        slope = of_b + ((k + 1.0) * of_first - part * slope) / V
+        V = fma(k, step, b) + part
+    return slope
+
+
+@kernel
+def _levels(b: float, p: float) -> int:
+    """Return how many levels, all of them with b + k (p - q) > 0."""
+    if b >= 2.0**30:
+        return 4
+    most = 30 if b >= B_HUGE else 80
+    q = 1.0 - p
+    if p < 0.5 and (q - p) * (most + 4) > b:
+        return int(b / (q - p)) - 4
+    return most
+
+
+# --- in pairs ------------------------------------------------------------------------
+
+
+@kernel
+def _gauss(f: float, s: float, p: float) -> tuple[float, float, float, float]:
+    """Return D and dD/df by Gauss's fraction, for s < f + 1."""
+    q, q_low = two_sum(1.0, -p)
+    a, a_low = two_sum(s, -f)
+    # A slope takes more levels than D; a test has the bound.
+    levels = 40 + int(min(30.0 / sqrt(p), 300.0 / (f * p)))
+    rise = 0.5 * (1.0 + sqrt(p))
+    S, S_low, slope, slope_low = (f + levels) * rise, 0.0, rise, 0.0
+    for n in range(levels, 0, -1):
+        m = float(n >> 1)
+        rise, rise_low = 0.0, 0.0  # of c, over q
+        if n & 1:
+            c, c_low = dd_add(m + 1.0, 0.0, -a, -a_low)
+            other, other_low = two_sum(f, m)
+            rise, rise_low = dd_add(c, c_low, other, other_low)
+            c, c_low = dd_multiply(c, c_low, other, other_low)
+        else:
+            c, c_low = dd_multiply_double(*two_sum(s, m - 1.0), m)
+        c, c_low = dd_multiply(c, c_low, q, q_low)
+        rise, rise_low = dd_multiply(rise, rise_low, q, q_low)
+        c, c_low = dd_divide(c, c_low, S, S_low)
+        part, part_low = dd_multiply(c, c_low, slope, slope_low)
+        part, part_low = dd_add(part, part_low, -rise, -rise_low)
+        part, part_low = dd_divide(part, part_low, S, S_low)
+        slope, slope_low = dd_add(1.0, 0.0, part, part_low)
+        above, above_low = two_sum(f, n - 1.0)
+        S, S_low = dd_add(above, above_low, -c, -c_low)
+    return S, S_low, slope, slope_low
+
+
+@kernel
+def _reflected_square(f: float, s: float, p: float) -> DoubleDouble:
+    """Return -dr/df where ``reflected`` gives r."""
+    e, e_low = two_sum(s, -1.0)
+    # (psi(f) - psi(f-e))/e g p^e, for e = 0 the slope of psi.
+    step = e if e != 0.0 else _NEXT_TO_ZERO
+    if step > 0.0:
+        high, low = dd_digamma_difference(f - step, step)
+    else:
+        high, low = dd_digamma_difference(f, -step)
+    high, low = dd_divide(high, low, abs(step), 0.0)
+    if e != 0.0:
+        x, x_low = power_of_gammas(f, p, e, e_low)
+        high, low = dd_multiply(high, low, *dd_add(1.0, 0.0, x, x_low))
+    c, c_low, d, d_low, k = 1.0, 0.0, 0.0, 0.0, 0.0
+    while abs(c) + abs(d) > END:
+        k += 1.0
+        part, part_low = two_sum(k, -f)
+        d, d_low = dd_multiply(d, d_low, part, part_low)
+        d, d_low = dd_add(d, d_low, -c, -c_low)
+        d, d_low = dd_divide(*dd_multiply_double(d, d_low, p), k, 0.0)
+        c, c_low = dd_multiply(c, c_low, part, part_low)
+        c, c_low = dd_divide(*dd_multiply_double(c, c_low, p), k, 0.0)
+        part, part_low = dd_divide(d, d_low, *dd_add(k, 0.0, -e, -e_low))
+        high, low = dd_add(high, low, part, part_low)
+    x, x_low = dd_log1p(-p, 0.0)
+    y, y_low = dd_expm1(*dd_multiply_double(x, x_low, -f))
+    high, low = dd_multiply(high, low, *dd_add(1.0, 0.0, y, y_low))
+    high, low = dd_multiply_double(high, low, p)
+    x, x_low = dd_multiply(x, x_low, *reflected(f, s, p))
+    return dd_add(high, low, x, x_low)
+
+
+@shared
+def _square_pair(f: float, s: float, p: float) -> float:
+    """Return E[1/(f+X)^2] by a shape below s, and upwards.
+
+    s M(f, s+1) = p (r(f, s) + (s - f) M(f, s)) for the second moment M.
+    """
+    if (p < P_REFLECTED) & (f * p <= _FP_REFLECTED):
+        steps = float(int(s - 0.5)) if s >= 0.5 else 0.0
+        if s - steps >= f + 1.0:
+            steps += 1.0
+        r, r_low = reflected(f, s - steps, p)
+        M, M_low = _reflected_square(f, s - steps, p)
+    else:
+        steps = float(int(s - f)) if s - f >= 1.0 else 0.0
+        D, D_low, slope, slope_low = _gauss(f, s - steps, p)
+        r, r_low = dd_divide(p, 0.0, D, D_low)
+        M, M_low = dd_multiply(r, r_low, slope, slope_low)
+        M, M_low = dd_divide(M, M_low, D, D_low)
+    k = 0.0
+    while k < steps:
+        shape, shape_low = two_sum(s - steps, k)
+        part, part_low = dd_add(shape, shape_low, -f, 0.0)
+        M, M_low = dd_multiply(M, M_low, part, part_low)
+        M, M_low = dd_multiply_double(*dd_add(M, M_low, r, r_low), p)
+        M, M_low = dd_divide(M, M_low, shape, shape_low)
+        r, r_low = dd_multiply(r, r_low, part, part_low)
+        r, r_low = dd_multiply_double(*dd_add(1.0, 0.0, r, r_low), p)
+        r, r_low = dd_divide(r, r_low, shape, shape_low)
+        k += 1.0
+    return M + M_low
+
+
+# --- the whole plane -----------------------------------------------------------------
+
+
+@kernel
+def inverse_square(f: float, s: float, p: float) -> float:
+    """Return E[1/(f + X)^2] for f >= 1."""
+    if p == 1.0:
+        return 1.0 / (f * f)
+    a = s - f
+    b, _ = base(f, s, p)
+    large = (b >= B_LARGE) | (a >= A_LARGE) if a >= A_SMALLEST else b >= B_HUGE
+    if not large:
+        return _square_pair(f, s, p)
+    square = p * (1.0 - p)
+    first = (1.0 - a) * square
+    slope = _noerlund_slope(b, p, square, first, p, square, _levels(b, p))
+    r, r_low = inverse_mean(f, s, p)
+    r += r_low
+    return r * r * (slope / p)
+
+
+@kernel
+def inverse_square_poisson(f: float, mu: float) -> float:
+    """Return E[1/(f + X)^2] for f >= 1, X Poisson of mean mu."""
+    if mu == 0.0:
+        return 1.0 / (f * f)
+    b = f + mu
+    slope = _noerlund_slope(b, 1.0, 0.0, -mu, 1.0, 0.0, _levels(b, 1.0))
+    r, r_low = inverse_mean_poisson(f, mu)
+    r += r_low
+    return r * r * slope
