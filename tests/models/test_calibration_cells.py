@@ -65,10 +65,13 @@ def test_scores():
     assert found.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
 
 
-def outcome(truth, tau, low=0.0, high=9.0):
-    score = calibration.Score(tau, low, high, 0.5, 0.1)
+def outcome(truth, tau, low=0.0, high=9.0, risks=5.0):
+    score = calibration.Score(tau, low, high, 0.5, 0.1, risks, risks - 1, risks + 1)
     scores = dict.fromkeys(("weights", "classes", "classes, Poisson"), score)
-    return calibration.Outcome(truth, 20, scores, 2, math.nan, np.ones((3, 10)))
+    tenths = np.stack([np.full(10, risks), np.full(10, 5.0), np.full(10, 100.0)])
+    return calibration.Outcome(
+        truth, 5.0, 20, scores, 2, math.nan, np.ones((3, 10)), tenths
+    )
 
 
 def test_tables_say_what_was_found():
@@ -82,6 +85,25 @@ def test_tables_say_what_was_found():
     far = {("census", 0.2): [outcome(4, 8.0), outcome(4, 8.0)]}
     assert calibration.misses(far) == ["- tau of census, 20 %: 2.00 of the truth"]
     assert calibration.within(results, "classes", (0.05,)) == "1 of 1 (1.00 to 1.00)"
+
+
+def test_tables_of_the_sum_of_risks():
+    low = {("census", 0.05): [outcome(4, 4.0, risks=3.0)] * 2}
+    (first, second) = calibration.misses(low)
+    assert first == "- sum of risks of census, 5 %: 0.60 of the truth"
+    assert second == "- a tenth of census, 5 %: 1.67"
+    near = {("census", 0.01): [outcome(4, 4.0, risks=6.0)] * 2}
+    assert calibration.misses(near) == []
+    assert "| 1.20 ± 0.00 | 100 | 0.83 |" in calibration.risk_table(near)
+
+
+def test_tenths_of_the_records():
+    risk, truth = np.array([0.5, 0.1]), np.array([0.25, 0.125])
+    records = np.array([10, 10])
+    predicted, true, number = calibration.by_tenth_of_records(risk, truth, records)
+    assert number.tolist() == [10, 0, 0, 0, 0, 10, 0, 0, 0, 0]
+    assert predicted[[0, 5]].tolist() == [1.0, 5.0]
+    assert true[[0, 5]].tolist() == [1.25, 2.5]
 
 
 def test_households_are_sampled_whole():
