@@ -449,6 +449,13 @@ class Assessment:
         ValueError
             If the level is not in (0, 1), or missing keys match any value: cells are
             not independent then.
+
+        Examples
+        --------
+        >>> data = {"sex": ["f", "m", "f"], "w": [10.0, 20.0, 15.0]}
+        >>> low, high = assess(data, ["sex"], "w").expected_reidentifications_interval()
+        >>> round(low, 3), round(high, 3)
+        (0.0, 0.805)
         """
         from riskcore.population import sum_interval
 
@@ -474,6 +481,15 @@ class Assessment:
         ------
         ValueError
             As `expected_reidentifications_interval`.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)), "w": [2.0] * 40}
+        >>> result = assess(data, ["age"], "w")
+        >>> result.expected_population_uniques
+        20.0
+        >>> result.expected_population_uniques_interval()
+        (14, 26)
         """
         from riskcore.population import uniques_interval
 

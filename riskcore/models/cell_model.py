@@ -503,6 +503,14 @@ class CellModel(ABC):
         ------
         TypeError, ValueError
             As in `correctness`; if level or groups are out of range.
+
+        Examples
+        --------
+        >>> from riskcore.models import LogLinear
+        >>> model = LogLinear.fit([[0, 0, 1, 1, 2] * 4, [0, 1, 0, 0, 1] * 4])
+        >>> low, high = model.correctness_interval(100)
+        >>> round(low, 3), round(high, 3)
+        (0.031, 0.095)
         """
         level = arguments.number_in("level", level, "(0, 1)")
         arguments.whole_from("groups", groups, 2, 2**31)

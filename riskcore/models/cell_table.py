@@ -188,6 +188,14 @@ class CellTable:
         Returns
         -------
         CellTable
+
+        Examples
+        --------
+        >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
+        >>> of_a = np.array([0, 1])
+        >>> table = CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0)
+        >>> table.codes
+        (array([0, 1]), array([-1, -1]))
         """
         columns, categories = [], []
         for column, labels in zip(codes, cells.categories, strict=True):
@@ -427,6 +435,12 @@ class CellTable:
         ------
         ValueError
             If the keys differ.
+
+        Examples
+        --------
+        >>> table = CellTable.of([[0, 1, 1], [2, 0, 2]])
+        >>> table.some(table.codes[0] == 1).places_in(table)
+        array([1, 2])
         """
         columns = self._columns_of(other)
         known = np.logical_and.reduce([column >= 0 for column in columns])
@@ -473,6 +487,12 @@ class CellTable:
         keys : tuple of int
             Positions of the keys, in rising order.
         cells : ndarray of intp
+
+        Examples
+        --------
+        >>> table = CellTable.of([[0, 1, 1], [2, 0, 2]])
+        >>> [(keys, len(cells)) for keys, cells in table.patterns()]
+        [((0, 1), 3)]
         """
         known = np.stack([column != ANY for column in self.codes], axis=1)
         kinds, of = np.unique(known, axis=0, return_inverse=True)
