@@ -219,6 +219,7 @@ def test_every_command_is_in_the_reference():
     assert sorted(shown) == sorted(commands)
 
 
+@pytest.mark.slow  # half a minute
 def test_the_site_is_built_without_a_warning(tmp_path):
     options = ["-b", "html", "-W", "--keep-going", "-q", "-d", tmp_path / "trees"]
     done = subprocess.run(
