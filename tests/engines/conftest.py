@@ -158,13 +158,16 @@ ENGINES = {
 }  # fmt: skip
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
+def engines(but=()):
+    """Return the names of the engines but some, each with what it needs."""
+    return [
         pytest.param(name, marks=needs.engine(name) if name != "dataset" else ())
         for name in ENGINES
-    ],
-)
+        if name not in but
+    ]
+
+
+@pytest.fixture(scope="session", params=engines())
 def engine(request):
     """Each engine in turn."""
     if request.param == "spark":
