@@ -93,7 +93,9 @@ def model_of(
     if isinstance(population, CellModel):
         return population
     if not isinstance(population, str):
-        return KnownPopulation(population, keys, COUNT, missing=cells.missing)
+        # Missing keys of the sample may match any value; those of a register do not.
+        rule = "category" if cells.missing == "category" else "refuse"
+        return KnownPopulation(population, keys, COUNT, missing=rule)
     say(f"fitting the {population} model to {len(cells)} cells")
     model: CellModel = FITTED[population].fit(cells)
     if not model.converged:

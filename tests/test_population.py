@@ -81,6 +81,13 @@ def test_a_frame_of_counts_is_a_known_population(people, sample, truth):
     want = riskcore.assess(sample, KEYS, "w", population=truth)
     found = riskcore.assess(sample, KEYS, "w", population=frame)
     np.testing.assert_array_equal(found.individual_risk, want.individual_risk)
+    want = riskcore.protect(sample, KEYS, "w", threshold=0.3, population=truth)
+    found = riskcore.protect(sample, KEYS, "w", threshold=0.3, population=frame)
+    assert found.suppressed == want.suppressed
+    with pytest.raises(KeyError, match="no column 'population_frequency'"):
+        riskcore.assess(
+            sample, KEYS, "w", population=frame.drop_columns(["population_frequency"])
+        )
 
 
 def test_protected_is_safe_in_truth(people, sample, truth):

@@ -198,7 +198,9 @@ def test_frames_of_narwhals(engine):
     assert isinstance(riskcore.protect(wrapped, ["k"], threshold=1).data, engine.kind)
 
 
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize(
+    "held", [pytest.param(True, marks=needs.engine("dask")), False]
+)
 def test_dictionaries_of_arrow_in_pandas_with_a_null(held):
     pandas = import_module("pandas")
     kind = pandas.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
@@ -206,7 +208,7 @@ def test_dictionaries_of_arrow_in_pandas_with_a_null(held):
     frame = pandas.DataFrame({"k": pandas.Series(values, dtype=kind)})
     data = frame
     if held:
-        frames = pytest.importorskip("dask.dataframe")
+        frames = import_module("dask.dataframe")
         data = frames.from_pandas(frame, npartitions=1)
     found = riskcore.protect(data, ["k"], threshold=0.9, missing="category")
     assert found.suppressed == {"k": 1}

@@ -172,6 +172,16 @@ def test_logarithm_belongs_to_the_risk(f, s, p):
     assert math.exp(log_r) == pytest.approx(risk(f, s, p), rel=1e-13)
 
 
+def test_the_logarithm_where_its_error_is_absolute():
+    """The worst found where r is near 1 and the shape below f: 2^-55.0."""
+    f, s, p = 1.0009747196704668, 0.5940868263971427, 0.8560196336066106
+    found = float(riskcore.log_individual_risk_with_prior(f, s, p))
+    with mpmath.workdps(50):
+        f, s, p = map(mpmath.mpf, (f, s, p))
+        risk = p / f * mpmath.hyp2f1(1, f + 1 - s, f + 1, 1 - p)
+        assert abs(found - mpmath.log(risk)) < mpmath.mpf(2) ** -55
+
+
 @given(frequencies.filter(lambda f: f >= 1), shapes, fractions)
 def test_second_moment_lies_between_its_bounds(f, s, p):
     """r^2 <= E[1/F^2] <= r/f."""
