@@ -32,7 +32,7 @@ from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
 
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation
-# Below f = 2 and for tiny p the kernel takes the midpoints of the enclosures.
+# The enclosures have cuts of their own.
 MIDDLE_CUTS = [P_FORWARD, P_SMALL, P_NEAR_ONE]
 MIDDLE_CUTS += [enclosure.P_LEVELS, enclosure.P_SHORT]
 P_CUTS = [*MIDDLE_CUTS, 2.0**-20, 2.0**-400, RARE, 2.0**-1022, 1 - 2.0**-20, 1.0]

@@ -91,6 +91,18 @@ RISKS = {
         rng.uniform(P_FORWARD, 1, n),
     ),
     "f = 1, p >= 3/4": lambda rng, n: (np.ones(n), rng.uniform(P_NEAR_ONE, 1, n)),
+    "real f below 16, p < 0.3": lambda rng, n: (
+        accuracy.real(rng, 0.1, 16, n),
+        rng.uniform(1e-3, P_FORWARD, n),
+    ),
+    "f below 5, p from 0.3": lambda rng, n: (
+        accuracy.real(rng, 0.1, 5, n),
+        rng.uniform(P_FORWARD, P_SMALL, n),
+    ),
+    "f below 2, p from 0.3": lambda rng, n: (
+        accuracy.real(rng, 0.1, 2, n),
+        rng.uniform(P_FORWARD, 1, n),
+    ),
     "f from 16": lambda rng, n: (
         accuracy.half_integers(rng, 16, 200, n),
         rng.uniform(1e-3, 1, n),

@@ -75,8 +75,16 @@ CASES = {
         rng.uniform(0.1, 16, n),
         log_uniform(rng, 1e-4, 1, n),
     ),
+    "real f in [0.1, 16), p in [1e-4, 0.3)": lambda rng, n: (
+        rng.uniform(0.1, 16, n),
+        log_uniform(rng, 1e-4, 0.3, n),
+    ),
+    "real f in [0.1, 2), p in [0.3, 1)": lambda rng, n: (
+        rng.uniform(0.1, 2, n),
+        rng.uniform(0.3, 1, n),
+    ),
 }
-MIXED, ONES, _, _, LARGE, NEAR_ONE, _ = CASES
+MIXED, ONES, _, _, LARGE, NEAR_ONE, REAL, *_ = CASES
 WITH_GOALS = [MIXED, ONES, LARGE, NEAR_ONE]
 
 
@@ -207,9 +215,9 @@ def door_rows(n, rounds):
     return [[name, f"{1e9 * taken / n:.2f}"] for name, taken in medians.items()]
 
 
-def function_rows(n, rounds):
-    """Return each function's ns per mixed cell."""
-    f, p = cells(MIXED, n)
+def function_rows(case, n, rounds):
+    """Return each function's ns per cell of a case."""
+    f, p = cells(case, n)
     F = f / p
     out = np.empty(n)
     work = {
@@ -263,7 +271,8 @@ def main():
     tables = [
         table(header, speed),
         table(["goal", "cells", "measured", ""], goals),
-        table(["mixed cells", "ns per cell"], function_rows(CELLS, rounds)),
+        table(["mixed cells", "ns per cell"], function_rows(MIXED, CELLS, rounds)),
+        table([REAL, "ns per cell"], function_rows(REAL, CELLS, rounds)),
         table(
             ["individual_risk, mixed cells", "ns per cell"], door_rows(CELLS, rounds)
         ),

@@ -32,7 +32,13 @@ from bench._common import command, publish, replace, table
 from bench.atlas import PAGE, paragraph, save
 from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.gauss import regions
-from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
+from riskcore.special.gauss.regions import (
+    F_BACKWARD,
+    P_FORWARD,
+    P_NEAR_ONE,
+    P_SMALL,
+    RARE,
+)
 
 # By the number of the region.
 NAMES = (
@@ -41,6 +47,8 @@ NAMES = (
     "f = 5 to 15, by contiguity",
     "fraction, p not near 1, f < 32",
     "fraction, p near 1 or f >= 32",
+    "real f below 16, p small",
+    "real f below 5, p not small",
     "other: midpoints of enclosures",
 )
 FAST = range(regions.OTHER)
@@ -116,12 +124,13 @@ def tiny(rng, n):
 def near_borders(rng, n):
     """Return points within a part in 2 to 2^52 of the cuts, in f or in p."""
     f = rng.choice([1.0, 2, 4, 5, 15, 16, 32, 128, 1000, 2.0**53, 2.0**60], n)
+    f[::5] = rng.choice([0.5, 1.5, 2.5, 3.5, 14.5, 15.5], len(f[::5]))
     f[1::2] = integers(rng, 1, 17, len(f[1::2]))
     p = rng.choice([P_FORWARD, P_SMALL, P_NEAR_ONE, 2.0**-400, RARE, 1.0], n)
     p[::2] = rng.choice([P_FORWARD, P_SMALL, P_NEAR_ONE], len(p[::2]))
     distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(3, 53, n)
     moves = rng.random(n) < 0.25
-    f = np.where(moves & (f >= 16), f * (1 + distance), f)
+    f = np.where(moves, f * (1 + distance), f)
     return f, np.where(moves, p, p * (1 + distance)).clip(RARE, 1)
 
 
@@ -137,25 +146,46 @@ def five_to_fifteen(rng, n):
     return integers(rng, 5, 15, n), up_to(rng, P_FORWARD, n)
 
 
+def real(rng, n):
+    """Return f below 16 that are no integers, some next to one."""
+    f = rng.uniform(0, 16, n)
+    f[1::4] = log_uniform(rng, 1e-9, 1, len(f[1::4]))
+    distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(1, 53, n)
+    f[2::4] = (integers(rng, 1, 15, n) + distance)[2::4]
+    p = up_to(rng, P_FORWARD, n)
+    p[3::8] = log_uniform(rng, RARE, 1e-6, len(p[3::8]))
+    return f, p
+
+
+def real_few(rng, n):
+    """Return f below 2, or below 5 with p < 1/2, that are no integers."""
+    f = rng.uniform(0, 2, n)
+    p = rng.uniform(P_FORWARD, 1, n)
+    p[1::4] = 1 - log_uniform(rng, 2.0**-54, 0.5, len(p[1::4]))
+    f[2::4] = rng.uniform(2, F_BACKWARD, len(f[2::4]))
+    p[2::4] = rng.uniform(P_FORWARD, P_SMALL, len(p[2::4]))
+    distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(1, 53, n)
+    f[3::8] = (integers(rng, 1, 2, n) + distance)[3::8]
+    return f, p
+
+
 # How the points divide, in hundredths.
 FAMILIES = {
-    "geometric f, log-uniform p": (24, realistic),
-    "f = 1": (10, one),
-    "f = 2, 3, 4": (14, two_to_four),
-    "f = 5 to 15": (12, five_to_fifteen),
-    "p in the middle": (12, middle),
-    "p from 3/4 or f from 32": (10, ends),
+    "geometric f, log-uniform p": (16, realistic),
+    "f = 1": (8, one),
+    "f = 2, 3, 4": (10, two_to_four),
+    "f = 5 to 15": (10, five_to_fifteen),
+    "p in the middle": (10, middle),
+    "p from 3/4 or f from 32": (8, ends),
     "p within 0.01 of 1": (6, near_one),
     "p below 1e-6": (6, tiny),
     "near the borders of regions": (6, near_borders),
+    "real f below 16, p < 0.3": (12, real),
+    "real f below 5, p >= 0.3": (8, real_few),
 }
 
 # Groups of bench/accuracy.py with cells that take the enclosures.
-ARB_GROUPS = (
-    "real f in [2, 16), p < 0.5", "f in (1, 2)", "f in (0.5, 1)", "f <= 0.5",
-    "f < 1, r near 1", "f near integers", "p near the cuts", "extreme f and p",
-    "subnormal p",
-)  # fmt: skip
+ARB_GROUPS = ("borders and their neighbours", "extreme f and p", "subnormal p")
 
 
 # --- what is found -----------------------------------------------------------------
@@ -309,7 +339,7 @@ def search(work):
         moves = rng.random(AROUND) < 0.5
         whole = (f == np.floor(f)) & (f < 2.0**40)
         other = np.where(whole, f + rng.integers(-1, 2, AROUND), f * (1 + steps[1]))
-        f = np.where(moves, other, f).clip(1, accuracy.LARGEST)
+        f = np.where(moves, other, f).clip(RARE, accuracy.LARGEST)
         p = (p * (1 + steps[0])).clip(RARE, 1)
         r = riskcore.individual_risk(f, p)
         high, low, _, scale = risk_enclosure(f, p)

@@ -49,10 +49,18 @@ def half_integers(rng, low, high, n):
     return np.where(rng.random(n) < 0.5, f, np.floor(f))
 
 
-def next_to_integers(rng, n):
+def next_to_integers(rng, top, n):
     """Draw f within 2**-2 to 2**-52 of an integer."""
     sign = rng.choice([-1.0, 1.0], n)
-    return rng.integers(1, 16, n) + sign * 2.0 ** -rng.uniform(2, 52, n)
+    return rng.integers(1, top, n) + sign * 2.0 ** -rng.uniform(2, 52, n)
+
+
+def real(rng, top, n):
+    """Draw f < top that is no integer, some next to one."""
+    f = np.where(
+        rng.random(n) < 0.6, rng.uniform(0, top, n), next_to_integers(rng, top, n)
+    )
+    return np.where(f == np.rint(f), f + 0.25, f)
 
 
 def below(rng, top, n):
@@ -61,7 +69,7 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of special/gauss/regions.py; its OTHER by the methods of enclosure.py.
+# The regions of special/gauss/regions.py.
 METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
@@ -92,20 +100,22 @@ METHODS = {
         np.where(rng.random(n) < 0.3, 1.0, half_integers(rng, 2, 16, n)),
         1 - 2.0 ** -rng.uniform(2, 53, n),
     ),
-    "other, p not small": lambda rng, n: (
-        np.where(rng.random(n) < 0.5, rng.uniform(0, 2, n), rng.uniform(2, 16, n)),
-        rng.uniform(0.3, 0.5, n),
+    "forward_real": lambda rng, n: (
+        real(rng, 16, n),
+        mixed_p(rng, -950, 0.3, n),
     ),
-    "other, p near one": lambda rng, n: (
-        rng.uniform(0, 2, n),
+    "forward_real, tiny f": lambda rng, n: (
+        below(rng, 0.5, n),
+        mixed_p(rng, -950, 0.3, n),
+    ),
+    "backward_real": lambda rng, n: (real(rng, 5, n), rng.uniform(0.3, 0.5, n)),
+    "backward_real, p near one": lambda rng, n: (
+        real(rng, 2, n),
         1 - 2.0 ** -rng.uniform(1, 53, n),
     ),
-    "other, tiny f": lambda rng, n: (below(rng, 0.5, n), mixed_p(rng, -1060, 0.3, n)),
-    "other, p small": lambda rng, n: (
-        np.where(
-            rng.random(n) < 0.5, rng.uniform(0.5, 16, n), next_to_integers(rng, n)
-        ),
-        mixed_p(rng, -1060, 0.3, n),
+    "levels_29, f from 5": lambda rng, n: (
+        rng.uniform(5, 16, n),
+        rng.uniform(0.3, 0.5, n),
     ),
     "other, rare": lambda rng, n: (
         half_integers(rng, 0, 100, n) + 0.5,
@@ -149,13 +159,13 @@ def neighbours(*numbers):
 @pytest.fixture(scope="session")
 def borders():
     """Return (f, p) on the borders between methods and one ulp to either side."""
-    f = [0.5, 1.0, 1.5, 2.0, regions.F_SMALL, 5.0, 15.0, regions.F_FRACTION]
-    f += [regions.F_LARGE, 1000.0]
+    f = [0.5, 1.0, 1.5, 2.0, 2.5, regions.F_SMALL, regions.F_BACKWARD, 14.5, 15.0]
+    f += [15.5, regions.F_FRACTION, regions.F_LARGE, 1000.0, regions.RARE]
     p = [regions.P_NEAR_ONE, regions.P_SMALL, regions.P_FORWARD, regions.RARE]
     p += [enclosure.P_SHORT, enclosure.P_LEVELS]
     p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
-    at_p = [(x, y) for x in [*f, 0.25, 2.5] for y in neighbours(*p)]
+    at_p = [(x, y) for x in [*f, 0.25] for y in neighbours(*p)]
     pairs = sorted({*at_f, *at_p})
     return tuple(np.array(pairs).T)
 

@@ -29,8 +29,9 @@ from riskcore.special.floats import (
     stack,
     two_sum,
 )
-from riskcore.special.gauss.blocks import Block, Value, by_region
+from riskcore.special.gauss.blocks import Again, Block, Value, by_region
 from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
+from riskcore.special.gauss.real import backward_real, forward_real
 from riskcore.special.gauss.regions import (
     P_NEAR_ONE,
     RARE,
@@ -54,11 +55,14 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
+_NEAR_ZERO = 0.125  # below this |log r| an error of r counts eight times and more
 _P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
 # (p, excess, D, D_low, E) -> value
 Finish = Callable[[float, float, float, float, float], float]
+# (p, excess, N, N_low, M, M_low, H, H_low) -> value, with r = N/M, dr/dp = H/M
+FinishReal = Callable[[float, float, float, float, float, float, float, float], float]
 
 
 @kernel
@@ -122,11 +126,23 @@ def _loop(block: Block) -> Callable[..., None]:
     return loop
 
 
-def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, Block]:
+@kernel
+def _never(value: float) -> bool:
+    return False
+
+
+def _of_resolvent(
+    finish: Finish,
+    finish_real: FinishReal,
+    other: Value,
+    again: Again = _never,
+    **methods: Any,
+) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block of a quantity of the resolvent.
 
-    ``other`` is for the cells without a resolvent as a double-double; ``methods``
-    replaces the kernels of some regions.
+    ``finish_real`` is for real f below 16, ``other`` for the cells without a resolvent
+    as a double-double and where ``again`` says that a value of ``finish_real`` is not
+    good enough; ``methods`` replaces the kernels of some regions.
     """
 
     def of(resolvent: Callable[..., Any]) -> Any:
@@ -134,6 +150,14 @@ def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, 
         def value(f: float, p: float, excess: float) -> float:
             D, D_low, E = resolvent(f, p)
             return finish(p, excess, D, D_low, E)
+
+        return value
+
+    def of_real(parts: Callable[..., Any]) -> Any:
+        @kernel
+        def value(f: float, p: float, excess: float) -> float:
+            N, N_low, M, M_low, H, H_low = parts(f, p)
+            return finish_real(p, excess, N, N_low, M, M_low, H, H_low)
 
         return value
 
@@ -158,8 +182,10 @@ def _of_resolvent(finish: Finish, other: Value, **methods: Any) -> tuple[Value, 
         "forward_15": of(resolvent_forward_15),
         "levels_29": of(resolvent_29),
         "levels_15": levels_15,
+        "forward_real": of_real(forward_real),
+        "backward_real": of_real(backward_real),
     }
-    return by_region(**{**general, **methods}, other=other)
+    return by_region(**{**general, **methods}, other=other, again=again)
 
 
 def _of_fraction(value: Value, block: Block) -> Evaluation:
@@ -178,6 +204,14 @@ def _of_fraction(value: Value, block: Block) -> Evaluation:
 @kernel
 def _risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
     return quotient(p, 0.0, D, D_low)
+
+
+@kernel
+def _risk_real(
+    p: float, excess: float,
+    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
+) -> float:  # fmt: skip
+    return quotient(N, N_low, M, M_low)
 
 
 @kernel
@@ -228,6 +262,15 @@ def _moved_risk(p: float, excess: float, D: float, D_low: float, E: float) -> fl
 
 
 @kernel
+def _moved_risk_real(
+    p: float, excess: float,
+    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
+) -> float:  # fmt: skip
+    r, rest, reciprocal = division(N, N_low, M, M_low)
+    return fma(fma(p * H, excess, rest), reciprocal, r)
+
+
+@kernel
 def _moved_risk_one(
     f: float, p: float, excess: float, high: float, low: float
 ) -> float:
@@ -254,7 +297,11 @@ def _moved_risk_other(f: float, p: float, excess: float) -> float:
 
 
 _moved_value, _moved_block = _of_resolvent(
-    _moved_risk, one=_moved_risk_one, small=_moved_risk_small, other=_moved_risk_other
+    _moved_risk,
+    _moved_risk_real,
+    one=_moved_risk_one,
+    small=_moved_risk_small,
+    other=_moved_risk_other,
 )
 
 
@@ -309,6 +356,14 @@ def _gradient(p: float, excess: float, D: float, D_low: float, E: float) -> floa
 
 
 @kernel
+def _gradient_real(
+    p: float, excess: float,
+    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
+) -> float:  # fmt: skip
+    return quotient(H, H_low, M, M_low)
+
+
+@kernel
 def _gradient_small(
     f: float, p: float, excess: float, high: float, low: float
 ) -> float:
@@ -336,6 +391,22 @@ def _log_risk(p: float, excess: float, D: float, D_low: float, E: float) -> floa
     D_high, D_rest = log_parts(D)
     high, low = two_sum(p_high, -D_high)
     return high + (low + ((p_low - D_rest) - D_low / D))
+
+
+@kernel
+def _log_risk_real(
+    p: float, excess: float,
+    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
+) -> float:  # fmt: skip
+    N_high, N_rest = log_parts(N)
+    M_high, M_rest = log_parts(M)
+    high, low = two_sum(N_high, -M_high)
+    return high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
+
+
+@kernel
+def _is_near_zero(log_r: float) -> bool:
+    return abs(log_r) < _NEAR_ZERO
 
 
 # log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it
@@ -389,7 +460,9 @@ def _log_risk_other(f: float, p: float, excess: float) -> float:
 UFUNCS = {
     "individual_risk": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(_risk, _risk_other, one=_risk_one, small=_risk_small)
+            *_of_resolvent(
+                _risk, _risk_real, _risk_other, one=_risk_one, small=_risk_small
+            )
         ),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
@@ -435,7 +508,13 @@ array([0.046517, 0.009631, 0.004953])
     ),
     "log_individual_risk": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(_log_risk, levels_15=_log_risk_15, other=_log_risk_other)
+            *_of_resolvent(
+                _log_risk,
+                _log_risk_real,
+                _log_risk_other,
+                again=_is_near_zero,
+                levels_15=_log_risk_15,
+            )
         ),
         """
 Natural logarithm of the individual risk, log r(f, p).
@@ -471,7 +550,9 @@ Examples
     ),
     "individual_risk_gradient": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(_gradient, small=_gradient_small, other=_gradient_other)
+            *_of_resolvent(
+                _gradient, _gradient_real, _gradient_other, small=_gradient_small
+            )
         ),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.

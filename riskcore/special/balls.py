@@ -201,7 +201,7 @@ def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
 # --- elementary functions ------------------------------------------------------------
 
 _LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068001")
-_PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
+PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 
 
@@ -281,7 +281,7 @@ def expm1(power: float, m: Ball) -> Ball:
 
 # 1 - sin(pi e)/(pi e) = e^2 (pi^2/3! - pi^4 e^2/5! + ...), |e| <= 0.51: ten terms as
 # double-doubles, eight as doubles.
-_SINE = [(-1) ** j * _PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
+_SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
 _sine_first = polynomial(_SINE[:10])
 _sine_last = tail(_SINE[10:])
 

@@ -31,12 +31,16 @@ _LOWEST = -80.0  # exp(x) is below 2^-115
 _INVERSE_LN2 = 1.0 / LN2_HIGH
 
 
-def _taylor(
-    first: int, last: int
+def series(
+    coefficients: list[Fraction],
 ) -> Callable[[DoubleDouble, DoubleDouble], DoubleDouble]:
-    """Make the kernel (t, s) -> 1/first! + t (... + t (1/last! + t s)), in pairs."""
-    high, low = dd_constant(Fraction(1, math.factorial(last)))
-    further = _taylor(first, last - 1) if last > first else None
+    """Make the kernel (t, s) -> c_0 + t (c_1 + ... + t (c_n + t s)), in pairs.
+
+    No sum may be larger than its first summand: the terms fall.
+    """
+    *before, last = coefficients
+    high, low = dd_constant(last)
+    further = series(before) if before else None
 
     @kernel
     def end(t: DoubleDouble, s: DoubleDouble) -> DoubleDouble:
@@ -54,7 +58,7 @@ def _taylor(
     return horner
 
 
-_exp_first = _taylor(2, 7)
+_exp_first = series([Fraction(1, math.factorial(k)) for k in range(2, 8)])
 
 
 @kernel
@@ -109,34 +113,41 @@ def expm1(x: float) -> float:
 
 
 @kernel
-def dd_expm1(x: float, x_low: float) -> DoubleDouble:
-    """Return exp(x) - 1 for x <= 709, to 2^-70 of itself.
+def exponentials(x: float, x_low: float) -> tuple[float, float, float, float]:
+    """Return exp(x) and exp(x) - 1 for -700 <= x <= 709, to 2^-70 of themselves.
 
     Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six of
-    its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches, so that a
-    loop of it vectorises.
+    its terms as pairs. Nothing branches, so that a loop of it vectorises.
     """
-    x = max(x, _LOWEST)
     k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
     shift, shift_low = two_product(k, LN2_LOW)
     t, t_low = two_sum(fma(-k, LN2_HIGH, x), -shift)
     t, t_low = fast_two_sum(t, t_low + (x_low - shift_low))
-    series = 1.0 / 6402373705728000.0
-    series = fma(series, t, 1.0 / 355687428096000.0)
-    series = fma(series, t, 1.0 / 20922789888000.0)
-    series = fma(series, t, 1.0 / 1307674368000.0)
-    series = fma(series, t, 1.0 / 87178291200.0)
-    series = fma(series, t, 1.0 / 6227020800.0)
-    series = fma(series, t, 1.0 / 479001600.0)
-    series = fma(series, t, 1.0 / 39916800.0)
-    series = fma(series, t, 1.0 / 3628800.0)
-    series = fma(series, t, 1.0 / 362880.0)
-    series = fma(series, t, 1.0 / 40320.0)
+    tail = 1.0 / 6402373705728000.0
+    tail = fma(tail, t, 1.0 / 355687428096000.0)
+    tail = fma(tail, t, 1.0 / 20922789888000.0)
+    tail = fma(tail, t, 1.0 / 1307674368000.0)
+    tail = fma(tail, t, 1.0 / 87178291200.0)
+    tail = fma(tail, t, 1.0 / 6227020800.0)
+    tail = fma(tail, t, 1.0 / 479001600.0)
+    tail = fma(tail, t, 1.0 / 39916800.0)
+    tail = fma(tail, t, 1.0 / 3628800.0)
+    tail = fma(tail, t, 1.0 / 362880.0)
+    tail = fma(tail, t, 1.0 / 40320.0)
     pair = (t, t_low)
-    high, low = dd_multiply_positive(*_exp_first(pair, (series, 0.0)), *pair)
+    high, low = dd_multiply_positive(*_exp_first(pair, (tail, 0.0)), *pair)
     high, low = dd_multiply_positive(high, low, *pair)
     high, rest = fast_two_sum(t, high)
     high, low = fast_two_sum(high, low + (rest + t_low))
     power = from_bits((int(k) + 1023) << 52)
-    above, above_low = two_sum(power, -1.0)
-    return dd_add(above, above_low, high * power, low * power)
+    less, less_low = two_sum(power, -1.0)
+    less, less_low = dd_add(less, less_low, high * power, low * power)
+    high, rest = fast_two_sum(1.0, high)
+    return high * power, (rest + low) * power, less, less_low
+
+
+@kernel
+def dd_expm1(x: float, x_low: float) -> DoubleDouble:
+    """Return exp(x) - 1 for x <= 709, to 2^-70 of itself; -1 below -80."""
+    _, _, high, low = exponentials(max(x, _LOWEST), x_low)
+    return high, low

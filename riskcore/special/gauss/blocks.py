@@ -7,6 +7,7 @@ them, evaluated and put back. A value does not depend on its neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ from riskcore.compiled.jit import kernel, primitive
 from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import BLOCK, integer_stack, stack
 from riskcore.special.gauss.regions import (
+    BACKWARD_REAL,
     FORWARD_15,
+    FORWARD_REAL,
     LEVELS_15,
     LEVELS_29,
     ONE,
@@ -33,6 +36,7 @@ from riskcore.special.gauss.regions import (
 Value = Callable[[float, float, float], float]
 ValueByLogarithm = Callable[[float, float, float, float, float], float]
 ValueByE = Callable[[float, float, float, float], float]
+Again = Callable[[float], bool]
 Block = Callable[[Any, Any, Any, Any, int], None]
 Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
@@ -195,17 +199,24 @@ def by_region(
     forward_15: Value,
     levels_29: Value,
     levels_15: ValueByE,
+    forward_real: Value,
+    backward_real: Value,
     other: Value,
+    again: Again,
 ) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from those of each region.
 
     Parameters
     ----------
-    one, small, forward_15, levels_29, levels_15, other : kernel
+    one, small, forward_15, levels_29, levels_15, forward_real, backward_real, \
+other : kernel
         (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
         for cells of the region; ``one`` and ``small`` take two more arguments, log p
         as a double-double, ``levels_15`` one, E. ``small`` gives the same as ``one``
         where f = 1; ``other`` gives nan outside the domain.
+    again : kernel
+        value -> whether ``other`` shall evaluate the cell instead, for values of
+        ``forward_real`` and ``backward_real``.
 
     Returns
     -------
@@ -230,7 +241,20 @@ def by_region(
             return levels_29(f, p, excess)
         if where == LEVELS_15:
             return levels_15(f, p, excess, e_15(f, p))
-        return other(f, p, excess)
+        value = math.nan
+        if where == FORWARD_REAL:
+            value = forward_real(f, p, excess)
+        if where == BACKWARD_REAL:
+            value = backward_real(f, p, excess)
+        if where == OTHER or again(value):
+            return other(f, p, excess)
+        return value
+
+    @kernel
+    def evaluate_again(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        for i in range(n):
+            if again(out[i]):
+                out[i] = other(f[i], p[i], excess[i])
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
@@ -258,6 +282,14 @@ def by_region(
                 E[i] = e_15(f[i], p[i])
             for i in range(n):
                 out[i] = levels_15(f[i], p[i], excess[i], E[i])
+        elif w == FORWARD_REAL:
+            for i in range(n):
+                out[i] = forward_real(f[i], p[i], excess[i])
+            evaluate_again(f, p, excess, out, n)
+        elif w == BACKWARD_REAL:
+            for i in range(n):
+                out[i] = backward_real(f[i], p[i], excess[i])
+            evaluate_again(f, p, excess, out, n)
         else:
             for i in range(n):
                 out[i] = other(f[i], p[i], excess[i])

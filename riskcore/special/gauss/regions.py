@@ -36,10 +36,10 @@ SMALL = 1  # f = 2, 3, 4, p not near 1: contiguity upwards from f = 2
 FORWARD_15 = 2  # integer f from 5 to 15, p small: the same
 LEVELS_29 = 3  # continued fraction, p not small or f >= 16
 LEVELS_15 = 4  # the same, p near 1 or f >= 32
-OTHER = (
-    5  # other f below 2, or not integers with p small; p < 2^-960; not in the domain
-)
-REGIONS = 6
+FORWARD_REAL = 5  # f < 16 that is no integer, p small: reflection, then upwards
+BACKWARD_REAL = 6  # f < 2, or f < 5 and no integer: continued fraction, then downwards
+OTHER = 7  # p or f < 2^-960; not in the domain
+REGIONS = 8
 
 # Below this p the contiguity relation runs upwards from f = 2 to any f: a relative
 # error of E grows at most 1.9 and 1.2 times in the first two steps, and falls from then
@@ -47,6 +47,8 @@ REGIONS = 6
 P_FORWARD = 0.3
 # Two steps are harmless up to here, for E(3) and E(4) count less than E(2) in D.
 P_SMALL = 0.5
+# Up to this f numbers that are no integers come down from above it.
+F_BACKWARD = 5.0
 # From this p on the fraction needs 15 levels.
 P_NEAR_ONE = 0.75
 # Up to this f the logarithm serves integers, and beyond it contiguity alone.
@@ -66,15 +68,16 @@ def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
     # Nothing here branches, so that a loop of it vectorises.
     one = f == 1.0
-    integer = (f + _TWO_52) - _TWO_52 == f
-    upwards = SMALL if f <= F_SMALL else FORWARD_15
-    upwards = (ONE if one else upwards) if integer & (f >= 1.0) else OTHER
-    half = (f <= F_SMALL) | (not integer)
-    below = P_NEAR_ONE if one else (P_SMALL if half else P_FORWARD)
+    integer = ((f + _TWO_52) - _TWO_52 == f) & (f >= 1.0)
+    few = integer & (f <= F_SMALL)
+    upwards = SMALL if few else (FORWARD_15 if integer else FORWARD_REAL)
+    upwards = ONE if one else upwards
+    below = P_NEAR_ONE if one else (P_SMALL if few else P_FORWARD)
     levels = LEVELS_29 + ((p >= P_NEAR_ONE) | (f >= F_LARGE))
-    levels = levels if one | (f >= 2.0) else OTHER
+    enough = one | (f >= F_BACKWARD) | ((f >= 2.0) & (p >= P_SMALL))
+    levels = levels if enough else BACKWARD_REAL
     where = upwards if (p < below) & (f < F_FRACTION) else levels
-    return where if (p >= RARE) & (p <= 1.0) else OTHER
+    return where if (p >= RARE) & (p <= 1.0) & (f >= RARE) else OTHER
 
 
 # The commonest regions by fewer comparisons.
@@ -107,6 +110,13 @@ def division(a: float, a_low: float, b: float, b_low: float) -> Triple:
     reciprocal = 1.0 / b
     r = a * reciprocal
     return r, fma(-r, b_low, fma(-r, b, a) + a_low), reciprocal
+
+
+@kernel
+def quotient_pair(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
+    """Return (a + a_low)/(b + b_low) as a double and the rest, by one division."""
+    r, rest, reciprocal = division(a, a_low, b, b_low)
+    return r, rest * reciprocal
 
 
 @kernel
@@ -178,22 +188,32 @@ def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
 
 
 @kernel
-def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and E to some ulp.
+def fraction_of_e(f: float, p: float, a: float, b: float) -> tuple[float, ...]:
+    """Return p/D = p b/((f - 1 + p) b + p a), E = v a/b, as N + N_low over M + M_low.
 
-    With E = v a/b, p/D = p b/((f - 1 + p) b + p a): one division instead of two.
+    For f - 1 >= p.
     """
-    a, b, v = _e_small(f, p, high, low)
     base, base_low = fast_two_sum(f - 1.0, p)
     N = p * b
     product = base * b
     M = fma(p, a, product)
     M_low = fma(p, a, product - M) + fma(base_low, b, fma(base, b, -product))
+    return N, fma(p, b, -N), M, M_low
+
+
+@kernel
+def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
+    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and E to some ulp.
+
+    One division instead of two.
+    """
+    a, b, v = _e_small(f, p, high, low)
+    N, N_low, M, M_low = fraction_of_e(f, p, a, b)
     N_one, N_one_low, M_one, M_one_low, E_one = fraction_one(p, high, low)
     one = f == 1.0
     return (
         N_one if one else N,
-        N_one_low if one else fma(p, b, -N),
+        N_one_low if one else N_low,
         M_one if one else M,
         M_one_low if one else M_low,
         E_one if one else v * a / b,
@@ -231,23 +251,25 @@ def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
 
 
 def _forward(first: int, last: int) -> Callable[..., DoubleDouble]:
-    """Make the kernel that takes E = v a/b from f = first up to f, at most to last."""
+    """Make the kernel that takes E = v a/b from first + d up to n + d, n <= last."""
 
     @kernel
-    def forward(f: float, v: float, a: float, b: float) -> DoubleDouble:
+    def forward(n: float, d: float, v: float, a: float, b: float) -> DoubleDouble:
         for g in range(first, last):
             t = v * a
-            a_next = fma(-(g + 1.0), t, b)
-            b_next = fma(g - 1.0, b, t)
-            a = a_next if g < f else a
-            b = b_next if g < f else b
+            a_next = fma(-(g + 1.0 + d), t, b)
+            b_next = fma(g - 1.0 + d, b, t)
+            a = a_next if g < n else a
+            b = b_next if g < n else b
         return a, b
 
     return forward
 
 
-_forward_10 = _forward(4, 10)
-_forward_15 = _forward(10, 15)  # the compiler unrolls only short loops
+# The compiler unrolls only short loops.
+forward_4 = _forward(2, 4)
+forward_10 = _forward(4, 10)
+forward_16 = _forward(10, 16)
 
 
 @kernel
@@ -255,8 +277,8 @@ def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for integer f from 5 to 15 by contiguity from f = 2."""
     high, low = log_high_low(p, 0.0)
     a, b, v = _e_small(4.0, p, high, low)
-    a, b = _forward_10(f, v, a, b)
-    a, b = _forward_15(f, v, a, b)
+    a, b = forward_10(f, 0.0, v, a, b)
+    a, b = forward_16(f, 0.0, v, a, b)
     return _from_e(f, p, v * a / b)
 
 
@@ -277,8 +299,10 @@ def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
     return downwards
 
 
-def _levels(levels: int) -> Callable[[float, float], float]:
-    """Make the kernel (f, p) -> E = (U3 - f q U4)/U2 for an odd number of levels.
+def _levels(levels: int) -> Callable[[float, float], DoubleDouble]:
+    """Make the kernel (f, q) -> (a, b), E = a/b, for an odd number of levels.
+
+    a = U(3) - f q U(4), b = U(2).
 
     The fraction as S(n) = f + n - 1 - k b q/S(n+1), D = S(1), with quotients
     S(n) = U(n)/U(n+1) and the tail f + n - 1 - k q, that is X = p. It subtracts, always
@@ -292,34 +316,35 @@ def _levels(levels: int) -> Callable[[float, float], float]:
     lower = _downwards(half // 2, 1)
 
     @kernel
-    def e_of_levels(f: float, p: float) -> float:
-        q = 1.0 - p
+    def e_of_levels(f: float, q: float) -> DoubleDouble:
         k = half + 1.0
         y = fma(-k, q, f + levels)
         x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
         x, y = upper(f, q, x, y)
         x, y = lower(f, q, x, y)
         above = fma(-(f * q), y, x)
-        return above / fma(f, x, above)
+        return above, fma(f, x, above)
 
     return e_of_levels
 
 
-_levels_29 = _levels(29)
-_levels_15 = _levels(15)
+levels_29 = _levels(29)
+levels_15 = _levels(15)
 
 
 @kernel
 def resolvent_29(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for 16 <= f < 32, and for f >= 2 where p is not small."""
-    return _from_e(f, p, _levels_29(f, p))
+    above, below = levels_29(f, 1.0 - p)
+    return _from_e(f, p, above / below)
 
 
 @kernel
 def e_15(f: float, p: float) -> float:
     """Return E for f >= 32, or f = 1 or f >= 2 and p near 1."""
     # The bound keeps U, which grows like f^15, from overflowing; past it D = f.
-    return _levels_15(min(f, _TWO_60), p)
+    above, below = levels_15(min(f, _TWO_60), 1.0 - p)
+    return above / below
 
 
 @kernel

@@ -24,7 +24,7 @@ from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import DoubleDouble, dd_add
 from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
-from riskcore.special.gauss.regions import division
+from riskcore.special.gauss.regions import quotient_pair
 from riskcore.special.near_one import dd_expm1, dd_log1p
 from riskcore.special.negative_binomial.inverse_mean_pairs import (
     below_one,
@@ -139,12 +139,6 @@ def base(f: float, s: float, p: float) -> DoubleDouble:
 
 
 @kernel
-def _quotient(N: float, N_low: float, M: float, M_low: float) -> DoubleDouble:
-    r, rest, reciprocal = division(N, N_low, M, M_low)
-    return r, rest * reciprocal
-
-
-@kernel
 def of_parts(
     p: float, b: float, b_low: float, h: float, above: float, below: float
 ) -> DoubleDouble:
@@ -153,7 +147,7 @@ def of_parts(
     product = b * below
     M = fma(h, above, product)
     M_low = fma(h, above, product - M) + fma(b_low, below, fma(b, below, -product))
-    return _quotient(N, fma(p, below, -N), M, M_low)
+    return quotient_pair(N, fma(p, below, -N), M, M_low)
 
 
 @kernel
@@ -172,7 +166,7 @@ def of_one(p: float, T: float, T_low: float) -> DoubleDouble:
     """Return r for f = 1: p T/q."""
     q = 1.0 - p
     N = p * T
-    return _quotient(N, fma(p, T_low, fma(p, T, -N)), q, (1.0 - q) - p)
+    return quotient_pair(N, fma(p, T_low, fma(p, T, -N)), q, (1.0 - q) - p)
 
 
 @kernel
@@ -285,7 +279,7 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
     """Return r(f, s, p) and its rest, for f, s > 0 and 0 < p <= 1."""
     a, a_low = two_sum(s, -f)
     if (p == 1.0) | ((a == 1.0) & (a_low == 0.0)):
-        return _quotient(p, 0.0, f, 0.0)
+        return quotient_pair(p, 0.0, f, 0.0)
     q = 1.0 - p
     b, b_low = base(f, s, p)
     where = region(f, a, p, b)
@@ -312,10 +306,10 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
 def inverse_mean_poisson(f: float, mu: float) -> DoubleDouble:
     """Return E[1/(f + X)] and its rest, X Poisson of mean mu >= 0."""
     if mu == 0.0:
-        return _quotient(1.0, 0.0, f, 0.0)
+        return quotient_pair(1.0, 0.0, f, 0.0)
     if f == 1.0:
         less, less_low = dd_expm1(-mu, 0.0)
-        return _quotient(-less, -less_low, mu, 0.0)
+        return quotient_pair(-less, -less_low, mu, 0.0)
     b, b_low = two_sum(f, mu)
     if (f < 1.0) & (b < B_HUGE):
         b, b_low = dd_add(b, b_low, 1.0, 0.0)

@@ -3,14 +3,14 @@ import pytest
 
 from riskcore.special.floats import BLOCK
 from riskcore.special.gauss import blocks
-from riskcore.special.gauss.regions import region
+from riskcore.special.gauss.regions import REGIONS, region
 
-CODES = np.random.default_rng(2).integers(0, 6, BLOCK).tolist()
+CODES = np.random.default_rng(2).integers(0, REGIONS, BLOCK).tolist()
 
 
 def test_masks():
     for first in range(0, BLOCK, 64):
-        for code in range(6):
+        for code in range(REGIONS):
             mask = blocks.matching(CODES, first, code)
             bits = [(mask >> i) & 1 for i in range(64)]
             assert bits == [int(c == code) for c in CODES[first : first + 64]]
@@ -19,7 +19,7 @@ def test_masks():
                 assert blocks.lowest(mask) == bits.index(1)
 
 
-@pytest.mark.parametrize("code", range(6))
+@pytest.mark.parametrize("code", range(REGIONS))
 def test_pick_lists_every_cell_of_a_code(code):
     picked = [-1] * BLOCK
     m = blocks.pick(CODES, BLOCK // 64, code, picked)

@@ -10,7 +10,9 @@ from riskcore.accuracy import reference
 from riskcore.special.elementary import log_high_low
 from riskcore.special.gauss import regions
 from riskcore.special.gauss.regions import (
+    BACKWARD_REAL,
     FORWARD_15,
+    FORWARD_REAL,
     LEVELS_15,
     LEVELS_29,
     ONE,
@@ -57,21 +59,27 @@ FRACTIONS = {
 @pytest.mark.parametrize("p", [0.02, 0.4, 0.6, 0.9])
 def test_a_region_for_every_frequency(p):
     downwards = LEVELS_15 if p >= regions.P_NEAR_ONE else LEVELS_29
+    real = FORWARD_REAL if p < regions.P_FORWARD else BACKWARD_REAL
     expected = [
         (1.0, ONE if p < regions.P_NEAR_ONE else LEVELS_15),
         (2.0, SMALL if p < regions.P_SMALL else downwards),
         (4.0, SMALL if p < regions.P_SMALL else downwards),
         (5.0, FORWARD_15 if p < regions.P_FORWARD else downwards),
         (15.0, FORWARD_15 if p < regions.P_FORWARD else downwards),
-        (2.5, OTHER if p < regions.P_SMALL else downwards),
-        (down(16.0), OTHER if p < regions.P_SMALL else downwards),
+        (2.5, real if p < regions.P_SMALL else downwards),
+        (down(5.0), real if p < regions.P_SMALL else downwards),
+        (up(5.0), FORWARD_REAL if p < regions.P_FORWARD else downwards),
+        (down(16.0), FORWARD_REAL if p < regions.P_FORWARD else downwards),
         (16.0, downwards),
         (down(32.0), downwards),
         (32.0, LEVELS_15),
         (1.7e308, LEVELS_15),
-        (down(2.0), OTHER),
-        (up(1.0), OTHER),
-        (down(1.0), OTHER),
+        (down(2.0), real),
+        (up(1.0), real),
+        (down(1.0), real),
+        (0.5, real),
+        (regions.RARE, real),
+        (down(regions.RARE), OTHER),
         (5e-324, OTHER),
     ]
     assert {f: region(f, p) for f, _ in expected} == dict(expected)
@@ -94,10 +102,17 @@ def test_regions_meet_where_the_note_says():
     assert region(2.0, 0.5) == LEVELS_29
     assert region(9.0, down(0.3)) == FORWARD_15
     assert region(9.0, 0.3) == LEVELS_29
-    assert region(9.5, down(0.5)) == OTHER
-    assert region(9.5, 0.5) == LEVELS_29
+    assert region(9.5, down(0.3)) == FORWARD_REAL
+    assert region(9.5, 0.3) == LEVELS_29
+    assert region(2.5, down(0.3)) == FORWARD_REAL
+    assert region(2.5, 0.3) == BACKWARD_REAL
+    assert region(2.5, down(0.5)) == BACKWARD_REAL
+    assert region(2.5, 0.5) == LEVELS_29
+    assert region(1.5, down(1.0)) == BACKWARD_REAL
     assert region(1.0, 2.0**-960) == ONE
     assert region(1.0, down(2.0**-960)) == OTHER
+    assert region(1.5, 2.0**-960) == FORWARD_REAL
+    assert region(1.5, down(2.0**-960)) == OTHER
 
 
 @pytest.mark.parametrize("f", [0.0, -1.0, -2.0, -math.inf, math.nan])
