@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
-from riskcore.special.elementary import log_high_low, log_parts
+from riskcore.special.double_double import dd_add
+from riskcore.special.elementary import atanh_series, log_high_low, log_parts
 from riskcore.special.floats import (
     BLOCK,
     fast_two_sum,
@@ -39,6 +40,7 @@ from riskcore.special.gauss.regions import (
     fraction_one,
     fraction_small,
     quotient,
+    quotient_pair,
     resolvent_29,
     resolvent_forward_15,
     resolvent_of_e,
@@ -55,7 +57,8 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
-_NEAR_ZERO = 0.125  # below this |log r| an error of r counts eight times and more
+_NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
+_S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
 _P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
@@ -127,7 +130,7 @@ def _loop(block: Block) -> Callable[..., None]:
 
 
 @kernel
-def _never(value: float) -> bool:
+def _never(f: float, value: float) -> bool:
     return False
 
 
@@ -401,12 +404,21 @@ def _log_risk_real(
     N_high, N_rest = log_parts(N)
     M_high, M_rest = log_parts(M)
     high, low = two_sum(N_high, -M_high)
-    return high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
+    far = high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
+    # r near 1: log r = 2 atanh s with s = (N - M)/(N + M). Where f > 1, all that M has
+    # more than N is positive, so that it keeps its digits.
+    above, above_low = dd_add(N, N_low, -M, -M_low)
+    below, below_low = dd_add(N, N_low, M, M_low)
+    s, s_low = quotient_pair(above, above_low, below, below_low)
+    w = s * s
+    near = 2.0 * s + fma(s * w, atanh_series(w), 2.0 * s_low)
+    return near if abs(s) < _S_LARGEST else far
 
 
 @kernel
-def _is_near_zero(log_r: float) -> bool:
-    return abs(log_r) < _NEAR_ZERO
+def _is_near_zero(f: float, log_r: float) -> bool:
+    # There N and M have a difference of both signs.
+    return (f < 1.0) & (abs(log_r) < _NEAR_ZERO)
 
 
 # log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it

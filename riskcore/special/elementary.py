@@ -37,6 +37,16 @@ _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = _SERIES
 
 
 @kernel
+def atanh_series(w: float) -> float:
+    """Return t with 2 atanh s = 2s + s^3 t, w = s^2 <= 0.0295."""
+    # Two terms at a time (Estrin), for the sake of a short chain of operations.
+    w2 = w * w
+    low_half = fma(w2, fma(w, _T3, _T2), fma(w, _T1, _T0))
+    high_half = fma(w2, fma(w, _T7, _T6), fma(w, _T5, _T4))
+    return fma(w2 * w2, high_half, low_half)
+
+
+@kernel
 def log_high_low(x: float, scaled_by: float) -> tuple[float, float]:
     """Return log x - scaled_by log 2 as a head and a tail, for a normal x.
 
@@ -55,13 +65,8 @@ def log_high_low(x: float, scaled_by: float) -> tuple[float, float]:
     s = u * reciprocal
     s_low = fma(-s, d_low, fma(-s, d, u)) * reciprocal
     w = s * s
-    # Two terms at a time (Estrin), for the sake of a short chain of operations.
-    w2 = w * w
-    low_half = fma(w2, fma(w, _T3, _T2), fma(w, _T1, _T0))
-    high_half = fma(w2, fma(w, _T7, _T6), fma(w, _T5, _T4))
-    t = fma(w2 * w2, high_half, low_half)
     high, low = fast_two_sum(k * LN2_HIGH, s + s)
-    return high, low + fma(k, LN2_LOW, fma(s * w, t, s_low + s_low))
+    return high, low + fma(k, LN2_LOW, fma(s * w, atanh_series(w), s_low + s_low))
 
 
 @kernel

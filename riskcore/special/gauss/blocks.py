@@ -36,7 +36,7 @@ from riskcore.special.gauss.regions import (
 Value = Callable[[float, float, float], float]
 ValueByLogarithm = Callable[[float, float, float, float, float], float]
 ValueByE = Callable[[float, float, float, float], float]
-Again = Callable[[float], bool]
+Again = Callable[[float, float], bool]
 Block = Callable[[Any, Any, Any, Any, int], None]
 Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
@@ -215,7 +215,7 @@ other : kernel
         as a double-double, ``levels_15`` one, E. ``small`` gives the same as ``one``
         where f = 1; ``other`` gives nan outside the domain.
     again : kernel
-        value -> whether ``other`` shall evaluate the cell instead, for values of
+        (f, value) -> whether ``other`` shall evaluate the cell instead, for values of
         ``forward_real`` and ``backward_real``.
 
     Returns
@@ -246,14 +246,14 @@ other : kernel
             value = forward_real(f, p, excess)
         if where == BACKWARD_REAL:
             value = backward_real(f, p, excess)
-        if where == OTHER or again(value):
+        if where == OTHER or again(f, value):
             return other(f, p, excess)
         return value
 
     @kernel
     def evaluate_again(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
         for i in range(n):
-            if again(out[i]):
+            if again(f[i], out[i]):
                 out[i] = other(f[i], p[i], excess[i])
 
     @kernel
