@@ -6,7 +6,8 @@ Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
     r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
 
-Each quantity has one kernel of (p, D, D_low, E); a scalar kernel, which compiled
+Each quantity has one kernel of (p, D, D_low, E), and for real f below 16 one of
+numerators and denominator (``special/gauss/real.py``); a scalar kernel, which compiled
 user code calls, and a loop over blocks, which NumPy calls, both end in it and give the
 same bits. The four ufuncs are made when first asked for.
 """

@@ -27,8 +27,7 @@ from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
 from riskcore.special.gauss.regions import (
     division,
-    forward_4,
-    forward_10,
+    forward,
     forward_16,
     fraction_of_e,
     levels_15,
@@ -38,8 +37,10 @@ from riskcore.special.near_one import exponentials, series
 
 # N + N_low, M + M_low, H + H_low.
 Parts = tuple[float, float, float, float, float, float]
+Pairs = tuple[float, float, float, float]
 
 _TWO_52 = 2.0**52  # adding it rounds to an integer
+_forward_10 = forward(3, 10)
 
 # (1 - sin(pi d)/(pi d))/d^2 = pi^2/3! - pi^4 d^2/5! + ..., |d| <= 1/2: four terms as
 # pairs, eight as doubles. The first left out is below 2^-80 of the sum.
@@ -74,7 +75,7 @@ def _log_ratio(p: float, q: float, q_low: float) -> DoubleDouble:
 
 
 @kernel
-def _reflected(d: float, p: float, q: float, q_low: float) -> tuple[float, ...]:
+def _reflected(d: float, p: float, q: float, q_low: float) -> Pairs:
     """Return K = q r(1+d)/p, and R = d r(d) for d > 0, as double-doubles.
 
     With z = p/q, s = sin(pi d)/(pi d) and S = p/D(1-d, q): R = z^d/s - d S and
@@ -115,10 +116,10 @@ def _reflected(d: float, p: float, q: float, q_low: float) -> tuple[float, ...]:
 @kernel
 def _e_next(
     d: float, p: float, q: float, q_low: float, K: float, K_low: float
-) -> DoubleDouble:
-    """Return (a, b) with E(2+d) = v a/b = v ((f+p) f K - q (f+1))/(q - f p K), f = 1+d.
+) -> Pairs:
+    """Return the pairs of (a, b) with E(2+d) = v a/b, v = p/q.
 
-    Both differences may cancel to a tenth, hence the double-doubles.
+    a = (f+p) f K - q (f+1) and b = q - f p K, f = 1+d, may cancel to a thirteenth.
     """
     f = 1.0 + d
     c, c_low = two_sum(f, p)
@@ -129,7 +130,25 @@ def _e_next(
     c, c_low = dd_multiply_double(K, K_low, p)
     c, c_low = dd_multiply_double(c, c_low, f)
     b, b_low = dd_add(q, q_low, -c, -c_low)
-    return a + a_low, b + b_low
+    return a, a_low, b, b_low
+
+
+@kernel
+def _up(
+    g: float, p: float, q: float, q_low: float,
+    a: float, a_low: float, b: float, b_low: float,
+) -> Pairs:  # fmt: skip
+    """Return the pairs of (a', b') with E(g+1) = v a'/b' from E(g) = v a/b.
+
+    a' = q b - (g+1) p a, b' = (g-1) q b + p a.
+    """
+    x, x_low = dd_multiply_double(a, a_low, p)
+    y, y_low = dd_multiply_positive(b, b_low, q, q_low)
+    u, u_low = dd_multiply_double(x, x_low, g + 1.0)
+    a, a_low = dd_add(y, y_low, -u, -u_low)
+    u, u_low = dd_multiply_double(y, y_low, g - 1.0)
+    b, b_low = dd_add_positive(u, u_low, x, x_low)
+    return a, a_low, b, b_low
 
 
 @kernel
@@ -152,20 +171,32 @@ def forward_real(f: float, p: float) -> Parts:
     H_one, H_one_low = dd_add(H_one, H_one_low, -q, -q_low)
     H_one, H_one_low = quotient_pair(H_one, H_one_low, q, q_low)
     # n >= 2: r = p b/((f - 1 + p) b + p a), dr/dp = (b - v a)/(...).
+    # The first step upwards, which counts, in pairs.
     many = n > 1.0
-    v = p / q
-    a, b = _e_next(d, p, q, q_low, K, K_low)
-    a, b = forward_4(n, d, v, a, b)
-    a, b = forward_10(n, d, v, a, b)
-    a, b = forward_16(n, d, v, a, b)
+    x, x_low, y, y_low = _e_next(d, p, q, q_low, K, K_low)
+    a, a_low, b, b_low = _up(2.0 + d, p, q, q_low, x, x_low, y, y_low)
+    two = n == 2.0
+    a, a_low = x if two else a, x_low if two else a_low
+    b, b_low = y if two else b, y_low if two else b_low
+    v, v_low = quotient_pair(p, 0.0, q, q_low)
+    x, y = _forward_10(n, d, v, a, b)
+    x, y = forward_16(n, d, v, x, y)
+    few = n <= 3.0
+    a, a_low = a if few else x, a_low if few else 0.0
+    b, b_low = b if few else y, b_low if few else 0.0
     N_many, N_many_low, M_many, M_many_low = fraction_of_e(f, p, a, b)
+    N_many_low = fma(p, b_low, N_many_low)
+    M_many_low += fma(p, a_low, (f - 1.0 + p) * b_low)
+    x, x_low = two_product(v, a)
+    x_low += fma(v, a_low, v_low * a)
+    H_many, H_many_low = dd_add(b, b_low, -x, -x_low)
     return (
         N_many if many else (N_one if one else N),
         N_many_low if many else (N_one_low if one else N_low),
         M_many if many else (q if one else M),
         M_many_low if many else (q_low if one else M_low),
-        fma(-v, a, b) if many else (H_one if one else H),
-        0.0 if many else (H_one_low if one else H_low),
+        H_many if many else (H_one if one else H),
+        H_many_low if many else (H_one_low if one else H_low),
     )
 
 
@@ -199,7 +230,7 @@ _positive_14 = _positive(7, 1)
 
 @kernel
 def _e_positive(f: float, p: float) -> DoubleDouble:
-    """Return (a, b) with E = a/b for f >= 5 and p >= 0.3, to some 2^-53 of itself.
+    """Return (a, b) with E = a/b for f >= 5 and p >= 0.3, to some 2^-52 of itself.
 
     The fraction of ``levels_29`` loses more of E, for it subtracts.
     """
@@ -212,7 +243,7 @@ def _e_positive(f: float, p: float) -> DoubleDouble:
 def _down(
     less: float, p: float, q: float, q_low: float,
     a: float, a_low: float, b: float, b_low: float,
-) -> tuple[float, float, float, float]:  # fmt: skip
+) -> Pairs:  # fmt: skip
     """Return the pairs of (a', b') with E(g) = a'/b' from E(g + 1) = a/b, less = g - 1.
 
     a' = p b - (g-1) q a, b' = q a + p (g+1) b.
@@ -235,21 +266,16 @@ def backward_real(f: float, p: float) -> Parts:
     n = 4.0 if f >= 4.0 else (3.0 if f >= 3.0 else (2.0 if f >= 2.0 else 1.0))
     below_one = f < 1.0
     d = f if below_one else f - n
-    # Down to n + d, for f < 1 to f + 1; the last two steps, which count, in pairs.
+    # Down to n + d, for f < 1 to f + 1, in pairs.
     a, b = _e_positive(5.0 + d, p)
-    for step in (4.0, 3.0):
-        g = step + d
-        t = q * a
-        a_next = fma(p, b, -(g - 1.0) * t)
-        b_next = fma(p * (g + 1.0), b, t)
-        a = a_next if step > n + 1.0 else a
-        b = b_next if step > n + 1.0 else b
-    x, x_low, y, y_low = _down(n + d, p, q, q_low, a, 0.0, b, 0.0)
-    two = n < 4.0
-    x, x_low = x if two else a, x_low if two else 0.0
-    y, y_low = y if two else b, y_low if two else 0.0
+    a_low = b_low = 0.0
+    for step in (4.0, 3.0, 2.0):
+        x, x_low, y, y_low = _down(step - 1.0 + d, p, q, q_low, a, a_low, b, b_low)
+        down = step > n
+        a, a_low = x if down else a, x_low if down else a_low
+        b, b_low = y if down else b, y_low if down else b_low
     less = (n - 1.0) + d
-    above, above_low, below, below_low = _down(less, p, q, q_low, x, x_low, y, y_low)
+    above, above_low, below, below_low = _down(less, p, q, q_low, a, a_low, b, b_low)
     # w = p + q E(g), times below.
     px, px_low = dd_multiply_double(below, below_low, p)
     qx, qx_low = dd_multiply_positive(above, above_low, q, q_low)

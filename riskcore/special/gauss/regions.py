@@ -47,7 +47,8 @@ REGIONS = 8
 P_FORWARD = 0.3
 # Two steps are harmless up to here, for E(3) and E(4) count less than E(2) in D.
 P_SMALL = 0.5
-# Up to this f numbers that are no integers come down from above it.
+# Below this f, and p < P_SMALL or f < 2, numbers that are no integers come down to f
+# from above it.
 F_BACKWARD = 5.0
 # From this p on the fraction needs 15 levels.
 P_NEAR_ONE = 0.75
@@ -250,11 +251,11 @@ def resolvent_small(f: float, p: float, high: float, low: float) -> Triple:
 # --- f = 5 to 15, upwards from E(2) ------------------------------------------------
 
 
-def _forward(first: int, last: int) -> Callable[..., DoubleDouble]:
+def forward(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel that takes E = v a/b from first + d up to n + d, n <= last."""
 
     @kernel
-    def forward(n: float, d: float, v: float, a: float, b: float) -> DoubleDouble:
+    def steps(n: float, d: float, v: float, a: float, b: float) -> DoubleDouble:
         for g in range(first, last):
             t = v * a
             a_next = fma(-(g + 1.0 + d), t, b)
@@ -263,13 +264,12 @@ def _forward(first: int, last: int) -> Callable[..., DoubleDouble]:
             b = b_next if g < n else b
         return a, b
 
-    return forward
+    return steps
 
 
 # The compiler unrolls only short loops.
-forward_4 = _forward(2, 4)
-forward_10 = _forward(4, 10)
-forward_16 = _forward(10, 16)
+_forward_10 = forward(4, 10)
+forward_16 = forward(10, 16)
 
 
 @kernel
@@ -277,7 +277,7 @@ def resolvent_forward_15(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for integer f from 5 to 15 by contiguity from f = 2."""
     high, low = log_high_low(p, 0.0)
     a, b, v = _e_small(4.0, p, high, low)
-    a, b = forward_10(f, 0.0, v, a, b)
+    a, b = _forward_10(f, 0.0, v, a, b)
     a, b = forward_16(f, 0.0, v, a, b)
     return _from_e(f, p, v * a / b)
 

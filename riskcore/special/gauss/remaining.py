@@ -1,4 +1,4 @@
-"""What the fast loops leave out: other f, tiny p, orders of truncation.
+"""What the fast loops leave out: tiny p and f, and (G - 1)/q wherever it is wanted.
 
 The enclosures of ``certified`` taken at their midpoints, and what follows from them.
 """
