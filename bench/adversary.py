@@ -95,8 +95,8 @@ RISKS = {
         accuracy.real(rng, 0.1, 16, n),
         rng.uniform(1e-3, P_FORWARD, n),
     ),
-    "f below 5, p from 0.3": lambda rng, n: (
-        accuracy.real(rng, 0.1, 5, n),
+    "f below 4, p from 0.3": lambda rng, n: (
+        accuracy.real(rng, 0.1, 4, n),
         rng.uniform(P_FORWARD, P_SMALL, n),
     ),
     "f below 2, p from 0.3": lambda rng, n: (

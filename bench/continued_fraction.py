@@ -29,7 +29,7 @@ class Region(NamedTuple):
 REGIONS = [
     Region("f >= 16, any p", 29, 16, 0),
     Region("f >= 2, p >= 0.5", 29, 2, 0.5),
-    Region("f >= 5, p >= 0.3", 29, 5, 0.3),
+    Region("f >= 4, p >= 0.3", 29, 4, 0.3),
     Region("f >= 32, any p", 15, 32, 0),
     Region("f >= 1, p >= 0.75", 15, 1, 0.75),
     Region("f >= 1.5, p >= 0.7, in the reflection", 15, 1.5, 0.7),

@@ -48,7 +48,7 @@ NAMES = (
     "fraction, p not near 1, f < 32",
     "fraction, p near 1 or f >= 32",
     "real f below 16, p small",
-    "real f below 5, p not small",
+    "real f below 4, p not small",
     "other: midpoints of enclosures",
 )
 FAST = range(regions.OTHER)
@@ -158,7 +158,7 @@ def real(rng, n):
 
 
 def real_few(rng, n):
-    """Return f below 2, or below 5 with p < 1/2, that are no integers."""
+    """Return f below 2, or below 4 with p < 1/2, that are no integers."""
     f = rng.uniform(0, 2, n)
     p = rng.uniform(P_FORWARD, 1, n)
     p[1::4] = 1 - log_uniform(rng, 2.0**-54, 0.5, len(p[1::4]))
@@ -181,7 +181,7 @@ FAMILIES = {
     "p below 1e-6": (6, tiny),
     "near the borders of regions": (6, near_borders),
     "real f below 16, p < 0.3": (12, real),
-    "real f below 5, p >= 0.3": (8, real_few),
+    "real f below 4, p >= 0.3": (8, real_few),
 }
 
 # Groups of bench/accuracy.py with cells that take the enclosures.

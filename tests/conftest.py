@@ -108,13 +108,13 @@ METHODS = {
         below(rng, 0.5, n),
         mixed_p(rng, -950, 0.3, n),
     ),
-    "backward_real": lambda rng, n: (real(rng, 5, n), rng.uniform(0.3, 0.5, n)),
+    "backward_real": lambda rng, n: (real(rng, 4, n), rng.uniform(0.3, 0.5, n)),
     "backward_real, p near one": lambda rng, n: (
         real(rng, 2, n),
         1 - 2.0 ** -rng.uniform(1, 53, n),
     ),
-    "levels_29, f from 5": lambda rng, n: (
-        rng.uniform(5, 16, n),
+    "levels_29, f from 4": lambda rng, n: (
+        rng.uniform(4, 16, n),
         rng.uniform(0.3, 0.5, n),
     ),
     "other, rare": lambda rng, n: (

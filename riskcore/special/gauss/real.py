@@ -5,7 +5,7 @@ r = N/M and dr/dp = H/M, numerators and denominator as double-doubles, by two me
 
 - p small: with f = n + d, |d| <= 1/2, the reflection gives r(1+d) from z^d, z = p/q;
   contiguity leads upwards from there, or one step down if n = 0.
-- p not small: the continued fraction for f in [5, 6), then contiguity downwards, which
+- p not small: the continued fraction for f in [4, 5), then contiguity downwards, which
   shrinks errors.
 """
 
@@ -224,18 +224,18 @@ def _positive(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 # The compiler unrolls only short loops.
-_positive_28 = _positive(14, 8)
-_positive_14 = _positive(7, 1)
+_positive_32 = _positive(16, 9)
+_positive_16 = _positive(8, 1)
 
 
 @kernel
 def _e_positive(f: float, p: float) -> DoubleDouble:
-    """Return (a, b) with E = a/b for f >= 5 and p >= 0.3, to some 2^-52 of itself.
+    """Return (a, b) with E = a/b for f >= 4 and p >= 0.3, to some 2^-52 of itself.
 
     The fraction of ``levels_29`` loses more of E, for it subtracts.
     """
-    x, y = _positive_28(f, p, p, 1.0)
-    x, y = _positive_14(f, p, x, y)
+    x, y = _positive_32(f, p, p, 1.0)
+    x, y = _positive_16(f, p, x, y)
     return x, fma(f, y, x)
 
 
@@ -260,16 +260,16 @@ def _down(
 
 @kernel
 def backward_real(f: float, p: float) -> Parts:
-    """Return the parts of r for f < 2 or f < 5, no integer, and p >= 0.3."""
+    """Return the parts of r for f < 2 or f < 4, no integer, and p >= 0.3."""
     q = 1.0 - p
     q_low = (1.0 - q) - p
-    n = 4.0 if f >= 4.0 else (3.0 if f >= 3.0 else (2.0 if f >= 2.0 else 1.0))
+    n = 3.0 if f >= 3.0 else (2.0 if f >= 2.0 else 1.0)
     below_one = f < 1.0
     d = f if below_one else f - n
     # Down to n + d, for f < 1 to f + 1, in pairs.
-    a, b = _e_positive(5.0 + d, p)
+    a, b = _e_positive(4.0 + d, p)
     a_low = b_low = 0.0
-    for step in (4.0, 3.0, 2.0):
+    for step in (3.0, 2.0):
         x, x_low, y, y_low = _down(step - 1.0 + d, p, q, q_low, a, a_low, b, b_low)
         down = step > n
         a, a_low = x if down else a, x_low if down else a_low

@@ -37,7 +37,7 @@ FORWARD_15 = 2  # integer f from 5 to 15, p small: the same
 LEVELS_29 = 3  # continued fraction, p not small or f >= 16
 LEVELS_15 = 4  # the same, p near 1 or f >= 32
 FORWARD_REAL = 5  # f < 16 that is no integer, p small: reflection, then upwards
-BACKWARD_REAL = 6  # f < 2, or f < 5 and no integer: continued fraction, then downwards
+BACKWARD_REAL = 6  # f < 2, or f < 4 and no integer: continued fraction, then downwards
 OTHER = 7  # p or f < 2^-960; not in the domain
 REGIONS = 8
 
@@ -49,7 +49,7 @@ P_FORWARD = 0.3
 P_SMALL = 0.5
 # Below this f, and p < P_SMALL or f < 2, numbers that are no integers come down to f
 # from above it.
-F_BACKWARD = 5.0
+F_BACKWARD = 4.0
 # From this p on the fraction needs 15 levels.
 P_NEAR_ONE = 0.75
 # Up to this f the logarithm serves integers, and beyond it contiguity alone.

@@ -44,7 +44,7 @@ def points(where, n, seed):
     else:
         p[::4] = rng.uniform(0.3, 0.31, len(p[::4]))
         p[1::4] = 1 - 2.0 ** -rng.uniform(1, 53, len(p[1::4]))
-    f = rng.uniform(0, np.where(p < 0.3, 16, np.where(p < 0.5, 5, 2)))
+    f = rng.uniform(0, np.where(p < 0.3, 16, np.where(p < 0.5, 4, 2)))
     near = np.rint(f[2::3]) + rng.choice([-1, 1], len(f[2::3])) * 2.0 ** -rng.uniform(
         2, 53, len(f[2::3])
     )
