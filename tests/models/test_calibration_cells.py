@@ -23,11 +23,15 @@ def test_every_model_runs_on_every_population(name):
     assert set(calibration.METHODS) >= found.scores.keys()
     assert {"weights", "independence", "classes"} <= found.scores.keys()
     for method, one in found.scores.items():
+        if method == "Pitman" and math.isnan(one.tau):  # no estimate
+            continue
         assert 0.0 <= one.tau <= found.uniques
         assert 0.0 <= one.brier <= 1.0
+        if method == "Pitman":  # no error of the fit at a boundary, and no other risks
+            continue
         assert 0.0 <= one.low <= one.tau <= one.high <= found.uniques
-        assert math.isnan(one.risks) == (method == "Pitman")
-        assert math.isnan(one.risks_low) == (method not in calibration.WITH_RISKS)
+        assert one.risks > 0.0
+        assert math.isnan(one.risks_low) == (method != "classes")
     sums = found.risk_deciles.sum(axis=1)
     assert sums[0] == pytest.approx(found.scores["classes"].risks)
     assert sums[1] == pytest.approx(found.risks)
@@ -46,9 +50,10 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     task = ("six classes", 0.05, 0)
     done = calibration.study(*task)
     path.write_text(calibration.line_of(task, done) + "\n" + "[not finis")
-    assert repr(calibration.read_outcomes(path)) == repr({task: done})
-    assert repr(calibration.run([task], path, 1)) == repr({task: done})
-    assert path.read_text() == calibration.line_of(task, done) + "\n"
+    line = calibration.line_of(task, done)
+    for again in (calibration.read_outcomes(path), calibration.run([task], path, 1)):
+        assert [calibration.line_of(*one) for one in again.items()] == [line]
+    assert path.read_text() == line + "\n"
 
 
 def test_a_population_from_a_file(tmp_path, monkeypatch):
