@@ -212,10 +212,7 @@ def _advice(weights_tell_little: bool, _: Plain, place: Place) -> str | None:
         return None
     if place == "notebook":
         return "compare population='latent-class'"
-    return (
-        "many sample uniques: the weights alone mostly give too low a risk; compare "
-        "a population model, such as latent-class"
-    )
+    return "many sample uniques: compare the population model latent-class"
 
 
 def _expected(value: float, *_: Any) -> str:

@@ -151,7 +151,7 @@ def test_an_advice_where_the_weights_tell_little():
     result = assess(survey, keys, "WEIGHT")
     assert result.figures["sample_uniques"] > 100
     told = dict(rows(result.figures, "text"))["advice"]
-    assert "compare a population model, such as latent-class" in told
+    assert "compare the population model latent-class" in told
     assert told in page.page({"original": result}, title="T")
     assert "compare population=" in result._repr_html_()
     # Not with a model, with few sample uniques, without weights, nor in a census.
