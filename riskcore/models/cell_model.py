@@ -35,6 +35,7 @@ from riskcore.special.gamma.functions import exp, log1p
 Floats = NDArray[np.float64]
 
 GROUPS = 20  # of records that are left out in turn
+_ROUGH = 2.0**-20  # of the overdispersion without a group, where it moves by percents
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -211,7 +212,7 @@ class CellModel(ABC):
         pi = self._held(self.sample)
         old = self.overdispersion
         start = 1.0 if old.poisson else old.scale
-        found = fit_overdispersion(pi, records, old.kind, start=start)
+        found = fit_overdispersion(pi, records, old.kind, start=start, tolerance=_ROUGH)
         return replace(self, overdispersion=found)
 
     def probability(self, cells: Any = None) -> Floats:
