@@ -3,12 +3,13 @@
     P(X = x) = C(M, x) (alpha)_x (beta)_{M-x}/(alpha+beta)_M,   x = 0, ..., M
 
 It is the limit M -> infinity, p = (alpha+beta)/(alpha+beta+M) held, that has the
-negative binomial law of shape alpha (``special/negative_binomial``). Two ways, in pairs
-of doubles (notes/finite_population.md, sections 2 to 4):
+negative binomial law of shape alpha (``special/negative_binomial``). Three ways, in
+pairs of doubles (notes/finite_population.md, sections 2 to 4):
 
 - the continued fraction of the Hahn polynomials, all of whose terms are positive: what
   its levels leave out is enclosed by two of its convergents;
-- the reflection, for p < 1/2 and f p <= 1, from a shape near alpha = 1 upwards.
+- the reflection, for p < 1/2 and f p <= 1, from a shape near alpha = 1 upwards;
+- for a whole f and p < 1/2, from f = 1 upwards.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ from riskcore.special.gamma.ratio import (
 )
 from riskcore.special.near_one import LARGEST, SMALLEST, dd_expm1, dd_log1p
 
-# The reflection serves below this p = (alpha+beta)/(alpha+beta+M), up to this f p and
-# below this alpha; the fraction has at most M levels, and few for a large alpha.
-_P_REFLECTED = 0.5
+# From this p = (alpha+beta)/(alpha+beta+M) on, and up to this M, the fraction alone: it
+# has at most M levels.
+_P_LARGE = 0.5
+_M_SMALL = 30.0
+# The reflection serves up to this f p and below this alpha, the fraction beyond.
 _FP_REFLECTED = 1.0
 _ALPHA_LARGE = 32.0
-_M_SMALL = 30.0
+# Whole f below this one are reached from f = 1.
+_F_FRACTION = 32.0
+_M_LARGE = 2.0**52  # M + f is exact below it
 
 # What the fraction may leave out, and from where on it is continued in doubles, both
 # relative to the value. No region needs more levels: a test has the largest numbers.
@@ -150,28 +155,31 @@ def _log_gammas(f: float, e: float, e_low: float) -> DoubleDouble:
 
 
 @kernel
-def _rise(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
-    """Return T = (1 - P)/e for e = alpha - 1.
+def _rise(f: float, e: float, e_low: float, beta: float, M: float) -> DoubleDouble:
+    """Return T = (1 - P)/e.
 
     P is (beta+1)_M/(beta+1+e)_M Gamma(f) Gamma(1-e)/Gamma(f-e); for e = 0 T is
     psi(beta+1+M) - psi(beta+1) - psi(f) + psi(1).
     """
-    e, e_low = two_sum(alpha, -1.0)
     b, b_low = two_sum(beta, 1.0)
     if e == 0.0:
         high, low = dd_digamma_difference_at_pair(b, b_low, M)
+        if f == 1.0:
+            return high, low
         part, part_low = dd_digamma_difference(1.0, f)
         high, low = dd_add(high, low, -part, -part_low)
         return dd_add(high, low, *dd_divide(1.0, 0.0, f, 0.0))
     if e > 0.0:
         high, low = dd_log_gamma_ratio_at_pair(b, b_low, e, M)
     else:
-        high, low = dd_log_gamma_ratio_at_pair(*two_sum(beta, alpha), -e, M)
+        x, x_low = dd_add(b, b_low, e, e_low)
+        high, low = dd_log_gamma_ratio_at_pair(x, x_low, -e, M)
         high, low = -high, -low
     if e_low != 0.0:  # then e < 0, and s = -e is not exact
         slope, _ = dd_digamma_difference(b, M)
         low -= e_low * slope
-    high, low = dd_add(high, low, *_log_gammas(f, e, e_low))
+    if f != 1.0:
+        high, low = dd_add(high, low, *_log_gammas(f, e, e_low))
     high, low = dd_expm1(high, low)
     return dd_divide(-high, -low, e, e_low)
 
@@ -185,7 +193,7 @@ def _reflected(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
     Gamma(M+1) Gamma(M+1+f+beta)/(Gamma(M+1+f) Gamma(M+1+beta)).
     """
     e, e_low = two_sum(alpha, -1.0)
-    high, low = dd_multiply_double(*_rise(f, alpha, beta, M), beta)
+    high, low = dd_multiply_double(*_rise(f, e, e_low, beta, M), beta)
     high, low = dd_add(high, low, 1.0, 0.0)
     total, total_low = two_sum(M, beta)
     c, c_low = dd_add(*two_sum(alpha, beta), -1.0, 0.0)
@@ -228,14 +236,46 @@ def _by_reflection(f: float, alpha: float, beta: float, M: float) -> DoubleDoubl
     return r, r_low
 
 
+# --- whole f -------------------------------------------------------------------------
+
+
+@kernel
+def _forward(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
+    """Return r for a whole f, from f = 1 upwards.
+
+    r = (1 + beta T)/(M+1) for f = 1, and M alpha r(f+1; alpha+1, M-1) = (alpha+beta)
+    (1 - f r).
+    """
+    a = alpha - f  # exact for alpha >= f/2
+    high, low = dd_multiply_double(*_rise(1.0, a, 0.0, beta, M + (f - 1.0)), beta)
+    high, low = dd_add(high, low, 1.0, 0.0)
+    r, r_low = dd_divide(high, low, *two_sum(M, f))
+    for k in range(1, int(f)):
+        shape, shape_low = two_sum(a, float(k))
+        g, g_low = dd_add(shape, shape_low, beta, 0.0)
+        r, r_low = dd_multiply_double(r, r_low, -float(k))
+        r, r_low = dd_multiply(*dd_add(1.0, 0.0, r, r_low), g, g_low)
+        below, below_low = dd_multiply(shape, shape_low, *two_sum(M, f - float(k)))
+        r, r_low = dd_divide(r, r_low, below, below_low)
+    return r, r_low
+
+
 # --- the whole domain ----------------------------------------------------------------
+
+
+@kernel
+def is_forward(f: float, alpha: float, beta: float, M: float) -> bool:
+    """Whether a cell is reached from f = 1, which is stable for small p."""
+    p = (alpha + beta) / (alpha + beta + M)
+    whole = (f < _F_FRACTION) & (float(int(f)) == f)
+    return whole & (p < _P_LARGE) & (alpha >= f - 0.5) & (M > _M_SMALL) & (M < _M_LARGE)
 
 
 @kernel
 def is_reflected(f: float, alpha: float, beta: float, M: float) -> bool:
     """Whether the reflection serves a cell."""
     p = (alpha + beta) / (alpha + beta + M)
-    small = (p < _P_REFLECTED) & (f * p <= _FP_REFLECTED)
+    small = (p < _P_LARGE) & (f * p <= _FP_REFLECTED)
     return small & (alpha < _ALPHA_LARGE) & (M > _M_SMALL) & (8.0 * f <= M)
 
 
@@ -244,6 +284,8 @@ def inverse_mean(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
     """Return r = E[1/(f + X)] and its rest, for f, alpha, beta > 0 and a whole M."""
     if M == 0.0:
         return dd_divide(1.0, 0.0, f, 0.0)
+    if is_forward(f, alpha, beta, M):
+        return _forward(f, alpha, beta, M)
     if is_reflected(f, alpha, beta, M):
         return _by_reflection(f, alpha, beta, M)
     D, D_low, levels = fraction(f, alpha, beta, M)
@@ -255,7 +297,8 @@ def inverse_mean(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
 @shared
 def log_inverse_mean(f: float, alpha: float, beta: float, M: float) -> float:
     """Return log r; by the fraction for f >= 1 from D - 1, right also near r = 1."""
-    if (M > 0.0) & (f >= 1.0) and not is_reflected(f, alpha, beta, M):
+    few = is_forward(f, alpha, beta, M) | is_reflected(f, alpha, beta, M)
+    if (M > 0.0) & (f >= 1.0) & (not few):
         D, D_low, levels = fraction(f, alpha, beta, M)
         if levels == math.inf:
             return math.nan

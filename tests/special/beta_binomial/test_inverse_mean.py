@@ -116,6 +116,25 @@ def levels_in_doubles(f, a, b, M):
     return n
 
 
+@pytest.mark.parametrize("alpha", [-0.5, 0.0, 2.0**-52, 0.3, 7.0, 90.0])
+@pytest.mark.parametrize(
+    ("f", "beta", "M"),
+    [
+        (1.0, 2.0, 400.0),
+        (2.0, 290.0, 400.0),
+        (31.0, 100.0, 999.0),
+        (12.0, 600.0, 900.0),
+    ],
+)
+def test_whole_f(f, beta, M, alpha):
+    alpha += f
+    assert ways.is_forward(f, alpha, beta, M)
+    r, r_low = ways._forward(f, alpha, beta, M)
+    with mpmath.workprec(300):
+        exact = reference.individual_risk_finite_population(f, alpha, beta, M)
+        assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-58
+
+
 def test_levels_in_the_whole_domain():
     numbers = {"real": [], "f >= 1": []}
     for cell in draws(4000):
