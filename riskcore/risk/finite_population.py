@@ -166,7 +166,7 @@ def cell_fully_sampled_probability_finite_population_kernel(
     Returns
     -------
     probability : ndarray or scalar
-        P(X = 0); nan outside the domain. Largest error found 0.53 ulp.
+        P(X = 0); nan outside the domain. Largest error found 0.60 ulp.
 
     See Also
     --------
@@ -250,11 +250,11 @@ CONTRACTS = (
     Contract(
         "cell_fully_sampled_probability_finite_population",
         ulps=1,
-        worst=0.53,
+        worst=0.60,
         witness=(
-            "0x1.609cec2f43f3ap+5",
-            "0x1.0000000000000p-10",
-            "0x1.4c00000000000p+6",
+            "0x1.e4cf614942375p+1",
+            "0x1.0000000000000p+0",
+            "0x1.e000000000000p+3",
         ),
     ),
     Contract(
