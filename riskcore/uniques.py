@@ -20,7 +20,7 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
-from riskcore.models.cell_model import CellModel
+from riskcore.models.cell_model import GROUPS, CellModel
 from riskcore.models.cell_table import CellTable
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
 from riskcore.models.ewens import Ewens
@@ -386,6 +386,7 @@ def estimate_uniques(
     for name in cell_models:
         say(f"fitting the {name} model to {len(table)} cells")
         model = _CELL_FITS[name](table)
+        say(f"interval of the {name} model, by {GROUPS} fits without some records")
         found.append(_of_cells(name, model, level))
         if model.converged:
             fitted[name] = model
