@@ -245,7 +245,8 @@ COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
     **dict.fromkeys(finite_population.FUNCTIONS[:2], 4),
-    **dict.fromkeys(finite_population.FUNCTIONS[2:], 3),
+    **dict.fromkeys(finite_population.FUNCTIONS[2:4], 3),
+    finite_population.FUNCTIONS[4]: 3,
 }
 assert set(functions.UFUNCS) == set(models_accuracy.EXACT)
 

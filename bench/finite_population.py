@@ -2,8 +2,9 @@
 
     python -m bench.finite_population [--points 2000] [--seed 1] [--no-speed]
 
-Exact values come from the sum over all X for M up to 2000. For larger M they come from
-the reflection (notes/finite_population.md, section 3) in balls, with a bound of what
+Exact values come from the sum over all X for M up to 2000. For larger M they come, for
+the binomial law, from rigorous integration of its generating function, else from the
+reflection (notes/finite_population.md, section 3) in balls, with a bound of what
 its series leaves out, or, where that takes long, from the fraction, between two
 convergents in balls; a test holds the three together. The worst points ever found, in
 worst_points.csv, are evaluated too, and those of this sample join them if they are
@@ -21,7 +22,7 @@ import riskcore
 from bench import worst
 from bench._common import command, interleaved, machine, publish, table
 from bench.posterior import error_in_ulp, powers
-from bench.prior import contract_rows, measured
+from bench.prior import by_integral, contract_rows, measured
 from riskcore.risk.finite_population import CONTRACTS
 
 FUNCTIONS = (
@@ -29,6 +30,8 @@ FUNCTIONS = (
     "log_individual_risk_finite_population",
     "cell_fully_sampled_probability_finite_population",
     "log_cell_fully_sampled_probability_finite_population",
+    "individual_risk_binomial",
+    "cell_fully_sampled_probability_binomial",
 )
 SUMMED = 2000  # M up to it: all terms
 ENOUGH = 75  # bits of r
@@ -125,6 +128,21 @@ def exact_risk(f, alpha, beta, M):
     return by_fraction(f, alpha, beta, M)
 
 
+def exact_binomial(f, M, share):
+    """Return E[1/(f+X)], X binomial."""
+    if M <= SUMMED:
+        ctx.prec = 300
+        s, total = arb(share), arb(0)
+        weight, q = (1 - s) ** int(M), 1 - s
+        if q == 0:
+            return 1 / (arb(f) + M)
+        for x in range(int(M) + 1):
+            total += weight / (arb(f) + x)
+            weight *= s * (M - x) / (q * (x + 1))
+        return total
+    return by_integral(f, M * share, lambda u: -M * (1 + share * (-u).expm1()).log())
+
+
 def exact_log_probability(alpha, beta, M):
     ctx.prec = 700
     a, b, m = arb(alpha), arb(beta), arb(M)
@@ -133,6 +151,11 @@ def exact_log_probability(alpha, beta, M):
 
 def exact_of(name, at):
     """Return a ball around the value of one function at one point."""
+    if name == "individual_risk_binomial":
+        return exact_binomial(*at)
+    if name == "cell_fully_sampled_probability_binomial":
+        ctx.prec = 400
+        return (at[0] * (1 - arb(at[1])).log()).exp()
     if "cell" in name:
         exact = exact_log_probability(*at)
         return exact if name.startswith("log") else exact.exp()
@@ -142,7 +165,7 @@ def exact_of(name, at):
 
 def error_at(name, at):
     """Return the error in ulp of one function at one point that its contract counts."""
-    if at[-1] == 0 and "cell" in name:
+    if "cell" in name and (at[-1] == 0 or ("binomial" in name and at[0] == 0)):
         raise ArithmeticError("it is exact")
     exact = exact_of(name, at)
     if name == "log_individual_risk_finite_population":
@@ -225,7 +248,28 @@ COMPLETE = {
     name: lambda rng, n, draw=RISK[name]: draw(rng, n)[1:]
     for name in ("f = 1 to 39, alpha > f", "M to 300")
 }
-DRAWS = dict.fromkeys(FUNCTIONS[:2], RISK) | dict.fromkeys(FUNCTIONS[2:], COMPLETE)
+
+
+def binomial(draw_f):
+    """Return points of all means and shares."""
+
+    def points(rng, n):
+        M = people(rng, n)
+        mean = powers(rng, -3, np.where(rng.random(n) < 0.7, 2.5, 15), n)
+        share = np.where(rng.random(n) < 0.8, mean / np.maximum(M, 1), rng.random(n))
+        near = 1 - powers(rng, -15, 0, n)
+        return draw_f(rng, n), M, np.where(share < 1, share, near)
+
+    return points
+
+
+BINOMIAL = {"f = 1 to 39": binomial(whole), "real f": binomial(anything)}
+COMPLETE_BINOMIAL = {"all": lambda rng, n: binomial(whole)(rng, n)[1:]}
+DRAWS = (
+    dict.fromkeys(FUNCTIONS[:2], RISK)
+    | dict.fromkeys(FUNCTIONS[2:4], COMPLETE)
+    | {FUNCTIONS[4]: BINOMIAL, FUNCTIONS[5]: COMPLETE_BINOMIAL}
+)
 
 
 # --- tables ------------------------------------------------------------------------
@@ -272,7 +316,7 @@ def main():
             sample.append(point)
     ever = worst.measured_again(FUNCTIONS, error_at, sample)
     contracts, broken = contract_rows(CONTRACTS, sample, ever)
-    at = "at f, alpha, beta, M or alpha, beta, M"
+    at = "at f, alpha, beta, M, or f, M, share, without f for probabilities"
     of_errors = ["worst of the sample, ulp", "worst ever found, ulp"]
     header = ["function, region", "points", "largest error, ulp", "correctly rounded"]
     text = [

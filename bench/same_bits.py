@@ -89,6 +89,7 @@ def points(name, n=PER_GROUP):
         at["alpha"] = f * np.floor(4 * level + 1) / 2
         at["unsampled"] = np.minimum(np.floor(f / p * level), 2.0**53)
         at["beta"] = at["unsampled"] * np.ldexp(level, -3) + level
+        at["share"] = level * level
         wanted = list(
             signature(made_from(getattr(riskcore, name))[0].scalar).parameters
         )

@@ -28,6 +28,7 @@ UFUNCS = {
     "individual_risk_poisson": 2,
     "cell_fully_sampled_probability": 2,
     "individual_risk_finite_population": 4,
+    "individual_risk_binomial": 3,
     "cell_fully_sampled_probability_finite_population": 3,
 }
 

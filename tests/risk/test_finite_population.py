@@ -24,6 +24,8 @@ CONTRACT = {
 risk = riskcore.individual_risk_finite_population
 log_risk = riskcore.log_individual_risk_finite_population
 complete = riskcore.cell_fully_sampled_probability_finite_population
+binomial = riskcore.individual_risk_binomial
+complete_binomial = riskcore.cell_fully_sampled_probability_binomial
 log_complete = riskcore.log_cell_fully_sampled_probability_finite_population
 ONE, TWO = 2.0**-51, 2.0**-50  # relative errors that the contract allows, of two risks
 
@@ -135,6 +137,17 @@ def test_one_person_outside_the_sample(f, alpha, beta):
     assert abs(found / exact - 1) <= Fraction(2) ** -52
 
 
+@given(small, st.integers(0, 120), st.fractions(0, 1, max_denominator=64).map(float))
+@example(1.0, 120, 0.25)
+def test_exact_sum_of_the_binomial_law(f, M, share):
+    x, s = Fraction(f), Fraction(share)
+    weights = [math.comb(M, k) * s**k * (1 - s) ** (M - k) for k in range(M + 1)]
+    r = sum(weight / (x + k) for k, weight in enumerate(weights))
+    assert abs(Fraction(float(binomial(f, M, share))) / r - 1) <= Fraction(2) ** -52
+    found = Fraction(float(complete_binomial(M, share)))
+    assert abs(found - weights[0]) <= weights[0] * Fraction(2) ** -52
+
+
 # --- facts ---------------------------------------------------------------------------
 
 
@@ -228,6 +241,41 @@ def test_logarithm_belongs_to_the_probability(alpha, beta, M):
     assert risk(1.0, alpha, beta, M) >= value * (1 - TWO)
 
 
+probabilities = st.floats(0, 1) | st.integers(1, 60).map(lambda k: 2.0**-k)
+
+
+@given(numbers, people, probabilities)
+def test_a_known_share_is_never_riskier(f, M, share):
+    """The binomial law is smaller in convex order than others of its mean."""
+    r = binomial(f, M, share)
+    mean = Fraction(int(M)) * Fraction(share)
+    assert Fraction(float(r)) * (Fraction(f) + mean) >= 1 - Fraction(ONE)
+    assert r <= riskcore.individual_risk_poisson(f, M * share) * (1 + TWO)
+    if 1e-6 < share < 0.999:
+        doubtful = risk(f, 50.0, 50.0 * (1 / share - 1), M)
+        assert r <= doubtful * (1 + 2.0**-45)
+
+
+@given(numbers, people)
+def test_ends_of_the_share(f, M):
+    assert binomial(f, M, 0) == 1 / f
+    assert binomial(f, M, 1) == pytest.approx(float(1 / (Fraction(f) + int(M))), 1e-15)
+    assert complete_binomial(M, 0) == 1
+    assert complete_binomial(M, 1) == (M == 0)
+
+
+@pytest.mark.parametrize("f", [1.0, 2.5, 0.01, 300.0])
+@pytest.mark.parametrize("mean", [1e-3, 1.0, 30.0, 1e4])
+def test_the_binomial_law_is_a_limit_and_has_one(f, mean):
+    share = mean / 2.0**40
+    r = binomial(f, 2.0**40, share)
+    assert riskcore.individual_risk_poisson(f, mean) == pytest.approx(r, rel=1e-7)
+    M = 2.0**20
+    alpha = mean / M * 2.0**52
+    limit = binomial(f, M, mean / M)
+    assert risk(f, alpha, 2.0**52 - alpha, M) == pytest.approx(limit, rel=1e-9)
+
+
 # --- the same bits -------------------------------------------------------------------
 
 
@@ -299,6 +347,17 @@ def test_nan_outside_the_domain_of_probabilities(function):
         assert np.isnan(function(2.0, wrong, 5))
     for wrong in [-1.0, 0.5, 1e6 + 0.5, math.nan, math.inf, 2.0**53 + 2]:
         assert np.isnan(function(2.0, 5.0, wrong))
+
+
+def test_nan_outside_the_domain_of_the_binomial_law():
+    for wrong in NOTHING:
+        assert np.isnan(binomial(wrong, 5, 0.5))
+    for wrong in [-1.0, 0.5, 1e6 + 0.5, math.nan, math.inf, 2.0**53 + 2]:
+        assert np.isnan(binomial(2.0, wrong, 0.5))
+        assert np.isnan(complete_binomial(wrong, 0.5))
+    for wrong in [-(2.0**-60), 1 + 2.0**-52, math.nan, math.inf]:
+        assert np.isnan(binomial(2.0, 5, wrong))
+        assert np.isnan(complete_binomial(5, wrong))
 
 
 def test_a_probability_too_small_for_a_double():

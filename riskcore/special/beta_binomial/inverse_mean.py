@@ -15,6 +15,7 @@ pairs of doubles (notes/finite_population.md, sections 2 to 4):
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel, shared
 from riskcore.special.double_double import (
@@ -25,7 +26,7 @@ from riskcore.special.double_double import (
     dd_multiply,
     dd_multiply_double,
 )
-from riskcore.special.floats import fma, two_product, two_sum
+from riskcore.special.floats import two_product, two_sum
 from riskcore.special.gamma.digamma import (
     dd_digamma_difference,
     dd_digamma_difference_at_pair,
@@ -58,11 +59,14 @@ _END = 2.0**-80  # of a series
 # --- the fraction --------------------------------------------------------------------
 
 
+# The coefficients of a level of the fraction, for parameters x and y of the law.
+Four = tuple[float, float, float, float]
+Pairs = tuple[DoubleDouble, DoubleDouble, DoubleDouble, DoubleDouble]
+
+
 @kernel
-def _coefficients(
-    f: float, alpha: float, beta: float, M: float, n: float
-) -> tuple[DoubleDouble, DoubleDouble, DoubleDouble, DoubleDouble]:
-    """Return c(n), f (2n+g-1), a(n) and 2n+g as pairs, g = alpha + beta."""
+def _in_pairs(f: float, alpha: float, beta: float, M: float, n: float) -> Pairs:
+    """Return c(n), f (2n+g-1), a(n) and 2n+g, g = alpha + beta."""
     g, g_low = two_sum(alpha, beta)
     below, below_low = dd_add(g, g_low, n - 1.0, 0.0)  # n+g-1
     c, c_low = dd_add(below, below_low, M, 0.0)
@@ -77,6 +81,28 @@ def _coefficients(
 
 
 @kernel
+def _in_doubles(f: float, alpha: float, beta: float, M: float, n: float) -> Four:
+    """Return what ``_in_pairs`` does."""
+    below = alpha + beta + (n - 1.0)
+    c = n * (below + M) * (beta + (n - 1.0))
+    a = below * (alpha + n) * (M - n)
+    return c, f * (below + n), a, below + n + 1.0
+
+
+@kernel
+def _binomial_in_pairs(f: float, share: float, _: float, M: float, n: float) -> Pairs:
+    """Return n (1-share), f, share (M-n) and 1."""
+    c, c_low = dd_multiply_double(*two_sum(1.0, -share), n)
+    return (c, c_low), (f, 0.0), two_product(share, M - n), (1.0, 0.0)
+
+
+@kernel
+def _binomial_in_doubles(f: float, share: float, _: float, M: float, n: float) -> Four:
+    """Return what ``_binomial_in_pairs`` does."""
+    return n * (1.0 - share), f, share * (M - n), 1.0
+
+
+@kernel
 def _step(
     a: DoubleDouble, b: DoubleDouble, k: DoubleDouble, change: DoubleDouble
 ) -> tuple[DoubleDouble, DoubleDouble]:
@@ -85,6 +111,56 @@ def _step(
     k = dd_divide(1.0, 0.0, *dd_add(*b, *part))
     change = dd_multiply(*change, *dd_multiply(*part, *k))
     return k, (-change[0], -change[1])
+
+
+def _fraction_of(
+    in_pairs: Callable[[float, float, float, float, float], Pairs],
+    in_doubles: Callable[[float, float, float, float, float], Four],
+) -> Callable[[float, float, float, float, DoubleDouble], tuple[float, float, float]]:
+    """Make the kernel of a law's fraction from its coefficients."""
+
+    @kernel
+    def fraction(
+        f: float, x: float, y: float, M: float, k: DoubleDouble
+    ) -> tuple[float, float, float]:
+        change = dd_multiply(*two_product(x, M), *k)
+        total, total_low = change
+        n = 1.0
+        while abs(change[0]) > _IN_PAIRS * (f + total):
+            c, even, a, odd = in_pairs(f, x, y, M, n)
+            k, change = _step(c, even, k, change)
+            total, total_low = dd_add(total, total_low, *change)
+            if n == M:
+                return total, total_low, n
+            k, change = _step(a, odd, k, change)
+            total, total_low = dd_add(total, total_low, *change)
+            n += 1.0
+            if n > _LEVELS:
+                return total, total_low, math.inf
+        inverse, step, rest = k[0], change[0], 0.0
+        while abs(step) > _LEFT_OUT * (f + total):
+            above, even_b, next_above, odd_b = in_doubles(f, x, y, M, n)
+            part = above * inverse
+            inverse = 1.0 / (even_b + part)
+            step *= -(part * inverse)
+            rest += step
+            if n == M:
+                break
+            part = next_above * inverse
+            inverse = 1.0 / (odd_b + part)
+            step *= -(part * inverse)
+            rest += step
+            n += 1.0
+            if n > _LEVELS:
+                return total, total_low, math.inf
+        total, total_low = dd_add(total, total_low, rest, 0.0)
+        return total, total_low, n
+
+    return fraction
+
+
+_beta_binomial = _fraction_of(_in_pairs, _in_doubles)
+_binomial = _fraction_of(_binomial_in_pairs, _binomial_in_doubles)
 
 
 @kernel
@@ -96,40 +172,8 @@ def fraction(
     D lies between any two successive convergents. Where too many levels would be
     needed the number is ``inf``.
     """
-    g, g_low = two_sum(alpha, beta)
-    k = dd_divide(1.0, 0.0, g, g_low)
-    change = dd_multiply(*two_product(alpha, M), *k)
-    total, total_low = change
-    n = 1.0
-    while abs(change[0]) > _IN_PAIRS * (f + total):
-        c, even, a, odd = _coefficients(f, alpha, beta, M, n)
-        k, change = _step(c, even, k, change)
-        total, total_low = dd_add(total, total_low, *change)
-        if n == M:
-            return total, total_low, n
-        k, change = _step(a, odd, k, change)
-        total, total_low = dd_add(total, total_low, *change)
-        n += 1.0
-        if n > _LEVELS:
-            return total, total_low, math.inf
-    x, step, rest = k[0], change[0], 0.0
-    while abs(step) > _LEFT_OUT * (f + total):
-        below = g + (n - 1.0)
-        part = n * (below + M) * (beta + (n - 1.0)) * x
-        x = 1.0 / fma(f, below + n, part)
-        step *= -(part * x)
-        rest += step
-        if n == M:
-            break
-        part = below * (alpha + n) * (M - n) * x
-        x = 1.0 / ((below + n + 1.0) + part)
-        step *= -(part * x)
-        rest += step
-        n += 1.0
-        if n > _LEVELS:
-            return total, total_low, math.inf
-    total, total_low = dd_add(total, total_low, rest, 0.0)
-    return total, total_low, n
+    k = dd_divide(1.0, 0.0, *two_sum(alpha, beta))
+    return _beta_binomial(f, alpha, beta, M, k)
 
 
 # --- the reflection ------------------------------------------------------------------
@@ -289,6 +333,17 @@ def inverse_mean(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
     if is_reflected(f, alpha, beta, M):
         return _by_reflection(f, alpha, beta, M)
     D, D_low, levels = fraction(f, alpha, beta, M)
+    if levels == math.inf:
+        return math.nan, 0.0
+    return dd_divide(1.0, 0.0, *dd_add(D, D_low, f, 0.0))
+
+
+@shared
+def inverse_mean_binomial(f: float, share: float, M: float) -> DoubleDouble:
+    """Return E[1/(f + X)] and its rest, X binomial of M people and a share."""
+    if M == 0.0:
+        return dd_divide(1.0, 0.0, f, 0.0)
+    D, D_low, levels = _binomial(f, share, 0.0, M, (1.0, 0.0))
     if levels == math.inf:
         return math.nan, 0.0
     return dd_divide(1.0, 0.0, *dd_add(D, D_low, f, 0.0))
