@@ -113,7 +113,7 @@ def weights_tell_little(figures: Plain) -> bool:
     weights alone gave a tenth to two thirds of the expected re-identifications.
     """
     uniques, records = figures["sample_uniques"], figures["records"]
-    return (
+    return bool(
         figures["weighted"]
         and uniques >= MANY_UNIQUES
         and uniques >= SHARE_OF_UNIQUES * records
