@@ -165,6 +165,37 @@ def test_reflection(f, beta, M, e):
         assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-58
 
 
+@pytest.mark.parametrize("alpha", [0.1, 1 / 3, 0.0123, 0.4321])
+@pytest.mark.parametrize(
+    ("f", "beta", "M"),
+    [
+        (0.4, 0.7, 900.0),
+        (0.3, 300.0, 1200.0),
+        (30.0, 0.02, 950.0),
+        (2.5, 300.0, 900.0),
+        (2.4, 400.0, 500.0),
+        (0.01, 400.0, 500.0),
+    ],
+)
+def test_reflection_where_alpha_less_one_is_no_double(f, alpha, beta, M):
+    assert ways.two_sum(alpha, -1.0)[1] != 0
+    r, r_low = ways._reflected(f, alpha, beta, M)
+    with mpmath.workprec(300):
+        exact = reference.individual_risk_finite_population(f, alpha, beta, M)
+        assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-58
+
+
+@pytest.mark.parametrize("f", [43.0, 150.5, 640.0, 927.25])
+def test_f_near_the_number_of_people(f):
+    """The series of the reflection would grow like (f/M)^k there."""
+    cell = f, 0.0015, 0.05, 338.0
+    assert not ways.is_reflected(*cell)
+    r, r_low = ways.inverse_mean(*cell)
+    with mpmath.workprec(300):
+        exact = reference.individual_risk_finite_population(*cell)
+        assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-58
+
+
 @pytest.mark.parametrize("alpha", [0.4, 1.6, 3.0, 7.75, 31.5])
 def test_upwards_in_alpha(alpha):
     f, beta, M = 5.5, 30.0, 900.0
