@@ -224,7 +224,7 @@ DRAWS = {
 # --- tables ------------------------------------------------------------------------
 
 
-def errors_of(name, points):
+def errors_of(name, points, error_at=error_at):
     """Return (error, arguments) of the points that the contract counts."""
     found = []
     for at in zip(*(column.tolist() for column in points), strict=True):
@@ -235,10 +235,10 @@ def errors_of(name, points):
     return found
 
 
-def measured(name, region, draw, n, seed):
+def measured(name, region, draw, n, seed, error_at=error_at):
     """Return a row of the table, and the worst points as records."""
     rng = np.random.default_rng([seed, *name.encode(), *region.encode()])
-    found = errors_of(name, draw(rng, n))
+    found = errors_of(name, draw(rng, n), error_at)
     error, at = max(found)
     right = Counter(error <= 0.5 for error, _ in found)[True] / len(found)
     row = [
@@ -251,10 +251,10 @@ def measured(name, region, draw, n, seed):
     return row, worst.Worst(name, at, error, command())
 
 
-def contract_rows(sample, ever):
+def contract_rows(promised, sample, ever):
     """Return the rows of worst errors, and whether one breaks its contract."""
     rows, broken = [], False
-    for contract in CONTRACTS:
+    for contract in promised:
         name, known = contract.function, ever[contract.function]
         largest = max(point.error for point in sample if point.function == name)
         holds = known.error <= contract.ulps
@@ -311,7 +311,7 @@ def main():
             rows.append(row)
             sample.append(point)
     ever = worst.measured_again(FUNCTIONS, error_at, sample)
-    contracts, broken = contract_rows(sample, ever)
+    contracts, broken = contract_rows(CONTRACTS, sample, ever)
     at = "at f, shape, p or f, mu"
     of_errors = ["worst of the sample, ulp", "worst ever found, ulp"]
     header = ["function, region", "points", "largest error, ulp", "correctly rounded"]

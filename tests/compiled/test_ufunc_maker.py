@@ -254,6 +254,19 @@ def test_elementwise_of_three_numbers():
         assert np.isnan(ufunc(-1, 2, 3))
 
 
+@kernel
+def _product_and_sum(a: float, b: float, c: float, d: float) -> float:
+    return a * b + c * d if a > 0 else math.nan
+
+
+def test_elementwise_of_four_numbers():
+    ufunc = elementwise("product_and_sum", _product_and_sum)
+    assert ufunc.nin == 4
+    assert ufunc([1, 2, -1], 10.0, [5, 6, 7], 3)[:2].tolist() == [25.0, 38.0]
+    with np.errstate(all="raise"):
+        assert np.isnan(ufunc(-1, 2, 3, 4))
+
+
 # --- in compiled code ------------------------------------------------------------
 
 
@@ -291,6 +304,7 @@ def entry_points(folder, text):
     folder.joinpath("riskcore-0.dist-info/entry_points.txt").write_text(text)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("first", ["import numba", "import riskcore.forms"])
 def test_numba_calls_them(first, python, tmp_path):
     entry_points(
@@ -333,6 +347,7 @@ print(sum(users.total.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.compiles
 def test_as_an_attribute_in_a_fresh_process_and_from_numbas_cache(python, tmp_path):
     entry_points(
         tmp_path,
@@ -353,6 +368,7 @@ print(users.all_at_once(np.array([1.0, 2.0]), 0.25))
     assert python(here + now) == "[0.25 0.5 ]"
 
 
+@pytest.mark.compiles
 def test_where_numba_does_not_know_the_package_nothing_is_kept(python, tmp_path):
     (tmp_path / "users.py").write_text(BY_ATTRIBUTE)
     here = f"""
@@ -365,6 +381,7 @@ warnings.simplefilter("ignore")
     assert python(here + ITS_USE) == "0"
 
 
+@pytest.mark.compiles
 def test_machine_code_that_cannot_be_made_is_told_and_gives_nan(python):
     code = """
 import numba, riskcore
