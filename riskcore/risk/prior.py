@@ -24,7 +24,10 @@ from riskcore.special.negative_binomial.inverse_mean import (
     log_inverse_mean,
     log_inverse_mean_poisson,
 )
-from riskcore.special.negative_binomial.inverse_mean_blocks import loop_of
+from riskcore.special.negative_binomial.inverse_mean_blocks import (
+    loop_of,
+    poisson_loop_of,
+)
 from riskcore.special.negative_binomial.inverse_square import (
     inverse_square,
     inverse_square_poisson,
@@ -66,6 +69,11 @@ def _is_frequency(f: float) -> bool:
 @kernel
 def _inside(f: float, shape: float, p: float) -> bool:
     return _is_frequency(f) & _is_law(shape, p)
+
+
+@kernel
+def _inside_poisson(f: float, mu: float) -> bool:
+    return _is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)
 
 
 @kernel
@@ -117,43 +125,8 @@ def log_individual_risk_with_prior_kernel(f: float, shape: float, p: float) -> f
 
 
 @kernel
-def individual_risk_poisson_kernel(f: float, mu: float) -> float:
-    """Individual risk E[1/F | f] of a cell whose other people are Poisson.
-
-    F = f + X, X Poisson of mean mu: r = (1/f) 1F1(1; f+1; -mu), for f = 1 (1 -
-    exp(-mu))/mu. It is what log-linear models of the population give.
-
-    Parameters
-    ----------
-    f : array_like
-        Sample frequency of the cell, real, 2^-10 <= f <= 2^60.
-    mu : array_like
-        Expected number of people of the cell that are not in the sample, 0 <= mu <=
-        2^100.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    r : ndarray or scalar
-        Individual risk, 1/(f + mu) <= r <= 1/f; nan outside the domain. Largest error
-        found 0.85 ulp.
-
-    See Also
-    --------
-    riskcore.individual_risk_with_prior : with overdispersion.
-
-    References
-    ----------
-    Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/prior.md.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> riskcore.individual_risk_poisson([1, 1, 2], [0.0, 2.0, 2.0]).round(6)
-    array([1.      , 0.432332, 0.283834])
-    """
-    if not (_is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+def _risk_poisson(f: float, mu: float) -> float:
+    if not _inside_poisson(f, mu):
         return math.nan
     r, r_low = inverse_mean_poisson(f, mu)
     return r + r_low
@@ -188,7 +161,7 @@ def log_individual_risk_poisson_kernel(f: float, mu: float) -> float:
     >>> float(riskcore.log_individual_risk_poisson(1, 1e-20))
     -5e-21
     """
-    if not (_is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+    if not _inside_poisson(f, mu):
         return math.nan
     return log_inverse_mean_poisson(f, mu)
 
@@ -267,7 +240,7 @@ def individual_risk_second_moment_poisson_kernel(f: float, mu: float) -> float:
     >>> float(riskcore.individual_risk_second_moment_poisson(2, 0))
     0.25
     """
-    if not (_is_frequency(f) & (f >= 1.0) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+    if not (_inside_poisson(f, mu) & (f >= 1.0)):
         return math.nan
     return inverse_square_poisson(f, mu)
 
@@ -427,7 +400,46 @@ UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
     "cell_fully_sampled_probability_poisson": (
         cell_fully_sampled_probability_poisson_kernel
     ),
-    "individual_risk_poisson": individual_risk_poisson_kernel,
+    "individual_risk_poisson": UfuncSource(
+        poisson_loop_of(_risk_poisson, _inside_poisson),
+        _risk_poisson,
+        """
+Individual risk E[1/F | f] of a cell whose other people are Poisson.
+
+F = f + X, X Poisson of mean mu: r = (1/f) 1F1(1; f+1; -mu), for f = 1 (1 -
+exp(-mu))/mu. It is what log-linear models of the population give.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, 2^-10 <= f <= 2^60.
+mu : array_like
+    Expected number of people of the cell that are not in the sample, 0 <= mu <=
+    2^100.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    Individual risk, 1/(f + mu) <= r <= 1/f; nan outside the domain. Largest error
+    found 0.85 ulp.
+
+See Also
+--------
+riskcore.individual_risk_with_prior : with overdispersion.
+
+References
+----------
+Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/prior.md.
+
+Examples
+--------
+>>> import riskcore
+>>> riskcore.individual_risk_poisson([1, 1, 2], [0.0, 2.0, 2.0]).round(6)
+array([1.      , 0.432332, 0.283834])
+""",
+    ),
     "individual_risk_with_prior": UfuncSource(
         loop_of(_risk_with_prior, _inside),
         _risk_with_prior,

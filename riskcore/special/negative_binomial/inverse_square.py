@@ -24,10 +24,8 @@ from riskcore.special.negative_binomial.inverse_mean import (
     A_SMALLEST,
     B_HUGE,
     B_LARGE,
-    base,
     inverse_mean,
     inverse_mean_poisson,
-    noerlund_tail,
 )
 from riskcore.special.negative_binomial.inverse_mean_pairs import (
     END,
@@ -35,6 +33,7 @@ from riskcore.special.negative_binomial.inverse_mean_pairs import (
     power_of_gammas,
     reflected,
 )
+from riskcore.special.negative_binomial.inverse_mean_parts import base, noerlund_tail
 
 # Up to this f p the reflection: beyond, its slope cancels more than r does.
 _FP_REFLECTED = 0.35
