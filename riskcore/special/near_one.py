@@ -149,6 +149,7 @@ def expm1_pair(x: float, x_low: float) -> DoubleDouble:
     Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 15 in t, two of
     its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches.
     """
+    x_low = x_low if x > _LOWEST else 0.0
     x = max(x, _LOWEST)
     k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
     t, t_low = fast_two_sum(fma(-k, LN2_HIGH, x), fma(-k, LN2_LOW, x_low))

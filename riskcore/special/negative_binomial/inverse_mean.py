@@ -68,13 +68,15 @@ P_SMALL = 0.5
 F_SMALL = 4.0
 # Below this a the terms of b cancel, and f is not the smaller part of s.
 A_SMALLEST = -0.5
+# Below this f Noerlund's fraction, for p near 1, has its last levels as pairs.
+F_PAIRS = 2.0
 # Below this f nothing has a loop but what has a large b.
 F_SMALLEST = 0.5
 # Up to this a Gauss's fraction needs fewer levels.
 A_SMALL = 4.0
 
 # Regions. All but OTHER have loops that vectorise.
-ONE = 0  # f = 1: by logarithm and exponential
+ONE = 0  # f = 1, all shapes: by logarithm and exponential
 FORWARD_4 = 1  # f = 2, 3, 4, p not near 1: contiguity upwards
 FORWARD_31 = 2  # integer f from 5 to 31, p small: the same
 GAUSS_31 = 3  # Gauss's fraction, 31 levels
@@ -86,7 +88,7 @@ NOERLUND_36 = 8
 NOERLUND_52 = 9
 REFLECTED = 10  # fractions f, p not near 1: the reflection, then upwards
 GAUSS_23 = 11  # f < 2, p not small: Gauss's fraction, the last levels as pairs
-NOERLUND_60 = 12  # f < 1, p not small: Noerlund's fraction, the last levels as pairs
+NOERLUND_60 = 12  # f < 2, p not small: Noerlund's fraction, the last levels as pairs
 OTHER = 13
 REGIONS = 14
 
@@ -106,22 +108,22 @@ def region(f: float, s: float, p: float) -> int:
     levels = GAUSS_31 if (a < A_SMALL) & (f >= 1.0) else levels
     below = P_SMALL if f <= F_SMALL else P_FORWARD
     where = ladder if p < below else levels
-    deep = noerlund_region(b, f < 1.0, a < A_LARGE, p < P_SMALL)
+    deep = noerlund_region(b, f < F_PAIRS, a < A_LARGE, p < P_SMALL)
     where = deep if (a >= A_LARGE) | (b >= B_LARGE) else where
-    where = ONE if (f == 1.0) & (a < A_LARGE) else where
     rest = deep if b >= B_HUGE else OTHER
-    return where if (f >= F_SMALLEST) & (a >= A_SMALLEST) else rest
+    where = where if (f >= F_SMALLEST) & (a >= A_SMALLEST) else rest
+    return ONE if f == 1.0 else where
 
 
 @kernel
-def noerlund_region(b: float, fraction: bool, moderate: bool, small: bool) -> int:
+def noerlund_region(b: float, few: bool, moderate: bool, small: bool) -> int:
     """Return the region whose levels leave less than 2^-54 of D.
 
-    ``fraction`` says that f < 1; ``moderate`` that b is large for f, not for a;
+    ``few`` says that f < F_PAIRS; ``moderate`` that b is large for f, not for a;
     ``small`` that p < 1/2: there the fraction diverges in the end, and more levels
     would be worse.
     """
-    deep = NOERLUND_60 if fraction else NOERLUND_52
+    deep = NOERLUND_60 if few else NOERLUND_52
     deep = NOERLUND_36 if small else deep
     deep = NOERLUND_16 if moderate & (b >= B_LARGE) else deep
     deep = NOERLUND_22 if b >= B_HUGE else deep
@@ -132,7 +134,7 @@ def noerlund_region(b: float, fraction: bool, moderate: bool, small: bool) -> in
 def poisson_region(f: float, mu: float) -> int:
     """Return the number of the region of the Poisson law, for mu > 0."""
     b = f + mu
-    where = noerlund_region(b, f < 1.0, f >= B_LARGE, False)
+    where = noerlund_region(b, f < F_PAIRS, f >= B_LARGE, False)
     where = ONE if f == 1.0 else where
     return where if (f >= F_SMALLEST) | (b >= B_HUGE) else OTHER
 

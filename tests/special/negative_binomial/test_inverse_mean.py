@@ -22,9 +22,9 @@ def tail(f, a, p, k):
     return (f + k) * above / mpmath.hyp2f1(k + 1, k + 1 - a, f + k + 1, q)
 
 
-CELLS = [(1, 20, 0.3), (1, 33.5, 0.49), (2.5, 25, 0.01), (1, 60, 0.6), (1, 90, 0.75),
-         (1, 400, 0.9), (31, 0.25, 0.2), (40, -0.5, 0.7), (3, 150, 0.4),
-         (300, -200, 0.9), (0.5, 200, 0.6), (1, 20, 0.5), (1, 27, 2.0**-14),
+CELLS = [(2, 20, 0.3), (2, 33.5, 0.49), (2.5, 25, 0.01), (2, 60, 0.6), (2, 90, 0.75),
+         (2, 400, 0.9), (31, 0.25, 0.2), (40, -0.5, 0.7), (3, 150, 0.4),
+         (300, -200, 0.9), (0.5, 200, 0.6), (2, 20, 0.5), (2, 27, 2.0**-14),
          (1e3, 0.1, 1e-6)]  # fmt: skip
 
 
@@ -111,6 +111,17 @@ def test_reflection(f, p, e):
         assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-55
 
 
+@pytest.mark.parametrize("s", [1e-9, 0.3, 1 - 2.0**-53, 1.5, 19.0, 64.0, 1e9, 2.0**60])
+def test_the_closed_form_serves_every_shape(s):
+    for p in (2.0**-200, 1e-9, 0.3, 0.9, 1 - 2.0**-53):
+        with mpmath.workprec(BITS):
+            assert regions.region(1.0, s, p) == regions.ONE
+            r, r_low = regions.inverse_mean(1.0, s, p)
+            q, power = 1 - mpmath.mpf(p), mpmath.mpf(p) ** (mpmath.mpf(s) - 1)
+            exact = p * (1 - power) / (q * (mpmath.mpf(s) - 1))
+            assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-55.5
+
+
 def test_every_region_is_met():
     rng = np.random.default_rng(1)
     found = set()
@@ -122,7 +133,7 @@ def test_every_region_is_met():
     assert found == set(range(regions.REGIONS))
     of_poisson = {
         regions.poisson_region(float(f), 10**x)
-        for f in (0.1, 0.7, 1, 1.5, 40)
+        for f in (0.1, 0.7, 1, 1.5, 3, 40)
         for x in np.linspace(-3, 10, 99)
     }
     assert of_poisson == {
@@ -218,7 +229,7 @@ def test_gauss_fraction_with_pairs(f, a):
             assert abs((mpmath.mpf(r) + r_low) / exact - 1) < 2.0**-58
 
 
-@pytest.mark.parametrize("f", [0.5, 0.75, 1 - 2.0**-53])
+@pytest.mark.parametrize("f", [0.5, 0.75, 1 - 2.0**-53, 1.25])
 @pytest.mark.parametrize("a", [20.0, 40.0, 111.5, 1e4, 1e12])
 def test_noerlunds_fraction_with_pairs(f, a):
     for mean in (1e-9, 0.3, 1.0, 5.0, 16.0, 63.0):
