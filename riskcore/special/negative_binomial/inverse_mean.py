@@ -44,8 +44,10 @@ from riskcore.special.negative_binomial.inverse_mean_parts import (
     less_power,
     noerlund,
     of_one,
+    of_pairs,
     of_parts,
     of_two,
+    pair_upwards,
     poisson_of_one,
     quotient_pair,
     upwards,
@@ -181,7 +183,12 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
         T, T_low = less_power(a, a_low, *log_high_low(p, 0.0))
         if where == ONE:
             return of_one(p, T, T_low)
-        above, below = of_two(a, a_low, p, T, T_low)
+        ratio = of_two(a, a_low, p, T, T_low)
+        if where == FORWARD_4:
+            for g in range(2, int(F_SMALL)):
+                ratio = pair_upwards(float(g), f, a, a_low, p, ratio)
+            return of_pairs(p, b, b_low, p, ratio)
+        above, _, below, _ = ratio
         for g in range(2, int(f)):
             above, below = upwards(float(g), f, a, p, above, below)
         return of_parts(p, b, b_low, p, above, below)

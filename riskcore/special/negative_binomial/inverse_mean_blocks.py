@@ -21,6 +21,7 @@ from riskcore.special.floats import (
 )
 from riskcore.special.gauss.blocks import code_stack, filled_up, gather, pick, scatter
 from riskcore.special.negative_binomial.inverse_mean import (
+    F_SMALL,
     FORWARD_4,
     FORWARD_31,
     GAUSS_23,
@@ -41,7 +42,6 @@ from riskcore.special.negative_binomial.inverse_mean_fractions import (
     LOG_GAMMA,
     NOERLUND_EXACT,
     NOERLUND_LEVELS,
-    PAIR_STEPS,
     gammas_end,
     gammas_step,
     gauss_pair_end,
@@ -50,7 +50,6 @@ from riskcore.special.negative_binomial.inverse_mean_fractions import (
     noerlund_pair_step,
     noerlund_parts,
     of_ratio,
-    pair_upwards,
     places,
     reflect,
     rise,
@@ -59,7 +58,9 @@ from riskcore.special.negative_binomial.inverse_mean_fractions import (
     to_next,
 )
 from riskcore.special.negative_binomial.inverse_mean_parts import (
+    PAIR_STEPS,
     base,
+    cut,
     gauss_end,
     gauss_step,
     gauss_tail,
@@ -67,8 +68,10 @@ from riskcore.special.negative_binomial.inverse_mean_parts import (
     noerlund_step,
     noerlund_tail,
     of_one,
+    of_pairs,
     of_parts,
     of_two,
+    pair_upwards,
     poisson_of_one,
     upwards,
 )
@@ -96,10 +99,24 @@ def _fill_forward(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
             r, r_low = of_one(p[i], A[i], B[i])
             out[i] = r + r_low
         return
+    A_low, B_low = stack(), stack()
     for i in range(n):
         a, a_low = two_sum(s[i], -f[i])
-        A[i], B[i] = of_two(a, a_low, p[i], A[i], B[i])
-    for g in range(2, 4 if w == FORWARD_4 else 31):
+        A[i], A_low[i], B[i], B_low[i] = of_two(a, a_low, p[i], A[i], B[i])
+    if w == FORWARD_4:
+        for g in range(2, int(F_SMALL)):
+            for i in range(n):
+                a, a_low = two_sum(s[i], -f[i])
+                A[i], A_low[i], B[i], B_low[i] = pair_upwards(
+                    float(g), f[i], a, a_low, p[i], (A[i], A_low[i], B[i], B_low[i])
+                )
+        for i in range(n):
+            b, b_low = base(f[i], s[i], p[i])
+            ratio = (A[i], A_low[i], B[i], B_low[i])
+            r, r_low = of_pairs(p[i], b, b_low, p[i], ratio)
+            out[i] = r + r_low
+        return
+    for g in range(2, 31):
         for i in range(n):
             A[i], B[i] = upwards(float(g), f[i], s[i] - f[i], p[i], A[i], B[i])
     for i in range(n):
@@ -196,13 +213,18 @@ def _fill_reflected(f: Any, s: Any, p: Any, out: Any, n: int) -> None:
                     u[i] + g, f[i], a[i], a_low[i], p[i],
                     (N[i], N_low[i], M[i], M_low[i]),
                 )  # fmt: skip
+        for i in range(n):
+            N[i], N_low[i], M[i], M_low[i] = cut(
+                whole[i], (N[i], N_low[i], M[i], M_low[i])
+            )
         for k in range(PAIR_STEPS, 1 + most):
             g = float(k)
             for i in range(n):
                 N[i], M[i] = upwards(u[i] + g, f[i], a[i], p[i], N[i], M[i])
         for i in range(n):
             b, b_low = base(f[i], s[i], p[i])
-            r, r_low = of_parts(p[i], b, b_low, p[i], N[i], M[i])
+            ratio = (N[i], N_low[i], M[i], M_low[i])
+            r, r_low = of_pairs(p[i], b, b_low, p[i], ratio)
             out[i] = r + r_low if whole[i] > 0.0 else out[i]
 
 

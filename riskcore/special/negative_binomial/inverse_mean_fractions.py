@@ -31,18 +31,20 @@ from riskcore.special.floats import (
 )
 from riskcore.special.near_one import expm1_pair
 from riskcore.special.negative_binomial.inverse_mean_parts import (
+    PAIR_STEPS,
+    Ratio,
     base,
+    cut,
     gauss_step,
     gauss_tail,
     mixture,
     noerlund_step,
     noerlund_tail,
-    of_parts,
+    of_pairs,
+    pair_upwards,
     quotient_pair,
     upwards,
 )
-
-Ratio = tuple[float, float, float, float]  # N and M, two pairs
 
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
@@ -71,8 +73,6 @@ LOG_GAMMA = tuple(
 )  # fmt: skip
 _log_gamma = table_of("log_gamma_at_two", LOG_GAMMA)
 
-# The steps from f - g + k are in pairs of doubles for k below it.
-PAIR_STEPS = 4
 # Of Gauss's fraction, 2 GAUSS_PAIRS + 1 levels; the last four in pairs of doubles.
 GAUSS_PAIRS = 11
 # Of Noerlund's fraction, and how many of them as pairs of doubles.
@@ -234,9 +234,13 @@ def rise(
     above, above_low = two_sum(M, z)
     above, above_low = fast_two_sum(above, above_low + (M_low + z_low))
     below, below_low = dd_multiply_double(M, M_low, shape + k)
-    if k < n:
-        return above, above_low, below, below_low
-    return N, N_low, M, M_low
+    done = k >= n
+    return (
+        N if done else above,
+        N_low if done else above_low,
+        M if done else below,
+        M_low if done else below_low,
+    )
 
 
 @kernel
@@ -259,31 +263,6 @@ def to_next(u: float, shape: float, p: float, ratio: Ratio) -> Ratio:
 
 
 @kernel
-def pair_upwards(g: float, f: float, a: float, a_low: float, p: float, ratio: Ratio
-) -> Ratio:  # fmt: skip
-    """Return what ``upwards`` does, times q, from pairs A and B.
-
-    For p near 1/2 the first two steps enlarge errors, of numbers that count then.
-    """
-    A, A_low, B, B_low = ratio
-    q = 1.0 - p
-    q_low = (1.0 - q) - p
-    less, less_low = two_sum(1.0, -a)
-    c, c_low = dd_multiply_positive(less, less_low - a_low, q, q_low)
-    d, d_low = dd_multiply_double(q, q_low, g)
-    d, d_low = dd_add(d, d_low, -c, -c_low)
-    t, t_low = dd_multiply_double(A, A_low, p)
-    x, x_low = dd_multiply_positive(d, d_low, B, B_low)
-    x, x_low = dd_add(x, x_low, t, t_low)
-    c, c_low = dd_multiply_positive(c, c_low, B, B_low)
-    t, t_low = dd_multiply_double(t, t_low, g + 1.0)
-    y, y_low = dd_add(c, c_low, -t, -t_low)
-    if g < f:
-        return y, y_low, x, x_low
-    return A, A_low, B, B_low
-
-
-@kernel
 def reflected(f: float, s: float, p: float) -> DoubleDouble:
     """Return r and its rest for f >= 1/2, p < 1/2, s >= f - 1/2."""
     u, e, g, n = places(f, s)
@@ -300,11 +279,11 @@ def reflected(f: float, s: float, p: float) -> DoubleDouble:
     a, a_low = two_sum(s, -f)
     for k in range(2, PAIR_STEPS):
         ratio = pair_upwards(u + float(k), f, a, a_low, p, ratio)
-    above, _, below, _ = ratio
+    above, above_low, below, below_low = cut(g, ratio)
     for k in range(PAIR_STEPS, 1 + int(g)):
         above, below = upwards(u + float(k), f, a, p, above, below)
     b, b_low = base(f, s, p)
-    return of_parts(p, b, b_low, p, above, below)
+    return of_pairs(p, b, b_low, p, (above, above_low, below, below_low))
 
 
 @kernel

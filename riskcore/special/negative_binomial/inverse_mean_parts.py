@@ -7,10 +7,20 @@ give b, the numbers A and B, and the quotient (notes/prior.md, sections 2 to 5).
 from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import DoubleDouble
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add,
+    dd_multiply_double,
+    dd_multiply_positive,
+)
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
 from riskcore.special.gauss.regions import division
 from riskcore.special.near_one import expm1_pair
+
+Ratio = tuple[float, float, float, float]  # numerator and denominator, two pairs
+
+# The first steps upwards, of f - n + k for k below this, are in pairs of doubles.
+PAIR_STEPS = 4
 
 
 @kernel
@@ -43,11 +53,27 @@ def of_parts(
     p: float, b: float, b_low: float, h: float, above: float, below: float
 ) -> DoubleDouble:
     """Return p/(b + h above/below) for positive b, below, by one division."""
-    N = p * below
-    product = b * below
-    M = fma(h, above, product)
-    M_low = fma(h, above, product - M) + fma(b_low, below, fma(b, below, -product))
-    return quotient_pair(N, fma(p, below, -N), M, M_low)
+    return of_pairs(p, b, b_low, h, (above, 0.0, below, 0.0))
+
+
+@kernel
+def of_pairs(p: float, b: float, b_low: float, h: float, ratio: Ratio) -> DoubleDouble:
+    """Return p/(b + h A/B) for positive b and B, from pairs A and B."""
+    A, A_low, B, B_low = ratio
+    N = p * B
+    N_low = fma(p, B_low, fma(p, B, -N))
+    product = b * B
+    M = fma(h, A, product)
+    M_low = fma(h, A, product - M) + fma(b_low, B, fma(b, B, -product))
+    return quotient_pair(N, N_low, M, M_low + fma(h, A_low, b * B_low))
+
+
+@kernel
+def cut(steps: float, ratio: Ratio) -> Ratio:
+    """Return A and B as doubles if more steps follow than are taken in pairs."""
+    A, A_low, B, B_low = ratio
+    kept = steps < PAIR_STEPS
+    return A, A_low if kept else 0.0, B, B_low if kept else 0.0
 
 
 @kernel
@@ -77,8 +103,8 @@ def poisson_of_one(mu: float) -> DoubleDouble:
 
 
 @kernel
-def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> DoubleDouble:
-    """Return (A, B) with D = b + p A/B for f = 2.
+def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> Ratio:
+    """Return A and B with D = b + p A/B for f = 2, as pairs.
 
     A = T (1 + p + a q) - 2 q, B = q - p T: both may cancel to a tenth or less.
     """
@@ -90,11 +116,39 @@ def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> DoubleDo
     product, product_low = two_product(T, c)
     product_low = fma(T, c_low, fma(T_low, c, product_low))
     A, A_low = two_sum(product, -2.0 * q)
-    A += A_low + (product_low - 2.0 * q_low)
+    A, A_low = fast_two_sum(A, A_low + (product_low - 2.0 * q_low))
     product, product_low = two_product(p, T)
     B, B_low = two_sum(q, -product)
-    B += B_low + (q_low - fma(p, T_low, product_low))
-    return A, B
+    return A, A_low, B, B_low + (q_low - fma(p, T_low, product_low))
+
+
+@kernel
+def pair_upwards(g: float, f: float, a: float, a_low: float, p: float, ratio: Ratio
+) -> Ratio:  # fmt: skip
+    """Return what ``upwards`` does, times q, from pairs A and B.
+
+    For p near 1/2 the first two steps enlarge errors, of numbers that count then.
+    """
+    A, A_low, B, B_low = ratio
+    q = 1.0 - p
+    q_low = (1.0 - q) - p
+    less, less_low = two_sum(1.0, -a)
+    c, c_low = dd_multiply_positive(less, less_low - a_low, q, q_low)
+    d, d_low = dd_multiply_double(q, q_low, g)
+    d, d_low = dd_add(d, d_low, -c, -c_low)
+    t, t_low = dd_multiply_double(A, A_low, p)
+    x, x_low = dd_multiply_positive(d, d_low, B, B_low)
+    x, x_low = dd_add(x, x_low, t, t_low)
+    c, c_low = dd_multiply_positive(c, c_low, B, B_low)
+    t, t_low = dd_multiply_double(t, t_low, g + 1.0)
+    y, y_low = dd_add(c, c_low, -t, -t_low)
+    done = g >= f
+    return (
+        A if done else y,
+        A_low if done else y_low,
+        B if done else x,
+        B_low if done else x_low,
+    )
 
 
 @kernel
