@@ -182,7 +182,7 @@ def _fill_reflected(f: Any, s: Any, p: Any, out: Any, n: int) -> None:
         high[i], low[i] = log_high_low(p[i], 0.0)
         last[i] = series_end(high[i] + low[i])
         M[i], M_low[i] = 0.0, 1.0
-    for j in range(int(_largest(last, n)), 1, -1):
+    for j in range(int(_largest(last, n)), 2, -1):
         g = float(j)
         for i in range(n):
             M[i], M_low[i] = series_step(g, last[i], u[i], e[i], p[i], M[i], M_low[i])

@@ -155,14 +155,30 @@ def series_step(
 
 @kernel
 def series(u: float, e: float, p: float, last: float) -> tuple[float, float]:
-    """Return numerator and denominator of G(2).
-
-    p^2 (1-u)/2 G(2) is the sum over k > 1 of (1-u)(2-u)...(k-1-u) p^k/(k! (k-e)).
-    """
+    """Return numerator and denominator of G(3)."""
     N, M = 0.0, 1.0
-    for k in range(int(last), 1, -1):
+    for k in range(int(last), 2, -1):
         N, M = series_step(float(k), last, u, e, p, N, M)
     return N, M
+
+
+@kernel
+def _series_end(u: float, e: float, p: float, N: float, M: float) -> DoubleDouble:
+    """Return the sum over k > 1 of (1-u)(2-u)...(k-1-u) p^k/(k! (k-e)).
+
+    p^2 (1-u)/2 G(2) with G(2) = (3 M + (2-u) p (2-e) N)/(3 (2-e) M), G(3) = N/M.
+    """
+    d, d_low = two_sum(2.0, -e)
+    x, x_low = two_sum(2.0, -u)
+    x, x_low = dd_multiply_positive(x, x_low, *two_product(p, N))
+    x, x_low = dd_multiply_positive(x, x_low, d, d_low)
+    y, y_low = two_product(3.0, M)
+    x, x_low = dd_add(x, x_low, y, y_low)
+    y, y_low = dd_multiply_positive(y, y_low, d, d_low)
+    c, c_low = two_sum(1.0, -u)
+    c, c_low = dd_multiply_positive(c, c_low, *two_product(0.5 * p, p))
+    x, x_low = dd_multiply_positive(x, x_low, c, c_low)
+    return quotient_pair(x, x_low, y, y_low)
 
 
 # --- the reflection ------------------------------------------------------------------
@@ -176,10 +192,10 @@ def reflect(
     """Return r/p for f = 1 + u and the shape 1 + e.
 
     q^f r/p = (1 - X)/e + u [(p f - X)/(f (1-e)) + series], X = p^e exp(e u W), from
-    log p = high + low, W of ``gammas`` and the quotient above/below of ``series``.
+    log p = high + low, W of ``gammas`` and G(3) = above/below of ``series``.
     """
     f = 1.0 + u
-    total = (1.0 - u) * (0.5 * p * p) * above / below
+    total, total_low = _series_end(u, e, p, above, below)
     high, low = fast_two_sum(high, low)
     Y, Y_low = two_product(u, W)
     Y_low = fma(u, W_low, Y_low)
@@ -202,7 +218,7 @@ def reflect(
     M_low = fma(f, shape_low, M_low)
     x, x_low = quotient_pair(N, N_low, M, M_low)
     x, rest = two_sum(x, total)
-    x_low += rest
+    x_low += rest + total_low
     N, N_low = two_product(u, x)
     N_low = fma(u, x_low, N_low)
     T, rest = two_sum(T, N)

@@ -2,7 +2,7 @@
 
 The law of X does not depend on f, so that E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)],
 s and p held: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes.
-With D = p/r it is r^2 D'/p (notes/prior.md, section 8).
+With D = p/r it is r^2 D'/p (notes/prior.md, section 9).
 """
 
 from __future__ import annotations
