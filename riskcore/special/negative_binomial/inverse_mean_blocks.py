@@ -23,7 +23,7 @@ from riskcore.special.gauss.blocks import code_stack, filled_up, gather, pick, s
 from riskcore.special.negative_binomial.inverse_mean import (
     F_SMALL,
     FORWARD_4,
-    FORWARD_31,
+    FORWARD_PAIRS,
     GAUSS_23,
     GAUSS_41,
     NOERLUND_52,
@@ -103,7 +103,7 @@ def _fill_forward(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
     for i in range(n):
         a, a_low = two_sum(s[i], -f[i])
         A[i], A_low[i], B[i], B_low[i] = of_two(a, a_low, p[i], A[i], B[i])
-    if w == FORWARD_4:
+    if w == FORWARD_PAIRS:
         for g in range(2, int(F_SMALL)):
             for i in range(n):
                 a, a_low = two_sum(s[i], -f[i])
@@ -116,7 +116,7 @@ def _fill_forward(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
             r, r_low = of_pairs(p[i], b, b_low, p[i], ratio)
             out[i] = r + r_low
         return
-    for g in range(2, 31):
+    for g in range(2, int(F_SMALL) if w == FORWARD_4 else 31):
         for i in range(n):
             A[i], B[i] = upwards(float(g), f[i], s[i] - f[i], p[i], A[i], B[i])
     for i in range(n):
@@ -311,7 +311,7 @@ def _fill_noerlund_pairs(f: Any, s: Any, p: Any, out: Any, n: int) -> None:
 @kernel
 def _fill(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
     """Fill the n cells of a region that is not OTHER."""
-    if w <= FORWARD_31:
+    if w <= FORWARD_PAIRS:
         _fill_forward(w, f, s, p, out, n)
     elif w <= GAUSS_41:
         _fill_gauss(w, f, s, p, out, n)

@@ -208,7 +208,7 @@ def test_reflection_and_upwards(f, a):
 
     Steps in f enlarge the error of the logarithm, most for p near 1/2.
     """
-    limit = 2.0**-58 if f < 1.5 else 2.0**-55.5
+    limit = 2.0**-58 if f < 1.5 else 2.0**-55
     for s in [f + a, *(round(f + a) * x for x in NEAR)]:
         for p in (2.0**-60, 0.01, 0.29999, 0.49999):
             if s > 0 and regions.region(f, s, p) == regions.REFLECTED:
