@@ -1,21 +1,32 @@
 """Compare the models of cells with the truth, for notes/calibration_of_cells.md.
 
-    python -m bench.calibration_cells [replicates]
+    python -m bench.calibration_cells [replicates] [--outcomes FILE]
 
 Populations of known law are drawn again for every replicate, and samples of them; each
 model says of each sample unique how likely it is unique in the population, which the
 simulation knows. All chance comes from fixed seeds: the same versions give the same
-page, but for the rows of data that are not part of the project.
+page, but for the rows of data that are not part of the project. A run of many hours
+may stop: with a file of outcomes the next one goes on where it ended.
+
+Data that are not part of the project are CSV files in the folder that the environment
+variable RISKCORE_POPULATIONS names: adult.csv (UCI Adult, 30,162 complete records, ';'
+between columns), eusilcP.csv (the synthetic population of the R package simFrame) and
+ses.csv (the data ses of the R package laeken).
 """
 
+import argparse
 import csv
+import json
 import math
+import multiprocessing
 import os
 import sys
+import tempfile
+import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +36,16 @@ from scipy.stats import rankdata
 import riskcore
 from bench._common import HERE, command, table
 from bench.atlas import paragraph
-from riskcore.models import CellTable, LancasterCells, LatentClass, LogLinear
+from riskcore.models import (
+    CellTable,
+    LancasterCells,
+    LatentClass,
+    LogLinear,
+    Pitman,
+    SizeIndices,
+)
+from riskcore.models.cell_model import GROUPS
+from riskcore.models.poisson_binomial import PoissonBinomial
 from riskcore.population import deviation_by, risk_by
 from riskcore.simulate import design_weights, microdata, sample, zipf_population
 
@@ -37,11 +57,17 @@ LEVEL = 0.95
 GOAL = 0.25  # of the mean ratio of tau, from 5 % on
 RISK_GOAL, SMALL_RISK_GOAL = 0.1, 0.35  # of that of the risks, from 5 % on and at 1 %
 TENTH_GOAL = 1.5  # factor, in tenths with 100 records
-# A file that is not part of the project: a row for each person, ';' between columns.
-PERSONS = Path(os.environ.get("RISKCORE_PERSONS", "adult.csv"))
-PERSON_KEYS = (
-    "sex", "age", "race", "marital-status", "education", "workclass", "occupation",
-)  # fmt: skip
+FOLDER = Path(os.environ.get("RISKCORE_POPULATIONS", "."))
+FILES = {
+    "adult.csv": (
+        "sex", "age", "race", "marital-status", "education", "workclass", "occupation",
+    ),
+    "eusilcP.csv": ("region", "hsize", "age", "gender", "ecoStat", "citizenship"),
+    "ses.csv": (
+        "location", "NACE1", "size", "age", "sex", "education", "occupation",
+        "lengthService",
+    ),
+}  # fmt: skip
 # Cells of a table that is held for the models of pairs.
 TABLE = 400_000
 
@@ -130,10 +156,18 @@ def scattered(rng):
     return Population(codes, people[people > 0])
 
 
-def persons(rng):
-    with PERSONS.open() as lines:
-        rows = list(csv.DictReader(lines, delimiter=";"))
-    return counted([np.array([row[key] for row in rows]) for key in PERSON_KEYS])[0]
+@cache
+def from_file(name):
+    """Return the population of a file, always the same."""
+    with (FOLDER / name).open() as lines:
+        mark = ";" if ";" in lines.readline() else ","
+        lines.seek(0)
+        rows = list(csv.DictReader(lines, delimiter=mark))
+    return counted([np.array([row[key] for row in rows]) for key in FILES[name]])[0]
+
+
+def persons(name, rng):
+    return from_file(name)
 
 
 # From its name to how it is drawn, and whether the model's family holds.
@@ -148,8 +182,12 @@ POPULATIONS: dict[str, tuple[Callable, bool]] = {
     "census, unequal rates": (partial(census, FEW, stratified=True), False),
     "census, whole households": (partial(census, FEW, households=True), False),
     "scattered Zipf": (scattered, False),
-    "persons of 1994": (persons, False),
+    "persons of 1994": (partial(persons, "adult.csv"), False),
+    "households of Austria": (partial(persons, "eusilcP.csv"), False),
+    "employees": (partial(persons, "ses.csv"), False),
 }
+# The populations that need a file.
+NEEDED = dict(zip(list(POPULATIONS)[-len(FILES) :], FILES, strict=True))
 
 
 def draw(population, fraction, rng):
@@ -257,16 +295,21 @@ def outcome(population, fraction, rng):
     by_weights = riskcore.individual_risk_from_frequencies(
         f, np.maximum(cells.weight_sum, f)
     )
-    scores = {"weights": score(p, hit)._replace(risks=math.fsum(f * by_weights))}
+    interval = PoissonBinomial.of(p).interval(LEVEL)
+    scores = {
+        "weights": score(p, hit, interval)._replace(risks=math.fsum(f * by_weights)),
+        "Pitman": by_pitman(cells, int(population.frequencies.sum()), hit),
+    }
     for name, model in models.items():
-        found = score(model.unique_probability()[unique], hit)
+        jackknife = name == BEST
+        interval = model.tau_interval(level=LEVEL, groups=GROUPS if jackknife else 0)
+        found = score(model.unique_probability()[unique], hit, interval)
         found = found._replace(risks=math.fsum(f * risk_by(model.prior())))
-        if name in INTERVALS:
-            low, high = model.tau_interval(level=LEVEL)
+        if jackknife:
             _, least, most = model.interval(
                 None, risk_by, LEVEL, deviation=deviation_by
             )
-            found = found._replace(low=low, high=high, risks_low=least, risks_high=most)
+            found = found._replace(risks_low=least, risks_high=most)
         scores[name] = found
     law = fitted.overdispersion
     return Outcome(
@@ -281,22 +324,81 @@ def outcome(population, fraction, rng):
     )
 
 
-INTERVALS = ("classes", "classes, Poisson")
+def by_pitman(cells, N, hit):
+    """Return what Pitman's law of cell sizes says: of every sample unique the same."""
+    numbers, many = np.unique(cells.records, return_counts=True)
+    sizes = SizeIndices(dict(zip(numbers.tolist(), many.tolist(), strict=True)))
+    model = Pitman.fit(sizes)
+    interval = model.wide_tau_interval(sizes, N, LEVEL)
+    return score(np.full(len(hit), model.uniqueness(sizes.n, N)), hit, interval)
+
+
 METHODS = (
-    "weights", "independence", "pairs", "Lancaster 0.5", "classes, Poisson",
+    "weights", "Pitman", "independence", "pairs", "Lancaster 0.5", "classes, Poisson",
     "classes, DM", "classes",
 )  # fmt: skip
+BEST = "classes"  # the error of the fit takes long: of this model alone
 
 
-def study(name, fraction, replicates, first=0):
-    """Return the outcomes of replicates of one population and fraction."""
-    found = []
-    for replicate in range(first, first + replicates):
-        rng = np.random.default_rng([3, *name.encode(), replicate])
-        population = POPULATIONS[name][0](rng)
-        rng = np.random.default_rng([4, *name.encode(), replicate, int(1e3 * fraction)])
-        found.append(outcome(population, fraction, rng))
-    return found
+def study(name, fraction, replicate):
+    """Return the outcome of one replicate of one population and fraction."""
+    rng = np.random.default_rng([3, *name.encode(), replicate])
+    population = POPULATIONS[name][0](rng)
+    rng = np.random.default_rng([4, *name.encode(), replicate, int(1e3 * fraction)])
+    return outcome(population, fraction, rng)
+
+
+# --- outcomes in a file --------------------------------------------------------------
+
+Task = tuple[str, float, int]  # population, fraction, replicate
+
+
+def line_of(task, found):
+    """Return an outcome as a line of JSON."""
+    scores = {name: list(one) for name, one in found.scores.items()}
+    plain = found._asdict() | {"scores": scores}
+    tenths = {name: plain[name].tolist() for name in ("deciles", "risk_deciles")}
+    return json.dumps([task, plain | tenths])
+
+
+def of_line(line):
+    """Return the task and outcome of a line."""
+    (name, fraction, replicate), plain = json.loads(line)
+    plain["scores"] = {name: Score(*one) for name, one in plain["scores"].items()}
+    tenths = {name: np.array(plain[name]) for name in ("deciles", "risk_deciles")}
+    return (name, fraction, replicate), Outcome(**(plain | tenths))
+
+
+def read_outcomes(path):
+    """Return the outcomes of a file, and cut off a last line that was not finished."""
+    if not path.exists():
+        return {}
+    whole, end, unfinished = path.read_text().rpartition("\n")
+    if unfinished:
+        path.write_text(whole + end)
+    return dict(of_line(line) for line in whole.splitlines())
+
+
+def task_done(task):
+    return task, study(*task)
+
+
+def run(tasks, path, processes):
+    """Do the tasks that the file has no outcome of, and return those of all."""
+    found = read_outcomes(path)
+    left = [task for task in tasks if task not in found]
+    started = time.monotonic()
+    with (
+        path.open("a") as lines,
+        multiprocessing.get_context("spawn").Pool(processes) as pool,
+    ):
+        for done, (task, one) in enumerate(pool.imap_unordered(task_done, left), 1):
+            lines.write(line_of(task, one) + "\n")
+            lines.flush()
+            found[task] = one
+            minutes = (time.monotonic() - started) / 60
+            print(f"{done} of {len(left)}, {minutes:.1f} minutes", file=sys.stderr)
+    return {task: found[task] for task in tasks}
 
 
 # --- tables ------------------------------------------------------------------------
@@ -318,6 +420,8 @@ def ratio(found, method, what=TAU):
 
 
 def coverage(found, method):
+    if method not in found[0].scores:
+        return math.nan
     ends = [one.scores[method] for one in found]
     inside = [s.low <= o.truth <= s.high for s, o in zip(ends, found, strict=True)]
     return float(np.mean(inside))
@@ -408,14 +512,20 @@ def fit_table(results):
             f"{np.median([one.classes for one in found]):.0f}",
             f"{sum(map(math.isnan, b))}",
             cell(float(np.mean(known)) if known else math.nan),
-            *(f"{100 * coverage(found, m):.0f}" for m in INTERVALS),
         ]
 
-    header = [
-        "population, n/N", "tau", "sample uniques", "classes", "Poisson", "b",
-        "coverage", "coverage, Poisson",
-    ]  # fmt: skip
+    header = ["population, n/N", "tau", "sample uniques", "classes", "Poisson", "b"]
     return table(header, rows_of(results, columns))
+
+
+def coverage_table(results):
+    header = ["population, n/N", "tau", *METHODS]
+    return table(
+        header,
+        rows_of(
+            results, lambda f: [cell(100 * coverage(f, m), digits=0) for m in METHODS]
+        ),
+    )
 
 
 def decile_table(results):
@@ -523,12 +633,16 @@ Populations:
 - census, unequal rates: equally many records from every province, rates that differ by
   a factor of 3.4; whole households: sampled as such
 - scattered Zipf: cells of Zipf's law at random places of a table: the keys tell nothing
-- persons of 1994: 30,162 real persons by 7 keys (UCI Adult), always the same; the file
-  is not part of the project, and left out where it is not there
+- persons of 1994: 30,162 real persons by 7 keys (UCI Adult); households of Austria:
+  58,654 synthetic persons in households by 6 keys (eusilcP of the R package simFrame);
+  employees: 15,691 real employees by 8 keys (ses of the R package laeken). These are
+  always the same, only the samples differ; the files are not part of the project
 
 Models:
 
 - weights: f/F by the weights alone, as the individual risk has it
+- Pitman: the law of cell sizes by Pitman, which knows no keys: all sample uniques have
+  one probability. It says nothing of the risk of other records
 - independence, classes: `LatentClass` with one class, and by AIC, with overdispersion
   by the power law; Poisson: without; DM: by the Dirichlet-multinomial law
 - pairs: `LogLinear` with all pairs; Lancaster: lambda 1/2; for tables up to
@@ -576,7 +690,14 @@ records by rising risk in which it is furthest from 1.
 
 {ratio_table(results)}
 
-## The fits of the classes, and coverage
+## Coverage
+
+Share of samples, in %, whose 95 % interval holds tau. Classes: with the error of the
+fit, by the jackknife; Pitman: by the delta method; others: the fit taken as known.
+
+{coverage_table(results)}
+
+## The fits of the classes
 
 Poisson: in how many samples no overdispersion was found; b: its mean exponent in the
 others.
@@ -601,16 +722,24 @@ over all replicates; no figure where fewer than 20 are expected.
 
 
 def main():
-    replicates = int(sys.argv[1]) if len(sys.argv) > 1 else REPLICATES
-    results = {}
-    for name in POPULATIONS:
-        if POPULATIONS[name][0] is persons and not PERSONS.exists():
-            print(f"{name}: skipped, no file {PERSONS}", file=sys.stderr)
-            continue
-        for fraction in FRACTIONS:
-            results[name, fraction] = study(name, fraction, replicates)
-        print(f"{name}: done", file=sys.stderr)
-    PAGE.write_text(text(results, replicates))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("replicates", nargs="?", type=int, default=REPLICATES)
+    parser.add_argument("--outcomes", type=Path, help="file that a run goes on with")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    missing = {name for name, file in NEEDED.items() if not (FOLDER / file).exists()}
+    for name in sorted(missing):
+        print(f"{name}: left out, no file {FOLDER / NEEDED[name]}", file=sys.stderr)
+    kinds = list(product([n for n in POPULATIONS if n not in missing], FRACTIONS))
+    # Replicate by replicate, so that a run that ends early has some of each kind.
+    tasks = [(*kind, one) for one in range(options.replicates) for kind in kinds]
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.outcomes or Path(folder) / "outcomes"
+        found = run(tasks, path, options.processes)
+    results = {
+        kind: [found[*kind, one] for one in range(options.replicates)] for kind in kinds
+    }
+    PAGE.write_text(text(results, options.replicates))
 
 
 if __name__ == "__main__":

@@ -509,13 +509,14 @@ class Assessment:
         found = figures.of_file(
             self.cells, self.distribution, self.households, self.method
         )
-        if self.model is not None:
-            from riskcore.population import plain
+        if self.model is None:
+            found["weights_tell_little"] = figures.weights_tell_little(found)
+            return found
+        from riskcore.population import plain
 
-            found |= plain(
-                self.model, self.by_weights, self.expected_population_uniques
-            )
-        return found
+        return found | plain(
+            self.model, self.by_weights, self.expected_population_uniques
+        )
 
     @property
     def population_name(self) -> str:

@@ -32,6 +32,9 @@ Form = Callable[[Any, Plain, Place], str | None]
 
 # Times that the weights and a model of the population may be apart without a word.
 DISAGREE = 2.0
+# Sample uniques, in number and as a share of the records, and people for a record, from
+# which on the weights alone tell little of the risk (notes/calibration_of_cells.md).
+MANY_UNIQUES, SHARE_OF_UNIQUES, FEW_SAMPLED = 100, 0.1, 2.0
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
 
@@ -100,6 +103,22 @@ def of_file(
             "max_risk": groups.distribution.max_risk,
         },
     }  # fmt: skip
+
+
+def weights_tell_little(figures: Plain) -> bool:
+    """Return whether the keys say more of the population frequencies than the weights.
+
+    It is a rule of thumb: many records are alone in their cell, and the sample is at
+    most half of the population. In such samples of populations of known truth the
+    weights alone gave a tenth to two thirds of the expected re-identifications.
+    """
+    uniques, records = figures["sample_uniques"], figures["records"]
+    return bool(
+        figures["weighted"]
+        and uniques >= MANY_UNIQUES
+        and uniques >= SHARE_OF_UNIQUES * records
+        and figures["population"] >= FEW_SAMPLED * records
+    )
 
 
 def of_model(figures: Plain) -> list[str]:
@@ -186,6 +205,14 @@ def _population(value: float, figures: Plain, place: Place) -> str:
 def _model(name: str, figures: Plain, place: Place) -> str:
     fit = figures.get("population_model_fit")
     return f"{name}, {fit}" if fit and place == "text" else name
+
+
+def _advice(weights_tell_little: bool, _: Plain, place: Place) -> str | None:
+    if not weights_tell_little:
+        return None
+    if place == "notebook":
+        return "compare population='latent-class'"
+    return "many sample uniques: compare the population model latent-class"
 
 
 def _expected(value: float, *_: Any) -> str:
@@ -277,6 +304,9 @@ FIGURES = (
     Figure("population_model", _model, {
         "text": "population model", "page": "Population model",
         "notebook": "population model",
+    }),
+    Figure("weights_tell_little", _advice, {
+        "text": "advice", "page": "Advice", "notebook": "advice",
     }),
     Figure("method", lambda method, *_: METHOD_NAMES[method], {
         "text": "individual risk",

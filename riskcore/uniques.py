@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,13 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
+from riskcore.models.cell_model import GROUPS, CellModel
+from riskcore.models.cell_table import CellTable
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
 from riskcore.models.ewens import Ewens
 from riskcore.models.lancaster import Lancaster
+from riskcore.models.latent_class import LatentClass
+from riskcore.models.log_linear import LogLinear
 from riskcore.models.pitman import Pitman
 from riskcore.models.poisson_gamma import PoissonGamma
 from riskcore.models.size_indices import SizeIndices
@@ -32,6 +37,7 @@ MOST_CELLS = 10**10
 # Up to here every whole number is a double.
 MOST_PEOPLE = 2**53
 SHRINKAGES = (0.0, 0.5, 1.0)
+CELL_MODELS = ("latent-class",)
 # Models of size indices, by what they are called.
 _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Dirichlet-multinomial": DirichletMultinomial.fit,
@@ -40,6 +46,12 @@ _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Ewens, moments": lambda sizes, _: Ewens.fit(sizes, "moments"),
     "Pitman": lambda sizes, _: Pitman.fit(sizes),
     "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
+}
+
+# Models of cells, which know the keys.
+_CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
+    "latent-class": LatentClass.fit,
+    "log-linear": LogLinear.fit,
 }
 
 
@@ -83,7 +95,7 @@ class Estimate:
     wide_low: float = math.nan
     wide_high: float = math.nan
 
-    def fitted(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
+    def of_sizes(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
         """Return the model of size indices, fitted again; None if there is none.
 
         Parameters
@@ -112,7 +124,8 @@ class CorrectnessCurve:
     sample : float64 ndarray, shape (M,)
         E K_m/m in random parts of the sample, up to all of it; nan beyond.
     models : dict of str to float64 ndarray, each shape (M,)
-        E K_N/N of each model that has an estimate, see `Superpopulation.correctness`.
+        E K_N/N of each model that has an estimate, see `Superpopulation.correctness`
+        and `CellModel.correctness`.
     intervals : dict of str to pair of float64 ndarrays, each shape (M,)
         Low and high ends, for the error of the parameters; nan if it is not known.
     level : float
@@ -157,13 +170,15 @@ class UniquesEstimates:
     level : float
         Of the intervals.
     estimates : tuple of Estimate
+    cell_models : dict of str to CellModel
+        The fitted models of cells that have an estimate.
 
     Examples
     --------
     >>> data = {"age": list(range(40)) * 2 + [50, 51]}
     >>> found = estimate_uniques(data, ["age"], population=900)
     >>> found.sizes, found.cells, len(found.estimates)
-    (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 9)
+    (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 10)
     """
 
     sizes: SizeIndices
@@ -171,6 +186,9 @@ class UniquesEstimates:
     cells: int
     level: float
     estimates: tuple[Estimate, ...]
+    cell_models: dict[str, CellModel] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def best(self) -> str | None:
@@ -229,15 +247,18 @@ class UniquesEstimates:
             sample[i] = self.sizes.expected_cells(int(people[i])) / people[i]
         models, intervals = {}, {}
         for one in self.estimates:
-            model = one.fitted(self.sizes, self.cells)
-            if model is None:
+            interval: Callable[[int, float], tuple[float, float]]
+            of_sizes = one.of_sizes(self.sizes, self.cells)
+            model: Superpopulation | CellModel | None
+            if of_sizes is not None:
+                model = of_sizes
+                interval = partial(of_sizes.correctness_interval, self.sizes)
+            elif (model := self.cell_models.get(one.model)) is not None:
+                interval = model.correctness_interval
+            else:
                 continue
             each = [model.correctness(int(N)) for N in people]
-            ends = [
-                model.correctness_interval(self.sizes, int(N), self.level)
-                for N in people
-            ]
-            low, high = np.array(ends).T
+            low, high = np.array([interval(int(N), self.level) for N in people]).T
             models[one.model], intervals[one.model] = np.array(each), (low, high)
         return CorrectnessCurve(people, sample, models, intervals, self.level)
 
@@ -269,6 +290,7 @@ def estimate_uniques(
     cells: int | None = None,
     missing: str = "refuse",
     shrinkages: Sequence[float] = SHRINKAGES,
+    cell_models: Sequence[str] = CELL_MODELS,
     level: float = 0.95,
     reading: Reading | None = None,
     progress: Lines | None = None,
@@ -293,6 +315,9 @@ def estimate_uniques(
         What to do with missing key values, see `riskcore.tabulate`.
     shrinkages : sequence of float
         The lambda of Lancaster's model.
+    cell_models : sequence of {"latent-class", "log-linear"}
+        Models of cells to fit, see `riskcore.models`: what takes longest for many
+        records.
     level : float
         Probability of the intervals.
     reading : Reading, optional
@@ -338,6 +363,10 @@ def estimate_uniques(
         if given is not None:
             arguments.whole(name, given)
     arguments.number_in("level", level, "(0, 1)")
+    if isinstance(cell_models, str):
+        raise TypeError(f"cell_models: need a list of names, got {cell_models!r}")
+    for name in cell_models:
+        arguments.one_of("cell_models", name, tuple(_CELL_FITS))
     say = progress or silent
     say("counting cells")
     counted = tabulate(data, keys, weight, missing, reading=reading)
@@ -352,7 +381,43 @@ def estimate_uniques(
     found += _lancaster(counted, N, shrinkages, say)
     if counted.weighted:
         found.append(_by_weights(counted))
-    return UniquesEstimates(sizes, N, K, level, tuple(found))
+    table = _as_sampled(counted, N, by_weights=population is None)
+    fitted = {}
+    for name in cell_models:
+        say(f"fitting the {name} model to {len(table)} cells")
+        model = _CELL_FITS[name](table)
+        say(f"interval of the {name} model, by {GROUPS} fits without some records")
+        found.append(_of_cells(name, model, level))
+        if model.converged:
+            fitted[name] = model
+    return UniquesEstimates(sizes, N, K, level, tuple(found), fitted)
+
+
+def _as_sampled(counted: Cells, N: int, *, by_weights: bool) -> CellTable:
+    """Return the cells with weights that add to the population.
+
+    Weights that add to another number than the population that is given are scaled.
+    """
+    table = CellTable.of(counted)
+    if by_weights:
+        return table
+    scale = N / math.fsum(table.weight_sum.tolist())
+    return replace(table, weight_sum=table.weight_sum * scale)
+
+
+def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
+    """Return what a model of cells says. Its AIC is not that of the size indices."""
+    estimate = _without_likelihood(name, model.tau(), model.reason)
+    low, high = model.tau_interval(level=level, groups=0)
+    wide_low, wide_high = model.tau_interval(level=level)
+    return replace(
+        estimate,
+        converged=model.converged,
+        low=low,
+        high=high,
+        wide_low=wide_low,
+        wide_high=wide_high,
+    )
 
 
 def fit_all(

@@ -45,7 +45,11 @@ print("compiled" if "numba" in sys.modules else "loaded")
 
 
 @pytest.fixture(
-    scope="module", params=[CLOSED, pytest.param(RISK, marks=pytest.mark.slow)]
+    scope="module",
+    params=[
+        pytest.param(CLOSED, marks=pytest.mark.compiles),
+        pytest.param(RISK, marks=pytest.mark.slow),
+    ],
 )
 def names(request):
     """Return the ufuncs whose code is made ahead: quick ones, or the risk itself."""
@@ -416,6 +420,7 @@ def test_kernels_that_become_ufuncs_are_marked():
         ufunc_maker.ufunc_of(mean)
 
 
+@pytest.mark.compiles
 def test_what_an_assessment_compiles_is_made_ahead(python, tmp_path):
     # Not from a list of names: what a run leaves in its cache.
     code = "from riskcore.cli import main; main(['demo', '--records', '300'])"

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 from scipy import optimize
 
-from riskcore import assess, page, protect
+from riskcore import assess, page, protect, simulate
 from riskcore.cli import main
 from riskcore.protection import record
 
@@ -285,6 +285,27 @@ def told_by_the_rule(released, keys, threshold):
         if len(left) == 1:
             told[keys[at], i] = left[0]
     return told
+
+
+def test_two_blanked_records_make_a_file_safe_by_the_wildcard_rule():
+    # Of the rule of sdcMicro, not a wish: see notes/errata.md, section 3.
+    drawn = simulate.microdata(3000, np.random.default_rng(1))
+    drawn["REGION"] = drawn["REGION"] // 100
+    keys = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
+    survey = {name: drawn[name].tolist() for name in [*keys, "WEIGHT"]}
+    before = assess(survey, keys, "WEIGHT")
+    assert before.unsafe_count(0.05) == 1413
+    assert before.max_risk == pytest.approx(0.231, abs=5e-4)
+    for sex in (1, 2):
+        record = survey["SEX"].index(sex)
+        for key in set(keys) - {"SEX"}:
+            survey[key][record] = None
+    after = assess(survey, keys, "WEIGHT", missing="wildcard")
+    assert after.unsafe_count(0.01) == 0
+    assert after.max_risk == pytest.approx(0.0086, abs=5e-5)
+    # With a small alpha nearly all are unsafe again.
+    less = assess(survey, keys, "WEIGHT", missing="wildcard", alpha=0.01)
+    assert less.unsafe_count(0.05) > 1000
 
 
 def test_the_rule_of_suppression_tells_some_values():

@@ -230,6 +230,7 @@ def test_examples_of_the_page(tmp_path, monkeypatch):
     assert 0.0465 < uniform < rising < riskcore.individual_risk(1, 0.02)
 
 
+@pytest.mark.compiles
 @needs.compiler
 def test_example_in_cython(python, tmp_path):
     (tmp_path / "mean.pyx").write_text(blocks("cython"))

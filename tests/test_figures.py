@@ -141,3 +141,24 @@ def test_rows_are_declared_nowhere_else():
         if path.name not in own:
             text = path.read_text()
             assert [name for name in names if f'"{name}"' in text] == [], path
+
+
+def test_an_advice_where_the_weights_tell_little():
+    everybody = simulate.microdata(4000, np.random.default_rng(6), fraction=1.0)
+    survey = {name: column[::10] for name, column in everybody.items()}
+    survey["WEIGHT"] = np.full(400, 10.0)
+    keys = ["REGION", "SEX", "AGE", "MARSTAT"]
+    result = assess(survey, keys, "WEIGHT")
+    assert result.figures["sample_uniques"] > 100
+    told = dict(rows(result.figures, "text"))["advice"]
+    assert "compare the population model latent-class" in told
+    assert told in page.page({"original": result}, title="T")
+    assert "compare population=" in result._repr_html_()
+    # Not with a model, with few sample uniques, without weights, nor in a census.
+    for quiet in (
+        assess(survey, keys, "WEIGHT", population="latent-class"),
+        assess(survey, ["SEX"], "WEIGHT"),
+        assess(survey, keys),
+        assess({**survey, "WEIGHT": np.full(400, 1.9)}, keys, "WEIGHT"),
+    ):
+        assert "advice" not in dict(rows(quiet.figures, "text"))

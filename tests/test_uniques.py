@@ -9,7 +9,7 @@ import pytest
 
 from riskcore import chart, estimate_uniques, simulate
 from riskcore.files import formats
-from riskcore.models import Ewens, Lancaster, Pitman, SizeIndices
+from riskcore.models import Ewens, Lancaster, LatentClass, Pitman, SizeIndices
 from riskcore.report.text import uniques_text
 from riskcore.uniques import Estimate, UniquesEstimates, fit_all
 
@@ -91,6 +91,38 @@ def test_all_unique_and_one_cell():
         assert "models without an estimate" in text
         json.dumps(found.to_dict(), allow_nan=False)
         chart.uniques_figure(found)
+
+
+def test_models_of_cells(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT", cell_models=["latent-class"])
+    model = LatentClass.fit(survey, KEYS, weight="WEIGHT")
+    one = by_name(found)["latent-class"]
+    assert one.tau == model.tau()
+    assert (one.low, one.high) == model.tau_interval(groups=0)
+    assert (one.wide_low, one.wide_high) == model.tau_interval()
+    assert (math.isnan(one.aic), one.converged) == (True, True)
+    # The population that is given counts, a whole number, not what the weights add to.
+    survey_2 = {**survey, "WEIGHT": survey["WEIGHT"] * 2}
+    twice = estimate_uniques(survey_2, KEYS, "WEIGHT", population=found.population)
+    assert by_name(twice)["latent-class"].tau == pytest.approx(one.tau, rel=1e-6)
+    n = len(survey["WEIGHT"])
+    flat = {key: survey[key] for key in KEYS}
+    bare = estimate_uniques(flat, KEYS, population=20 * n)
+    model = LatentClass.fit({**flat, "w": np.full(n, 20.0)}, KEYS, weight="w")
+    assert by_name(bare)["latent-class"].tau == pytest.approx(model.tau(), rel=1e-9)
+
+
+def test_which_models_of_cells(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT", cell_models=[])
+    assert not found.cell_models
+    assert "latent-class" not in by_name(found)
+    both = ["latent-class", "log-linear"]
+    found = estimate_uniques(survey, KEYS, "WEIGHT", cell_models=both)
+    assert list(found.cell_models) == both
+    with pytest.raises(ValueError, match="cell_models='loglinear'"):
+        estimate_uniques(survey, KEYS, "WEIGHT", cell_models=["loglinear"])
+    with pytest.raises(TypeError, match="cell_models: need a list"):
+        estimate_uniques(survey, KEYS, "WEIGHT", cell_models="log-linear")
 
 
 def test_a_table_too_large_for_lancaster():

@@ -24,11 +24,15 @@ def test_each_model_at_each_size(found):
     assert 800 in curve.people
     assert (np.diff(curve.people) > 0).all()
     converged = {one.model for one in found.estimates if one.converged}
-    # Those of size indices; Lancaster's model and the weights have no such share.
+    # Lancaster's model and the weights have no such share.
     assert set(curve.models) == converged & {
         "Dirichlet-multinomial", "Poisson-gamma", "Ewens", "Ewens, moments", "Pitman",
-        "Pitman, moments",
+        "Pitman, moments", "latent-class",
     }  # fmt: skip
+    classes = found.cell_models["latent-class"]
+    assert curve.models["latent-class"][-1] == classes.correctness(40_000)
+    ends = classes.correctness_interval(40_000)
+    assert tuple(end[-1] for end in curve.intervals["latent-class"]) == ends
     for i, N in enumerate(curve.people):
         share = Ewens.fit(found.sizes).correctness(int(N))
         assert curve.models["Ewens"][i] == share

@@ -26,9 +26,10 @@ Estimate how many sample uniques are unique in the population too.
 A record whose key values nobody else in the sample has is a sample unique; it is at
 risk if nobody else in the population has them. Models of the population fitted to the
 sample say how many are: Dirichlet-multinomial, Poisson-gamma, Ewens and Pitman from the
-number of cells of each size, Lancaster's additive model from the keys, and the weights
-by themselves. They are shown side by side, with intervals, the fit (AIC: the smaller
-the better) and their disagreement; a model that cannot be fitted says why.
+number of cells of each size, Lancaster's additive model and models of the cells from
+the keys, and the weights by themselves. They are shown side by side, with intervals,
+the fit (AIC: the smaller the better) and their disagreement; a model that cannot be
+fitted says why.
 """
 
 _UNIQUES_EXAMPLES = """\
@@ -39,9 +40,9 @@ examples:
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
 The first interval takes the fitted parameters as known, the second allows for their
-error; neither for that of the model itself: notes/calibration.md has how the models
-fared on populations of known distribution. The exit status is 0, 2 if the input is
-refused, or 130 if interrupted.
+error; neither for that of the model itself: notes/calibration.md and
+notes/calibration_of_cells.md have how the models fared on populations that are
+known. The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
 
 
@@ -85,6 +86,15 @@ def add(commands: Any) -> argparse.ArgumentParser:
         choices=("refuse", "category"),
         default="refuse",
         help="missing key values: refuse the file (default), or one more category",
+    )
+    parser.add_argument(
+        "--cell-models",
+        nargs="*",
+        choices=("latent-class", "log-linear"),
+        default=("latent-class",),
+        metavar="MODEL",
+        help="models of the cells, latent-class (default) or log-linear or both; "
+        "without a name none, which is fastest",
     )
     parser.add_argument(
         "--level",
@@ -160,6 +170,7 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         population=options.population,
         cells=options.cells,
         missing=options.missing,
+        cell_models=options.cell_models,
         level=options.level,
         progress=progress,
     )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.codes import Ints
-from riskcore.models.solve import positive_root
+from riskcore.models.solve import EXACT, positive_root
 from riskcore.special.gamma.functions import (
     digamma_deficit,
     exp,
@@ -137,6 +137,7 @@ def fit_overdispersion(
     kind: str = "power",
     exponents: tuple[float, ...] = EXPONENTS,
     start: float = 1.0,
+    tolerance: float = EXACT,
 ) -> Overdispersion:
     """Return the most likely law of the shape.
 
@@ -153,6 +154,8 @@ def fit_overdispersion(
         b to try, for "power".
     start : float
         Where a is looked for first, for "power".
+    tolerance : float
+        Relative, of a.
 
     Returns
     -------
@@ -187,9 +190,9 @@ def fit_overdispersion(
     if not (f > 1.0).any():
         return Overdispersion(kind=kind, reason=f"{POISSON}: no cell has two records")
     if kind == "dirichlet-multinomial":
-        scale, exponent = _dirichlet_multinomial(pi, f, n), 1.0
+        scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
     else:
-        scale, exponent = _power_law(n * pi, f, exponents, start)
+        scale, exponent = _power_law(n * pi, f, exponents, start, tolerance)
     reason = (
         POISSON if math.isinf(scale) else _NEXT_TO_NONE if math.isnan(scale) else ""
     )
@@ -210,7 +213,7 @@ def kind_of(overdispersion: str | bool) -> str:
     return overdispersion
 
 
-def _dirichlet_multinomial(pi: Floats, f: Floats, n: int) -> float:
+def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> float:
     """Return a = A/n of the greatest likelihood of all cells; nan if it falls to 0."""
     shared = f > 1.0
     f, pi = f[shared], pi[shared]
@@ -221,11 +224,11 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int) -> float:
         cells = pi * digamma_deficit(A * pi, f)
         return A * (float(digamma_deficit(A, float(n))) - math.fsum(cells.tolist()))
 
-    return positive_root(score, start=float(n)) / n
+    return positive_root(score, float(n), tolerance) / n
 
 
 def _power_law(
-    m: Floats, f: Floats, exponents: tuple[float, ...], start: float
+    m: Floats, f: Floats, exponents: tuple[float, ...], start: float, tolerance: float
 ) -> tuple[float, float]:
     """Return a and b of the greatest likelihood of the seen cells."""
     best, highest = (math.inf, 1.0), math.fsum(_poisson(m, f).tolist())
@@ -238,7 +241,7 @@ def _power_law(
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
-        a = positive_root(score, start=start)
+        a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
         height = math.fsum(_truncated(m, f, a * each).tolist())

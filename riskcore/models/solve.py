@@ -8,17 +8,19 @@ from itertools import pairwise
 
 Function = Callable[[float], float]
 
-_TOLERANCE = 2.0**-52
+EXACT = 2.0**-52  # of the root: to neighbouring doubles
 _STEPS = 200  # bisection alone would need some 60
 _LEAST, _LARGEST = 2.0**-140, 2.0**140  # inside the domain of the Gamma functions
 
 
-def root(function: Function, low: float, high: float) -> float:
+def root(
+    function: Function, low: float, high: float, tolerance: float = EXACT
+) -> float:
     """Return a root between two numbers at which a function has opposite signs.
 
     Inverse quadratic interpolation where it is safe, else bisection (Chandrupatla
-    1997). The interval keeps the root and shrinks to neighbouring doubles. nan if the
-    function is nan on the way.
+    1997). The interval keeps the root and shrinks to neighbouring doubles, or to a
+    fraction ``tolerance`` of the root. nan if the function is nan on the way.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def root(function: Function, low: float, high: float) -> float:
             c, b, fc, fb = b, a, fb, fa
         a, fa = x, fx
         best = a if abs(fa) < abs(fb) else b
-        least = _TOLERANCE * abs(best) / abs(b - a) if b != a else 1.0
+        least = tolerance * abs(best) / abs(b - a) if b != a else 1.0
         if least > 0.5 or fa == 0.0:
             return best
         share = min(max(_next_share(a, b, c, fa, fb, fc), least), 1.0 - least)
@@ -70,12 +72,12 @@ def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -
     )
 
 
-def positive_root(function: Function, start: float) -> float:
+def positive_root(function: Function, start: float, tolerance: float = EXACT) -> float:
     """Return the root of a function that falls through zero once in (0, infinity).
 
     nan if it has none between 2^-140 and 2^140, or if the function is nan on the way.
     The search goes outwards from ``start`` in growing factors, then inwards by
-    geometric means.
+    geometric means, and ends as `root`.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def positive_root(function: Function, start: float) -> float:
             low = middle
         else:
             high = middle
-    return root(function, low, high)
+    return root(function, low, high, tolerance)
 
 
 def all_roots(function: Function, points: Sequence[float]) -> list[float]:

@@ -205,12 +205,14 @@ def cache_of(first_run, tmp_path):
     return lambda code: shutil.copytree(first_run(code)[1], tmp_path / "cache")
 
 
+@pytest.mark.compiles
 def test_a_second_process_loads_what_the_first_compiled(python, first_run):
     printed, cache = first_run(VALUE)
     assert printed == COMPILED
     assert python(VALUE, cache=cache) == LOADED
 
 
+@pytest.mark.compiles
 def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
     code = (
         "from riskcore.forms import closed_form;"
@@ -226,6 +228,7 @@ def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
     assert after != before
 
 
+@pytest.mark.compiles
 def test_a_damaged_cache_file_is_compiled_again(python, cache_of):
     cache = cache_of(VALUE)
     (file,) = cache.rglob("*.o")
@@ -236,6 +239,7 @@ def test_a_damaged_cache_file_is_compiled_again(python, cache_of):
     assert python(VALUE, cache=cache) == LOADED
 
 
+@pytest.mark.compiles
 @needs.root
 def test_code_that_another_user_planted_is_not_run(python, cache_of, tmp_path):
     cache = cache_of(VALUE)
@@ -250,6 +254,7 @@ def test_code_that_another_user_planted_is_not_run(python, cache_of, tmp_path):
     assert python(VALUE, cache=cache) == COMPILED
 
 
+@pytest.mark.compiles
 def test_without_a_cache_everything_works(python, tmp_path):
     (tmp_path / "file").write_text("not a directory")
     assert python(VALUE, cache=tmp_path / "file/cache") == COMPILED
@@ -262,6 +267,7 @@ def test_without_a_cache_everything_works(python, tmp_path):
     assert set(tmp_path.iterdir()) == before
 
 
+@pytest.mark.compiles
 @needs.posix
 def test_of_eight_cold_processes_one_compiles(python, tmp_path):
     cache = tmp_path / "cache"
@@ -293,6 +299,7 @@ print(*(each(5.0) for each in made), "numba" in sys.modules)
 """
 
 
+@pytest.mark.compiles
 def test_a_shared_kernel_is_compiled_once(python, first_run):
     printed, cache = first_run(SHARED)
     assert printed == "6.5 2.5 True"
@@ -305,6 +312,7 @@ def test_a_shared_kernel_is_compiled_once(python, first_run):
     assert python(SHARED, cache=cache) == "6.5 2.5 False"
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("damage", ["gone", "cut"])
 def test_a_lost_shared_kernel_is_compiled_again(python, cache_of, damage):
     cache = cache_of(SHARED)
@@ -319,11 +327,13 @@ def test_a_lost_shared_kernel_is_compiled_again(python, cache_of, damage):
     assert python(SHARED, cache=cache) == "6.5 2.5 False"
 
 
+@pytest.mark.compiles
 def test_shared_kernels_without_a_cache(python, tmp_path):
     (tmp_path / "file").write_text("not a directory")
     assert python(SHARED, cache=tmp_path / "file/cache") == "6.5 2.5 True"
 
 
+@pytest.mark.compiles
 def test_code_of_users_has_its_own_copy_of_a_shared_kernel(python, tmp_path):
     code = (
         SHARED

@@ -291,6 +291,7 @@ def entry_points(folder, text):
     folder.joinpath("riskcore-0.dist-info/entry_points.txt").write_text(text)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("first", ["import numba", "import riskcore.forms"])
 def test_numba_calls_them(first, python, tmp_path):
     entry_points(
@@ -333,6 +334,7 @@ print(sum(users.total.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.compiles
 def test_as_an_attribute_in_a_fresh_process_and_from_numbas_cache(python, tmp_path):
     entry_points(
         tmp_path,
@@ -353,6 +355,7 @@ print(users.all_at_once(np.array([1.0, 2.0]), 0.25))
     assert python(here + now) == "[0.25 0.5 ]"
 
 
+@pytest.mark.compiles
 def test_where_numba_does_not_know_the_package_nothing_is_kept(python, tmp_path):
     (tmp_path / "users.py").write_text(BY_ATTRIBUTE)
     here = f"""
@@ -365,6 +368,7 @@ warnings.simplefilter("ignore")
     assert python(here + ITS_USE) == "0"
 
 
+@pytest.mark.compiles
 def test_machine_code_that_cannot_be_made_is_told_and_gives_nan(python):
     code = """
 import numba, riskcore
