@@ -59,6 +59,7 @@ def test_worst_points_known(point):
     [
         ("individual_risk_with_prior", (2.046, 18.88, 0.3383)),
         ("individual_risk_with_prior", (4.0, 3.50000012, 0.49997)),
+        ("individual_risk_with_prior", (1.01446, 0.54371, 0.50094)),
         ("individual_risk_with_prior", (1.15371754, 58.9855083, 0.93150256)),
         ("log_individual_risk_with_prior", (1.0, 81.6725, 0.99965)),
         ("log_individual_risk_poisson", (1.0, 3.05e-5)),

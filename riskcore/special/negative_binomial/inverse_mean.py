@@ -70,7 +70,7 @@ P_SMALL = 0.5
 F_SMALL = 4.0
 # Below this a the terms of b cancel, and f is not the smaller part of s.
 A_SMALLEST = -0.5
-# Below this f Noerlund's fraction, for p near 1, has its last levels as pairs.
+# Below this f the fractions, for p near 1, have their last levels as pairs.
 F_PAIRS = 2.0
 # Below this f nothing has a loop but what has a large b.
 F_SMALLEST = 0.5
@@ -108,8 +108,8 @@ def region(f: float, s: float, p: float) -> int:
     # The reflection begins at f - n in [1/2, 3/2], its shape must not be below 1/2.
     begins = (f - max(near, 1.0)) + a >= -0.5
     ladder = upwards if near == f else (REFLECTED if begins else OTHER)
-    levels = GAUSS_41 if f >= 2.0 else GAUSS_23
-    levels = GAUSS_31 if (a < A_SMALL) & (f >= 1.0) else levels
+    levels = GAUSS_31 if a < A_SMALL else GAUSS_41
+    levels = GAUSS_23 if f < F_PAIRS else levels
     below = P_SMALL if f <= F_SMALL else P_FORWARD
     where = ladder if p < below else levels
     deep = noerlund_region(b, f < F_PAIRS, a < A_LARGE, p < P_SMALL)
