@@ -18,7 +18,14 @@ from functools import partial
 import numpy as np
 
 import riskcore
-from bench import accuracy, models_accuracy, posterior, prior, worst
+from bench import (
+    accuracy,
+    finite_population,
+    models_accuracy,
+    posterior,
+    prior,
+    worst,
+)
 from bench._common import command
 from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.gamma import functions
@@ -204,6 +211,10 @@ def subjects():
         "individual_risk_second_moment": (moments, 20),
     }.items():
         found[name] = partial(_searched, posterior, name, regions, n)
+    for name, regions in finite_population.DRAWS.items():
+        n = 20 if "risk" in name else 300
+        draws = list(regions.values())
+        found[name] = partial(_searched, finite_population, name, draws, n)
     for name, regions in models_accuracy.POINTS.items():
         draws = list(regions.values())
         found[name] = partial(_searched, models_accuracy, name, draws, 300)
@@ -245,6 +256,9 @@ COLUMNS = {
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
     **{name: 3 for name in prior.FUNCTIONS if name.endswith("with_prior")},
     prior.FUNCTIONS[-1]: 1,
+    **dict.fromkeys(finite_population.FUNCTIONS[:2], 4),
+    **dict.fromkeys(finite_population.FUNCTIONS[2:4], 3),
+    finite_population.FUNCTIONS[4]: 3,
 }
 assert set(functions.UFUNCS) == set(models_accuracy.EXACT)
 

@@ -256,7 +256,7 @@ DRAWS = {
 # --- tables ------------------------------------------------------------------------
 
 
-def errors_of(name, points):
+def errors_of(name, points, error_at=error_at):
     """Return (error, arguments) of the points that the contract counts."""
     found = []
     for at in zip(*(column.tolist() for column in points), strict=True):
@@ -267,17 +267,18 @@ def errors_of(name, points):
     return found
 
 
-def errors_in_pieces(name, points, run):
+def errors_in_pieces(name, points, error_at, run):
     """Return ``errors_of`` by pieces, which ``run``, a map, evaluates."""
     pieces = max(1, len(points[0]) // PIECE)
     columns = zip(*(np.array_split(column, pieces) for column in points), strict=True)
-    return [found for part in run(partial(errors_of, name), columns) for found in part]
+    work = partial(errors_of, name, error_at=error_at)
+    return [found for part in run(work, columns) for found in part]
 
 
-def measured(name, region, draw, n, seed, run):
+def measured(name, region, draw, n, seed, error_at=error_at, run=map):
     """Return a row of the table, and the worst points as records."""
     rng = np.random.default_rng([seed, *name.encode(), *region.encode()])
-    found = errors_in_pieces(name, draw(rng, n), run)
+    found = errors_in_pieces(name, draw(rng, n), error_at, run)
     error, at = max(found)
     right = Counter(error <= 0.5 for error, _ in found)[True] / len(found)
     row = [
@@ -290,10 +291,10 @@ def measured(name, region, draw, n, seed, run):
     return row, worst.Worst(name, at, error, command())
 
 
-def contract_rows(sample, ever):
+def contract_rows(promised, sample, ever):
     """Return the rows of worst errors, and whether one breaks its contract."""
     rows, broken = [], False
-    for contract in CONTRACTS:
+    for contract in promised:
         name, known = contract.function, ever[contract.function]
         largest = max(point.error for point in sample if point.function == name)
         holds = known.error <= contract.ulps
@@ -355,7 +356,7 @@ def main():
             start = time.perf_counter()
             for region, draw in DRAWS[name].items():
                 row, point = measured(
-                    name, region, draw, options.points, options.seed, run
+                    name, region, draw, options.points, options.seed, run=run
                 )
                 rows.append(row)
                 sample.append(point)
@@ -364,7 +365,7 @@ def main():
     if len(options.only) < len(FUNCTIONS):  # a look, which changes no page
         return
     ever = worst.measured_again(FUNCTIONS, error_at, sample)
-    contracts, broken = contract_rows(sample, ever)
+    contracts, broken = contract_rows(CONTRACTS, sample, ever)
     at = "at f, shape, p or f, mu"
     of_errors = ["worst of the sample, ulp", "worst ever found, ulp"]
     header = ["function, region", "points", "largest error, ulp", "correctly rounded"]

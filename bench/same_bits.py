@@ -86,6 +86,10 @@ def points(name, n=PER_GROUP):
         at["shape"] = f * np.floor(4 * level) / 2 + 64.0 * level * (level > 0.5)
         at["shape"][level < 0.1] = f[level < 0.1] + 1
         at["mu"] = 64.0 * level / p
+        at["alpha"] = f * np.floor(4 * level + 1) / 2
+        at["unsampled"] = np.minimum(np.floor(f / p * level), 2.0**53)
+        at["beta"] = at["unsampled"] * np.ldexp(level, -3) + level
+        at["share"] = level * level
         wanted = list(
             signature(made_from(getattr(riskcore, name))[0].scalar).parameters
         )
@@ -96,7 +100,7 @@ def points(name, n=PER_GROUP):
 
 def fewer(name, n):
     """Return how many points of each group a function gets."""
-    slow = riskcore._HOMES[name].endswith(("posterior", "prior"))
+    slow = riskcore._HOMES[name].endswith(("posterior", "prior", "population"))
     return max(n // SLOWER, 1) if slow else n
 
 
@@ -176,7 +180,13 @@ def under_njit(function):
         for i in range(len(x)):
             out[i] = function(x[i])
 
-    return (fill_of_one, fill_of_two, fill_of_three)[function.nin - 1]
+    @numba.njit
+    def fill_of_four(out, x, y, z, u):
+        for i in range(len(x)):
+            out[i] = function(x[i], y[i], z[i], u[i])
+
+    fills = (fill_of_one, fill_of_two, fill_of_three, fill_of_four)
+    return fills[function.nin - 1]
 
 
 def by_numba(function, arguments):

@@ -393,7 +393,14 @@ def test_every_function_of_arrays_is_an_entry():
 
 
 @pytest.mark.parametrize(
-    "module", ["forms", "risk.individual", "risk.posterior", "risk.prior"]
+    "module",
+    [
+        "forms",
+        "risk.finite_population",
+        "risk.individual",
+        "risk.posterior",
+        "risk.prior",
+    ],
 )
 def test_every_ufunc_is_an_entry(module):
     known = ahead.entries()

@@ -99,7 +99,7 @@ def add_kernel_call(name: Any, scalar: Callable[..., Any]) -> None:
 
 
 def _add_overload(name: Any, scalar: Callable[..., Any], inputs: int) -> None:
-    """Let code of users call ``name`` as a function of up to three doubles.
+    """Let code of users call ``name`` as a function of up to four doubles.
 
     Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
     float32 what it is, and the kernel would run in single precision.
@@ -119,6 +119,11 @@ def _add_overload(name: Any, scalar: Callable[..., Any], inputs: int) -> None:
         lambda a, b, c: (
             (lambda a, b, c: scalar(float64(a), float64(b), float64(c)))
             if numbers(a, b, c)
+            else None
+        ),
+        lambda a, b, c, d: (
+            (lambda a, b, c, d: scalar(float64(a), float64(b), float64(c), float64(d)))
+            if numbers(a, b, c, d)
             else None
         ),
     )
@@ -156,6 +161,7 @@ def _call_of(identity: str, inputs: int) -> Callable[..., Any]:
         lambda context, a: (result, emit),
         lambda context, a, b: (result, emit),
         lambda context, a, b, c: (result, emit),
+        lambda context, a, b, c, d: (result, emit),
     )
     return cast("Callable[..., Any]", intrinsic(typed[inputs - 1]))
 

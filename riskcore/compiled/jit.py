@@ -151,7 +151,7 @@ def _register(in_every_process: bool = False) -> None:
 
 _FINDER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
 _finders: list[Any] = []
-_NUMBERS = 3  # a ufunc has at most so many
+_NUMBERS = 4  # a ufunc has at most so many
 
 
 _not_found = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * _NUMBERS)(

@@ -117,12 +117,12 @@ def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
 
 
 def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
-    """Return the ufunc ``name`` that applies a kernel of one, two or three numbers."""
+    """Return the ufunc ``name`` that applies a kernel of one to four numbers."""
     return build(name, _each(scalar))
 
 
 def _each(scalar: Callable[..., float]) -> UfuncSource:
-    """Return the source of the ufunc of a kernel of one, two or three numbers."""
+    """Return the source of the ufunc of a kernel of one to four numbers."""
 
     def loop_of_one(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         for i in range(sizes[0]):
@@ -145,8 +145,18 @@ def _each(scalar: Callable[..., float]) -> UfuncSource:
             )
         clear_flags()
 
+    def loop_of_four(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[4][i * (steps[4] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)],
+                args[1][i * (steps[1] >> 3)],
+                args[2][i * (steps[2] >> 3)],
+                args[3][i * (steps[3] >> 3)],
+            )
+        clear_flags()
+
     inputs = len(signature(scalar).parameters)
-    loop = (loop_of_one, loop_of_two, loop_of_three)[inputs - 1]
+    loop = (loop_of_one, loop_of_two, loop_of_three, loop_of_four)[inputs - 1]
     return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
 
 

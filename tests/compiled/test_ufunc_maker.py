@@ -254,6 +254,19 @@ def test_elementwise_of_three_numbers():
         assert np.isnan(ufunc(-1, 2, 3))
 
 
+@kernel
+def _product_and_sum(a: float, b: float, c: float, d: float) -> float:
+    return a * b + c * d if a > 0 else math.nan
+
+
+def test_elementwise_of_four_numbers():
+    ufunc = elementwise("product_and_sum", _product_and_sum)
+    assert ufunc.nin == 4
+    assert ufunc([1, 2, -1], 10.0, [5, 6, 7], 3)[:2].tolist() == [25.0, 38.0]
+    with np.errstate(all="raise"):
+        assert np.isnan(ufunc(-1, 2, 3, 4))
+
+
 # --- in compiled code ------------------------------------------------------------
 
 

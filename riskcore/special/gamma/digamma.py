@@ -60,16 +60,22 @@ def _beyond_gap(y: float, y_low: float, m: float) -> DoubleDouble:
 
 
 @kernel
-def dd_digamma_difference(x: float, m: float) -> DoubleDouble:
-    """Return psi(x+m) - psi(x) for x > 0, m >= 0, to 2^-60 of itself."""
+def dd_digamma_difference_at_pair(x: float, x_low: float, m: float) -> DoubleDouble:
+    """Return ``dd_digamma_difference`` for an x that is a pair."""
     if m == 0.0:
         return 0.0, 0.0
-    high, low, k = _up(x, 0.0, m, False)
-    Y, Y_low = two_sum(x, k)
+    high, low, k = _up(x, x_low, m, False)
+    Y, Y_low = dd_add(x, x_low, k, 0.0)
     part, part_low = dd_log1p(*dd_divide(m, 0.0, Y, Y_low))
     high, low = dd_add(high, low, part, part_low)
     part, part_low = _beyond_log(Y, Y_low, m)
     return dd_add(high, low, part, part_low)
+
+
+@kernel
+def dd_digamma_difference(x: float, m: float) -> DoubleDouble:
+    """Return psi(x+m) - psi(x) for x > 0, m >= 0, to 2^-60 of itself."""
+    return dd_digamma_difference_at_pair(x, 0.0, m)
 
 
 @kernel

@@ -71,19 +71,27 @@ def _second_difference(x: float, x_low: float, s: float, t: float) -> DoubleDoub
 
 
 @kernel
+def dd_log_gamma_ratio_at_pair(
+    x: float, x_low: float, s: float, t: float
+) -> DoubleDouble:
+    """Return ``dd_log_gamma_ratio`` for an x that is a pair."""
+    product, y, y_low, k = ONE, x, x_low, 0.0
+    while y < LARGE:
+        q, q_low, d, d_low = _quotients(y, y_low, s, t)
+        product = times(product, q, q_low, d, d_low)
+        k += 1.0
+        y, y_low = dd_add(x, x_low, k, 0.0)
+    high, low = _second_difference(y, y_low, s, t)
+    return dd_add(*log_of(product), -high, -low)
+
+
+@kernel
 def dd_log_gamma_ratio(x: float, s: float, t: float) -> DoubleDouble:
     """Return -f = log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x > 0, s, t > 0.
 
     To 2^-60 of itself.
     """
-    product, y, y_low, k = ONE, x, 0.0, 0.0
-    while y < LARGE:
-        q, q_low, d, d_low = _quotients(y, y_low, s, t)
-        product = times(product, q, q_low, d, d_low)
-        k += 1.0
-        y, y_low = two_sum(x, k)
-    high, low = _second_difference(y, y_low, s, t)
-    return dd_add(*log_of(product), -high, -low)
+    return dd_log_gamma_ratio_at_pair(x, 0.0, s, t)
 
 
 @kernel
