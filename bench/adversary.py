@@ -18,7 +18,14 @@ from functools import partial
 import numpy as np
 
 import riskcore
-from bench import accuracy, finite_population, models_accuracy, posterior, worst
+from bench import (
+    accuracy,
+    finite_population,
+    models_accuracy,
+    posterior,
+    prior,
+    worst,
+)
 from bench._common import command
 from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.gamma import functions
@@ -223,6 +230,9 @@ def subjects():
     for name, regions in models_accuracy.POINTS.items():
         draws = list(regions.values())
         found[name] = partial(_searched, models_accuracy, name, draws, 300)
+    for name, regions in prior.DRAWS.items():
+        n = 20 if "second_moment" in name else 60
+        found[name] = partial(_searched, prior, name, list(regions.values()), n)
     return found
 
 
@@ -256,6 +266,8 @@ COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[:3], 3),
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
+    **{name: 3 for name in prior.FUNCTIONS if name.endswith("with_prior")},
+    prior.FUNCTIONS[-1]: 1,
     **dict.fromkeys(finite_population.FUNCTIONS[:2], 4),
     **dict.fromkeys(finite_population.FUNCTIONS[2:4], 3),
     finite_population.FUNCTIONS[4]: 3,

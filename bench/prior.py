@@ -1,6 +1,6 @@
 """Measure the individual risk with a prior against Arb balls, and its speed.
 
-    python -m bench.prior [--points 20000] [--seed 1] [--no-speed]
+    python -m bench.prior [--points 20000] [--seed 1] [--processes 1] [--no-speed]
 
 Exact values come from Arb's hypergeometric functions, or, where those take long, from
 rigorous integration of the generating function of X,
@@ -10,13 +10,17 @@ rigorous integration of the generating function of X,
 for the Poisson law of exp(-f u - mu (1 - e^-u)). The kernels use none of these. The
 worst points ever found, in worst_points.csv, are evaluated too, and those of this
 sample join them if they are worse. Writes bench/README.md; a broken contract ends the
-run with status 1. A sweep is a run with many points: 1e7 take some hours.
+run with status 1. A sweep is a run with many points, in several processes; a point
+takes 1 to 4 milliseconds of a processor.
 """
 
 import argparse
 import math
 import sys
+import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -38,31 +42,32 @@ FUNCTIONS = (
     "cell_fully_sampled_probability",
     "cell_fully_sampled_probability_poisson",
 )
-BITS = 90  # relative, of an integral
-ENOUGH = 150  # bits of a hypergeometric function: log r near 0 needs them
+ENOUGH = 66  # bits: an ulp of a double, and 13 more
+PRECISE = 150  # bits of r that leave as many of log r near 0
 MODERATE = 300.0  # parameters up to it leave Arb's functions fast
+PIECE = 500  # points that a process takes at once
 SPEED_CELLS = 200_000
 
 
 # --- exact values ------------------------------------------------------------------
 
 
-def by_integral(f, mean, exponent, power=0):
+def by_integral(f, mean, exponent, power=0, bits=90):
     """Return the integral of u^power exp(-f u - exponent(u)), whose slope is mean."""
-    ctx.prec = 260
+    ctx.prec = bits + 45
     scale = 1 / (f + mean)
-    last = (BITS * math.log(2) + 2 * math.log1p(mean / f) + 20) / f
+    last = (bits * math.log(2) + 2 * math.log1p(mean / f) + 20) / f
     cuts, cut = [0.0], 2 * scale
     while cut < last:
         cuts.append(cut)
-        cut *= 3
-    small = arb(scale) ** (1 + power) * arb(2) ** -(BITS + 8)
+        cut *= 8
+    small = arb(scale) ** (1 + power) * arb(2) ** -(bits + 8)
     total = sum(
         acb.integral(
             lambda u, _: u**power * (-f * u - exponent(u)).exp(),
             acb(a),
             acb(b),
-            rel_tol=arb(2) ** -BITS,
+            rel_tol=arb(2) ** -bits,
             abs_tol=small,
         ).real
         for a, b in pairwise([*cuts, last])
@@ -71,52 +76,52 @@ def by_integral(f, mean, exponent, power=0):
     return total + arb(0.5, 0.5) * rest
 
 
-def by_functions(value):
+def by_functions(value, bits):
     """Return a ball by a function at rising precision, None if that takes long."""
-    for precision in (300, 700, 1500):
+    for precision in (bits + 60, 300, 700, 1500):
         ctx.prec = precision
         ball = value()
-        if ball.is_finite() and ball.rel_accuracy_bits() > ENOUGH:
+        if ball.is_finite() and ball.rel_accuracy_bits() > bits:
             return ball
     return None
 
 
-def exact_with_prior(f, s, p):
+def exact_with_prior(f, s, p, bits=PRECISE):
     if s < MODERATE and f < MODERATE and p > 1e-3:
         if p >= 0.5:
             ball = by_functions(
-                lambda: (1 - arb(p)).hypgeom_2f1(1, arb(f) + 1 - s, arb(f) + 1) * p / f
+                lambda: (1 - arb(p)).hypgeom_2f1(1, arb(f) + 1 - s, arb(f) + 1) * p / f,
+                bits,
             )
         else:
             ball = by_functions(
-                lambda: (1 - 1 / arb(p)).hypgeom_2f1(1, s, arb(f) + 1) / f
+                lambda: (1 - 1 / arb(p)).hypgeom_2f1(1, s, arb(f) + 1) / f, bits
             )
         if ball is not None:
             return ball
-    ctx.prec = 260
+    return _integral_with_prior(f, s, p, 0, bits)
+
+
+def _integral_with_prior(f, s, p, power, bits):
+    ctx.prec = bits + 45
     odds = (1 - arb(p)) / arb(p)
     return by_integral(
-        f, s * (1 - p) / p, lambda u: s * (1 - odds * (-u).expm1()).log()
+        f, s * (1 - p) / p, lambda u: s * (1 - odds * (-u).expm1()).log(), power, bits
     )
 
 
-def exact_poisson(f, mu):
+def exact_poisson(f, mu, bits=PRECISE):
     if f < MODERATE and mu < 10 * MODERATE:
-        ball = by_functions(lambda: (-arb(mu)).hypgeom_1f1(1, arb(f) + 1) / f)
+        ball = by_functions(lambda: (-arb(mu)).hypgeom_1f1(1, arb(f) + 1) / f, bits)
         if ball is not None:
             return ball
-    return by_integral(f, mu, lambda u: -mu * (-u).expm1())
+    return by_integral(f, mu, lambda u: -mu * (-u).expm1(), 0, bits)
 
 
 def exact_second_moment(f, *law):
     if len(law) == 1:
-        return by_integral(f, law[0], lambda u: -law[0] * (-u).expm1(), 1)
-    s, p = law
-    ctx.prec = 260
-    odds = (1 - arb(p)) / arb(p)
-    return by_integral(
-        f, s * (1 - p) / p, lambda u: s * (1 - odds * (-u).expm1()).log(), 1
-    )
+        return by_integral(f, law[0], lambda u: -law[0] * (-u).expm1(), 1, ENOUGH)
+    return _integral_with_prior(f, *law, 1, ENOUGH)
 
 
 def exact_of(name, at):
@@ -129,8 +134,13 @@ def exact_of(name, at):
     if name == "cell_fully_sampled_probability_poisson":
         ctx.prec = 400
         return (-arb(at[0])).exp()
-    r = exact_with_prior(*at) if "prior" in name else exact_poisson(*at)
-    return r.log() if name.startswith("log") else r
+    exact = exact_with_prior if "prior" in name else exact_poisson
+    r = exact(*at, ENOUGH)
+    if not name.startswith("log"):
+        return r
+    if r.log().rel_accuracy_bits() < ENOUGH - 5:
+        r = exact(*at, PRECISE)
+    return r.log()
 
 
 def error_at(name, at):
@@ -190,12 +200,32 @@ def at_the_reflection(rng, n):
 
 def borders(rng, n):
     """Return points on and next to the borders of regions, s - f next to 0 and 1."""
-    f = rng.choice([1.0, 2.0, 4.0, 5.0, 30.0, 31.0, 32.0, 1.5, 0.5], n)
-    a = rng.choice([-0.5, 0.0, 1.0, 4.0, 20.0, 60.0], n)
+    f = rng.choice([1.0, 2.0, 4.0, 5.0, 30.0, 31.0, 32.0, 1.5, 2.5, 3.5, 0.5], n)
+    f = f * (1 + rng.choice([-1, 0, 1], n) * powers(rng, -16, -8, n))
+    a = rng.choice([-0.5, 0.0, 0.25, 0.5, 1.0, 4.0, 20.0, 60.0], n)
     s = (f + a) * (1 + rng.choice([-1, 0, 1], n) * powers(rng, -16, -8, n))
     s = np.maximum(s, 1e-9)
     p = rng.choice([0.3, 0.5, 0.999, 1e-9], n)
     return f, s, p * (1 - rng.choice([0, 1], n) * powers(rng, -16, -8, n))
+
+
+def reflected(rng, n):
+    """Return points of the reflection, s next to integers and half-integers for some.
+
+    There is e = 0, or the shape from which one goes upwards changes.
+    """
+    f = rng.uniform(0.5, 4, n)
+    s = f + rng.choice([0.1, 1, 5, 20], n) * rng.random(n)
+    few = rng.random(n)
+    s = np.where(few < 0.2, np.rint(2 * s) / 2 + f % 1, s)
+    s = np.where(few < 0.1, s * (1 + powers(rng, -16, -3, n)), s)
+    return f, s, rng.uniform(0.02, 0.5, n)
+
+
+def half_and_more(rng, n):
+    """Return points with f below 2 and p from 1/2."""
+    f = rng.uniform(0.5, 2, n)
+    return f, f + powers(rng, -1, 3, n), rng.uniform(0.5, 1, n)
 
 
 PRIOR = {
@@ -205,6 +235,8 @@ PRIOR = {
     "real f, s to 1e12": with_prior(anything, lambda f, rng, n: powers(rng, -3, 12, n)),
     "f p near 1": at_the_reflection,
     "borders": borders,
+    "f in [0.5, 4], p < 0.5": reflected,
+    "f in [0.5, 2], p >= 0.5": half_and_more,
 }
 POISSON = {
     "f = 1 to 39": lambda rng, n: (whole(rng, n), powers(rng, -6, 4, n)),
@@ -235,10 +267,18 @@ def errors_of(name, points, error_at=error_at):
     return found
 
 
-def measured(name, region, draw, n, seed, error_at=error_at):
+def errors_in_pieces(name, points, error_at, run):
+    """Return ``errors_of`` by pieces, which ``run``, a map, evaluates."""
+    pieces = max(1, len(points[0]) // PIECE)
+    columns = zip(*(np.array_split(column, pieces) for column in points), strict=True)
+    work = partial(errors_of, name, error_at=error_at)
+    return [found for part in run(work, columns) for found in part]
+
+
+def measured(name, region, draw, n, seed, error_at=error_at, run=map):
     """Return a row of the table, and the worst points as records."""
     rng = np.random.default_rng([seed, *name.encode(), *region.encode()])
-    found = errors_of(name, draw(rng, n), error_at)
+    found = errors_in_pieces(name, draw(rng, n), error_at, run)
     error, at = max(found)
     right = Counter(error <= 0.5 for error, _ in found)[True] / len(found)
     row = [
@@ -277,7 +317,8 @@ def speed_rows():
     alpha, p = powers(rng, -6, 3, n), powers(rng, -4, 0, n)
     few = rng.integers(1, 11, n).astype(float)
     geometric = np.minimum(rng.geometric(0.4, n), 200).astype(float)
-    real, below = rng.uniform(1, 16, n), rng.uniform(0.1, 1, n)
+    real, below = rng.uniform(1, 16, n), rng.uniform(0.5, 1, n)
+    small = rng.uniform(0.1, 0.5, n)
     risk, poisson = (
         riskcore.individual_risk_with_prior,
         riskcore.individual_risk_poisson,
@@ -289,10 +330,12 @@ def speed_rows():
         "prior: f = 2, s = 2.5": lambda: risk(2.0, 2.5, p),
         "prior: f = 100": lambda: risk(100.0, 100.0 + alpha, p),
         "prior: real f in [1, 16)": lambda: risk(real, real + alpha, p),
-        "prior: real f in [0.1, 1)": lambda: risk(below, below + alpha, p),
+        "prior: real f in [0.5, 1)": lambda: risk(below, below + alpha, p),
+        "prior: real f in [0.1, 0.5)": lambda: risk(small, small + alpha, p),
         "no prior: s = f": lambda: risk(geometric, geometric, p),
         "Poisson: f = 1 to 10": lambda: poisson(few, 1e3 * alpha),
-        "Poisson: real f in [0.1, 1)": lambda: poisson(below, 1e3 * alpha),
+        "Poisson: real f in [0.5, 1)": lambda: poisson(below, 1e3 * alpha),
+        "Poisson: real f in [0.1, 0.5)": lambda: poisson(small, 1e3 * alpha),
     }
     seconds = interleaved(cases, 5)
     return [[name, f"{1e9 * seconds[name] / n:.0f}"] for name in cases]
@@ -302,14 +345,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=FUNCTIONS)
     parser.add_argument("--no-speed", action="store_true", help="errors alone")
     options = parser.parse_args()
     rows, sample = [], []
-    for name, regions in DRAWS.items():
-        for region, draw in regions.items():
-            row, point = measured(name, region, draw, options.points, options.seed)
-            rows.append(row)
-            sample.append(point)
+    with ProcessPoolExecutor(options.processes) as pool:
+        run = pool.map if options.processes > 1 else map
+        for name in options.only:
+            start = time.perf_counter()
+            for region, draw in DRAWS[name].items():
+                row, point = measured(
+                    name, region, draw, options.points, options.seed, run=run
+                )
+                rows.append(row)
+                sample.append(point)
+                print(*row, sep=" | ", flush=True)
+            print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+    if len(options.only) < len(FUNCTIONS):  # a look, which changes no page
+        return
     ever = worst.measured_again(FUNCTIONS, error_at, sample)
     contracts, broken = contract_rows(CONTRACTS, sample, ever)
     at = "at f, shape, p or f, mu"

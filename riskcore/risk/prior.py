@@ -24,7 +24,10 @@ from riskcore.special.negative_binomial.inverse_mean import (
     log_inverse_mean,
     log_inverse_mean_poisson,
 )
-from riskcore.special.negative_binomial.inverse_mean_blocks import loop_of
+from riskcore.special.negative_binomial.inverse_mean_blocks import (
+    loop_of,
+    poisson_loop_of,
+)
 from riskcore.special.negative_binomial.inverse_square import (
     inverse_square,
     inverse_square_poisson,
@@ -69,6 +72,11 @@ def _inside(f: float, shape: float, p: float) -> bool:
 
 
 @kernel
+def _inside_poisson(f: float, mu: float) -> bool:
+    return _is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)
+
+
+@kernel
 def _risk_with_prior(f: float, shape: float, p: float) -> float:
     if not _inside(f, shape, p):
         return math.nan
@@ -94,7 +102,7 @@ def log_individual_risk_with_prior_kernel(f: float, shape: float, p: float) -> f
     Returns
     -------
     log_r : ndarray or scalar
-        log r; nan outside the domain. Largest error found 4.52 ulp, for |log r| >=
+        log r; nan outside the domain. Largest error found 0.54 ulp, for |log r| >=
         1/16, or f >= 1 and shape >= f; elsewhere the largest absolute error found is
         2^-55.0, at 20,000 points.
 
@@ -117,43 +125,8 @@ def log_individual_risk_with_prior_kernel(f: float, shape: float, p: float) -> f
 
 
 @kernel
-def individual_risk_poisson_kernel(f: float, mu: float) -> float:
-    """Individual risk E[1/F | f] of a cell whose other people are Poisson.
-
-    F = f + X, X Poisson of mean mu: r = (1/f) 1F1(1; f+1; -mu), for f = 1 (1 -
-    exp(-mu))/mu. It is what log-linear models of the population give.
-
-    Parameters
-    ----------
-    f : array_like
-        Sample frequency of the cell, real, 2^-10 <= f <= 2^60.
-    mu : array_like
-        Expected number of people of the cell that are not in the sample, 0 <= mu <=
-        2^100.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    r : ndarray or scalar
-        Individual risk, 1/(f + mu) <= r <= 1/f; nan outside the domain. Largest error
-        found 0.85 ulp.
-
-    See Also
-    --------
-    riskcore.individual_risk_with_prior : with overdispersion.
-
-    References
-    ----------
-    Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/prior.md.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> riskcore.individual_risk_poisson([1, 1, 2], [0.0, 2.0, 2.0]).round(6)
-    array([1.      , 0.432332, 0.283834])
-    """
-    if not (_is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+def _risk_poisson(f: float, mu: float) -> float:
+    if not _inside_poisson(f, mu):
         return math.nan
     r, r_low = inverse_mean_poisson(f, mu)
     return r + r_low
@@ -174,7 +147,7 @@ def log_individual_risk_poisson_kernel(f: float, mu: float) -> float:
     Returns
     -------
     log_r : ndarray or scalar
-        log r; nan outside the domain. Largest error found 3.76 ulp, for f >= 1 or
+        log r; nan outside the domain. Largest error found 0.53 ulp, for f >= 1 or
         |log r| >= 1/16; elsewhere the largest absolute error found is 2^-58.0, at
         3,000 points.
 
@@ -188,7 +161,7 @@ def log_individual_risk_poisson_kernel(f: float, mu: float) -> float:
     >>> float(riskcore.log_individual_risk_poisson(1, 1e-20))
     -5e-21
     """
-    if not (_is_frequency(f) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+    if not _inside_poisson(f, mu):
         return math.nan
     return log_inverse_mean_poisson(f, mu)
 
@@ -214,7 +187,7 @@ def individual_risk_second_moment_with_prior_kernel(
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 3.55
+        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 0.60
         ulp.
 
     See Also
@@ -224,8 +197,8 @@ def individual_risk_second_moment_with_prior_kernel(
 
     Notes
     -----
-    A cell takes some 3 microseconds, up to 16 where f p is near 1 (``notes/prior.md``,
-    section 9).
+    A cell takes 0.6 to 9 microseconds, up to 20 where f is large and f p near 0.36
+    (``notes/prior.md``, section 9).
 
     Examples
     --------
@@ -255,7 +228,7 @@ def individual_risk_second_moment_poisson_kernel(f: float, mu: float) -> float:
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f]; nan outside the domain. Largest error found 2.81 ulp.
+        E[1/F^2 | f]; nan outside the domain. Largest error found 0.50 ulp.
 
     See Also
     --------
@@ -267,7 +240,7 @@ def individual_risk_second_moment_poisson_kernel(f: float, mu: float) -> float:
     >>> float(riskcore.individual_risk_second_moment_poisson(2, 0))
     0.25
     """
-    if not (_is_frequency(f) & (f >= 1.0) & (mu >= 0.0) & (mu <= _LARGEST_MEAN)):
+    if not (_inside_poisson(f, mu) & (f >= 1.0)):
         return math.nan
     return inverse_square_poisson(f, mu)
 
@@ -348,61 +321,61 @@ def cell_fully_sampled_probability_poisson_kernel(mu: float) -> float:
 CONTRACTS = (
     Contract(
         "individual_risk_with_prior",
-        ulps=2,
-        worst=1.38,
+        ulps=1,
+        worst=0.89,
         witness=(
-            "0x1.05faccbe59d01p+1",
-            "0x1.2e115bb5f172cp+4",
-            "0x1.5a6ba96ad82aep-2",
+            "0x1.7f8b0cd1150a6p-8",
+            "0x1.41667a9b60556p+6",
+            "0x1.d267454162159p-1",
         ),
     ),
     Contract(
         "log_individual_risk_with_prior",
-        ulps=6,
-        worst=4.52,
+        ulps=2,
+        worst=0.54,
         witness=(
-            "0x1.0000000000000p+0",
-            "0x1.4702a658e812ep+6",
-            "0x1.ffd2257a1e54ap-1",
+            "0x1.0000000000000p+1",
+            "0x1.8000000000002p+0",
+            "0x1.33333300af7e6p-2",
         ),
         region="f >= 1 and s >= f, or |log r| >= 1/16",
     ),
     Contract(
         "individual_risk_poisson",
-        ulps=2,
-        worst=0.85,
+        ulps=1,
+        worst=0.73,
         witness=(
-            "0x1.091ccb1d782cap+0",
-            "0x1.6d7f2a6f76f16p+1",
+            "0x1.0998d97f8d61ap+1",
+            "0x1.b8b6e37218fdcp+2",
         ),
     ),
     Contract(
         "log_individual_risk_poisson",
-        ulps=6,
-        worst=3.76,
+        ulps=1,
+        worst=0.53,
         witness=(
-            "0x1.0000000000000p+0",
-            "0x1.ff9e931c2d2edp-17",
+            "0x1.14cd9866f17f6p+1",
+            "0x1.40dc5e3e448cdp+2",
         ),
         region="f >= 1, or |log r| >= 1/16",
     ),
     Contract(
         "individual_risk_second_moment_with_prior",
-        ulps=6,
-        worst=3.55,
+        ulps=1,
+        worst=0.60,
         witness=(
-            "0x1.0000000000000p+2",
-            "0x1.f70ee2ce1b886p+5",
-            "0x1.2bf2ed3653c42p-1",
+            "0x1.09c5e85fb2692p+0",
+            "0x1.271de305ec047p-5",
+            "0x1.706b9985e0cd6p-38",
         ),
     ),
     Contract(
         "individual_risk_second_moment_poisson",
-        ulps=6,
-        worst=2.81,
+        ulps=1,
+        worst=0.50,
         witness=(
-            "0x1.af4d9b040cbdfp+3",
-            "0x1.0fe3cb07cd953p+5",
+            "0x1.d5b1fc4b86607p+16",
+            "0x1.a863bcb330079p-761",
         ),
     ),
     Contract(
@@ -427,7 +400,46 @@ UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
     "cell_fully_sampled_probability_poisson": (
         cell_fully_sampled_probability_poisson_kernel
     ),
-    "individual_risk_poisson": individual_risk_poisson_kernel,
+    "individual_risk_poisson": UfuncSource(
+        poisson_loop_of(_risk_poisson, _inside_poisson),
+        _risk_poisson,
+        """
+Individual risk E[1/F | f] of a cell whose other people are Poisson.
+
+F = f + X, X Poisson of mean mu: r = (1/f) 1F1(1; f+1; -mu), for f = 1 (1 -
+exp(-mu))/mu. It is what log-linear models of the population give.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, 2^-10 <= f <= 2^60.
+mu : array_like
+    Expected number of people of the cell that are not in the sample, 0 <= mu <=
+    2^100.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+r : ndarray or scalar
+    Individual risk, 1/(f + mu) <= r <= 1/f; nan outside the domain. Largest error
+    found 0.73 ulp.
+
+See Also
+--------
+riskcore.individual_risk_with_prior : with overdispersion.
+
+References
+----------
+Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/prior.md.
+
+Examples
+--------
+>>> import riskcore
+>>> riskcore.individual_risk_poisson([1, 1, 2], [0.0, 2.0, 2.0]).round(6)
+array([1.      , 0.432332, 0.283834])
+""",
+    ),
     "individual_risk_with_prior": UfuncSource(
         loop_of(_risk_with_prior, _inside),
         _risk_with_prior,
@@ -452,7 +464,7 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk; nan outside the domain. Largest error found 1.38 ulp.
+    Individual risk; nan outside the domain. Largest error found 0.89 ulp.
 
 See Also
 --------
@@ -461,8 +473,8 @@ riskcore.individual_risk_poisson : the limit of a large shape.
 
 Notes
 -----
-A cell takes 0.04 to 0.1 microseconds, but 2 to 5 where f is a fraction and p below
-0.5, f below 1, or the shape below f - 1/2.
+A cell takes 0.02 to 0.1 microseconds, but 1 to 5 where f is below 1/2 or the shape
+below f - 1/2.
 
 References
 ----------

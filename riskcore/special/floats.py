@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -119,3 +120,26 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     """Return ``a * b`` rounded and its rounding error."""
     s = a * b
     return s, fma(a, b, -s)
+
+
+def table_of(name: str, values: tuple[float, ...]) -> Callable[[int], float]:
+    """Make the function i -> values[i], for compiled code a table of constants."""
+
+    def emit_look_up(builder: Any, index: Any) -> Any:
+        from llvmlite import ir
+
+        module = builder.module
+        if name not in module.globals:
+            kind = ir.ArrayType(ir.DoubleType(), len(values))
+            table = ir.GlobalVariable(module, kind, name)
+            table.linkage = "internal"
+            table.global_constant = True
+            table.initializer = ir.Constant(kind, values)
+        first = ir.Constant(ir.IntType(64), 0)
+        return builder.load(builder.gep(module.globals[name], [first, index]))
+
+    def look_up(index: int) -> float:
+        return values[index]
+
+    look_up.__name__ = name
+    return primitive("float64(int64)", emit_look_up)(look_up)

@@ -29,6 +29,7 @@ LARGEST = 0.41
 _ALL = 2.0**60  # x + 1 rounds to x from here on
 _LOWEST = -80.0  # exp(x) is below 2^-115
 _INVERSE_LN2 = 1.0 / LN2_HIGH
+_SIXTH, _SIXTH_LOW = dd_constant(Fraction(1, 6))
 
 
 def series(
@@ -151,3 +152,39 @@ def dd_expm1(x: float, x_low: float) -> DoubleDouble:
     """Return exp(x) - 1 for x <= 709, to 2^-70 of itself; -1 below -80."""
     _, _, high, low = exponentials(max(x, _LOWEST), x_low)
     return high, low
+
+
+@kernel
+def expm1_pair(x: float, x_low: float) -> DoubleDouble:
+    """Return exp(x) - 1 for x <= 709, to 2^-60 of itself: half as long as ``dd_expm1``.
+
+    Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 15 in t, three
+    of its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches.
+    """
+    x_low = x_low if x > _LOWEST else 0.0
+    x = max(x, _LOWEST)
+    k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
+    t, t_low = fast_two_sum(fma(-k, LN2_HIGH, x), fma(-k, LN2_LOW, x_low))
+    series = 1.0 / 1307674368000.0
+    series = fma(series, t, 1.0 / 87178291200.0)
+    series = fma(series, t, 1.0 / 6227020800.0)
+    series = fma(series, t, 1.0 / 479001600.0)
+    series = fma(series, t, 1.0 / 39916800.0)
+    series = fma(series, t, 1.0 / 3628800.0)
+    series = fma(series, t, 1.0 / 362880.0)
+    series = fma(series, t, 1.0 / 40320.0)
+    series = fma(series, t, 1.0 / 5040.0)
+    series = fma(series, t, 1.0 / 720.0)
+    series = fma(series, t, 1.0 / 120.0)
+    series = fma(series, t, 1.0 / 24.0)
+    high, low = fast_two_sum(_SIXTH, series * t)
+    high, low = dd_multiply_positive(high, low + _SIXTH_LOW, t, t_low)
+    high, rest = fast_two_sum(0.5, high)
+    square, square_low = two_product(t, t)
+    square_low = fma(2.0 * t, t_low, square_low)
+    high, low = dd_multiply_positive(high, low + rest, square, square_low)
+    high, rest = fast_two_sum(t, high)
+    high, low = fast_two_sum(high, low + (rest + t_low))
+    power = from_bits((int(k) + 1023) << 52)
+    above, above_low = two_sum(power, -1.0)
+    return dd_add(above, above_low, high * power, low * power)

@@ -8,11 +8,9 @@ every machine. The third is Gauss's, for smooth integrands on short intervals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal, localcontext
-from typing import Any
 
-from riskcore.compiled.jit import primitive
+from riskcore.special.floats import table_of
 
 Rule = tuple[tuple[float, float], ...]
 
@@ -43,42 +41,19 @@ def _interval(points_per_unit: int, last: int) -> Rule:
     return tuple(rule)
 
 
-def _look_up(name: str, values: tuple[float, ...]) -> Callable[[int], float]:
-    """Make the function i -> values[i], for compiled code a table of constants."""
-
-    def emit_look_up(builder: Any, index: Any) -> Any:
-        from llvmlite import ir
-
-        module = builder.module
-        if name not in module.globals:
-            kind = ir.ArrayType(ir.DoubleType(), len(values))
-            table = ir.GlobalVariable(module, kind, name)
-            table.linkage = "internal"
-            table.global_constant = True
-            table.initializer = ir.Constant(kind, values)
-        first = ir.Constant(ir.IntType(64), 0)
-        return builder.load(builder.gep(module.globals[name], [first, index]))
-
-    def look_up(index: int) -> float:
-        return values[index]
-
-    look_up.__name__ = name
-    return primitive("float64(int64)", emit_look_up)(look_up)
-
-
 # For integrals over (0, inf) of a function that falls like exp(-x) or exp(-x^2), or
 # between them: x from 3e-18 to 44. With 8 points the latter would be off by 7e-15.
 _HALF_LINE = _half_line(10, -36, 38)
 HALF_LINE_NODES = len(_HALF_LINE)
-half_line_node = _look_up("half_line_node", tuple(x for x, _ in _HALF_LINE))
-half_line_weight = _look_up("half_line_weight", tuple(w for _, w in _HALF_LINE))
+half_line_node = table_of("half_line_node", tuple(x for x, _ in _HALF_LINE))
+half_line_weight = table_of("half_line_weight", tuple(w for _, w in _HALF_LINE))
 
 # For integrals over (0, 1): the nodes up to 1/2, each standing for 1 - x too, but for
 # the first, which is 1/2.
 _INTERVAL = _interval(24, 80)
 INTERVAL_NODES = len(_INTERVAL)
-interval_node = _look_up("interval_node", tuple(x for x, _ in _INTERVAL))
-interval_weight = _look_up("interval_weight", tuple(w for _, w in _INTERVAL))
+interval_node = table_of("interval_node", tuple(x for x, _ in _INTERVAL))
+interval_weight = table_of("interval_weight", tuple(w for _, w in _INTERVAL))
 
 # Gauss-Legendre on (-1, 1), 12 nodes: the other six are the mirror images.
 _GAUSS: Rule = (
@@ -90,5 +65,5 @@ _GAUSS: Rule = (
     (0.9815606342467192, 0.04717533638651183),
 )
 GAUSS_NODES = len(_GAUSS)
-gauss_node = _look_up("gauss_node", tuple(x for x, _ in _GAUSS))
-gauss_weight = _look_up("gauss_weight", tuple(w for _, w in _GAUSS))
+gauss_node = table_of("gauss_node", tuple(x for x, _ in _GAUSS))
+gauss_weight = table_of("gauss_weight", tuple(w for _, w in _GAUSS))

@@ -46,6 +46,40 @@ def test_error_in_every_region_at_length(name, region):
     assert error < CONTRACT[name], [x.hex() for x in at]
 
 
+@pytest.mark.parametrize("point", bench.worst.read(), ids=lambda p: p.function)
+def test_worst_points_known(point):
+    """Among them those that led to the methods of today."""
+    if point.function in CONTRACT:
+        error = bench.error_at(point.function, point.arguments)
+        assert error < CONTRACT[point.function]
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        ("individual_risk_with_prior", (2.046, 18.88, 0.3383)),
+        ("individual_risk_with_prior", (4.0, 3.50000012, 0.49997)),
+        ("individual_risk_with_prior", (1.01446, 0.54371, 0.50094)),
+        ("individual_risk_with_prior", (1.15371754, 58.9855083, 0.93150256)),
+        ("log_individual_risk_with_prior", (1.0, 81.6725, 0.99965)),
+        ("log_individual_risk_poisson", (1.0, 3.05e-5)),
+        ("individual_risk_second_moment_with_prior", (4.0, 62.882, 0.58583)),
+        ("individual_risk_second_moment_with_prior", (9309.05, 1.3217, 3.68e-5)),
+        ("individual_risk_second_moment_poisson", (13.485, 33.986)),
+    ],
+)
+def test_where_earlier_methods_lost_more(name, at):
+    """One ulp and more around these points, with Gauss's fraction in doubles, say."""
+    rng = np.random.default_rng(3)
+    points = [x * (1 + 1e-3 * rng.uniform(-1, 1, 60)) for x in at]
+    if at[0] in (1.0, 4.0):
+        points[0] = np.full(60, at[0])
+    if len(at) == 3:
+        points[2] = np.minimum(points[2], 0.99999)
+    error, worst = max(bench.errors_of(name, points))
+    assert error < 0.8, [x.hex() for x in worst]
+
+
 POINTS = [(1.0, 2.5, 0.1), (3.0, 3.25, 0.4), (2.5, 0.7, 0.03), (0.25, 40.0, 0.9),
           (7.0, 3.0, 0.6), (20.0, 90.0, 0.2)]  # fmt: skip
 

@@ -9,6 +9,7 @@ from riskcore.special.near_one import (
     dd_log1p,
     dd_log1pmx,
     expm1,
+    expm1_pair,
     log1p,
     log1pmx,
 )
@@ -65,7 +66,11 @@ def test_doubles(ulps):
                 assert ulps(expm1(x), mpmath.exp(x) - 1) < 2
 
 
-def test_pair_of_the_exponential_less_one():
+@pytest.mark.parametrize(
+    ("function", "best", "limit"),
+    [(dd_expm1, 2.0**-90, 2.0**-76), (expm1_pair, 2.0**-70, 2.0**-60)],
+)
+def test_pair_of_the_exponential_less_one(function, best, limit):
     rng = np.random.default_rng(12)
     sizes = 2.0 ** rng.uniform(-300, 6.2, 300)
     worst = 0.0
@@ -73,11 +78,14 @@ def test_pair_of_the_exponential_less_one():
         low = float(rng.uniform(-0.5, 0.5) * np.spacing(x))
         with mpmath.workprec(PRECISE):
             exact_value = mpmath.expm1(mpmath.mpf(x) + low)
-        worst = max(worst, relative(dd_expm1(x, low), exact_value))
-    assert 2.0**-90 < worst < 2.0**-76
+        worst = max(worst, relative(function(x, low), exact_value))
+    assert best < worst < limit
 
 
 @pytest.mark.parametrize("x", [-80.1, -745.0, -1e300])
 def test_pair_of_the_exponential_less_one_far_below(x):
     with mpmath.workprec(PRECISE):
-        assert relative(dd_expm1(x, 0.0), mpmath.expm1(max(x, -1e4))) < 2.0**-113
+        below = mpmath.expm1(max(x, -1e4))
+        assert relative(dd_expm1(x, 0.0), below) < 2.0**-113
+        low = 0.4 * float(np.spacing(x))
+        assert relative(expm1_pair(x, low), below) < 2.0**-113

@@ -7,28 +7,50 @@ and the resolvent D = p/r,
 
     D = b + h (A/B),   b = f p + (s - 1) q,
 
-where the second term is small beside b, and A/B comes from one of three places
-(notes/prior.md, sections 2 to 4):
+where the second term is small beside b, and A/B comes from one of these places
+(notes/prior.md, sections 2 to 5); the plane is cut into regions:
 
 - f = 1, and integers from it: T = (1 - p^a)/a, then contiguity upwards;
 - Gauss's continued fraction, for p that is not small;
-- Noerlund's continued fraction, for b or s that are not small.
+- Noerlund's continued fraction, for b or s that are not small;
+- fractions f: ``inverse_mean_fractions``; what is left: ``inverse_mean_pairs``.
 
-Everything else is left to ``inverse_mean_pairs``. The Poisson law is the limit s q/p =
-mu, p -> 1, and has Noerlund's fraction alone.
+The Poisson law is the limit s q/p = mu, p -> 1, and has Noerlund's fraction alone.
 """
 
 from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import DoubleDouble, dd_add
+from riskcore.special.double_double import DoubleDouble, dd_add, dd_divide
 from riskcore.special.elementary import log_high_low
-from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
+from riskcore.special.floats import fma, two_sum
 from riskcore.special.gauss.regions import quotient_pair
-from riskcore.special.near_one import dd_expm1, dd_log1p
+from riskcore.special.near_one import dd_log1p
+from riskcore.special.negative_binomial.inverse_mean_fractions import (
+    by_gauss,
+    by_noerlund,
+    gauss_excess,
+    noerlund_excess,
+    poisson_by_noerlund,
+    poisson_excess,
+    reflected,
+)
 from riskcore.special.negative_binomial.inverse_mean_pairs import (
     below_one,
     inverse_mean_pair,
+)
+from riskcore.special.negative_binomial.inverse_mean_parts import (
+    base,
+    gauss,
+    less_power,
+    noerlund,
+    of_one,
+    of_pairs,
+    of_parts,
+    of_two,
+    pair_upwards,
+    poisson_of_one,
+    upwards,
 )
 
 # --- regions -------------------------------------------------------------------------
@@ -46,62 +68,79 @@ A_LARGE = 20.0
 P_FORWARD = 0.3
 P_SMALL = 0.5
 F_SMALL = 4.0
-# Integers from here on are like other numbers.
-F_FRACTION = 32.0
 # Below this a the terms of b cancel, and f is not the smaller part of s.
 A_SMALLEST = -0.5
+# Below this f the fractions, for p near 1, have their last levels as pairs.
+F_PAIRS = 2.0
+# Below this f nothing has a loop but what has a large b.
+F_SMALLEST = 0.5
 # Up to this a Gauss's fraction needs fewer levels.
 A_SMALL = 4.0
 
 # Regions. All but OTHER have loops that vectorise.
-ONE = 0  # f = 1: by logarithm and exponential
-FORWARD_4 = 1  # f = 2, 3, 4, p not near 1: contiguity upwards
+ONE = 0  # f = 1, all shapes: by logarithm and exponential
+FORWARD_4 = 1  # f = 2, 3, 4, p small: contiguity upwards
 FORWARD_31 = 2  # integer f from 5 to 31, p small: the same
-GAUSS_31 = 3  # Gauss's fraction, 31 levels
-GAUSS_41 = 4
-NOERLUND_3 = 5  # Noerlund's fraction, 3 levels
-NOERLUND_16 = 6
-NOERLUND_22 = 7
-NOERLUND_36 = 8
-NOERLUND_52 = 9
-OTHER = 10
-REGIONS = 11
+FORWARD_PAIRS = 3  # f = 2, 3, 4, p below 1/2: the same, in pairs
+GAUSS_31 = 4  # Gauss's fraction, 31 levels
+GAUSS_41 = 5
+NOERLUND_3 = 6  # Noerlund's fraction, 3 levels
+NOERLUND_16 = 7
+NOERLUND_22 = 8
+NOERLUND_36 = 9
+NOERLUND_52 = 10
+REFLECTED = 11  # fractions f, p not near 1: the reflection, then upwards
+GAUSS_23 = 12  # f < 2, p not small: Gauss's fraction, the last levels as pairs
+NOERLUND_60 = 13  # f < 2, p not small: Noerlund's fraction, the last levels as pairs
+OTHER = 14
+REGIONS = 15
 
 
 @kernel
-def region(f: float, a: float, p: float, b: float) -> int:
-    """Return the number of the region, for a = s - f, b = f p + (s - 1) q, p < 1."""
-    if (f == 1.0) & (a < A_LARGE):
-        return ONE
-    if (f < 1.0) | (a < A_SMALLEST):
-        return NOERLUND_22 if b >= B_HUGE else OTHER
-    if (a >= A_LARGE) | (b >= B_LARGE):
-        return noerlund_region(b, a < A_LARGE, p < P_SMALL)
-    whole = (f < F_FRACTION) & ((f + _TWO_52) - _TWO_52 == f)
-    if whole & (f <= F_SMALL) & (p < P_SMALL):
-        return FORWARD_4
-    if whole & (f > F_SMALL) & (p < P_FORWARD):
-        return FORWARD_31
-    few = a < A_SMALL
-    if (f >= 2.0) & (p >= P_FORWARD) | few & (p >= P_SMALL):
-        return GAUSS_31 if few else GAUSS_41
-    return OTHER
+def region(f: float, s: float, p: float) -> int:
+    """Return the number of the region, for p < 1."""
+    # Nothing here branches, so that a loop of it vectorises.
+    a = s - f
+    b = fma(f, p, (s - 1.0) * (1.0 - p))
+    near = (f + _TWO_52) - _TWO_52
+    upwards = FORWARD_4 if f <= F_SMALL else FORWARD_31
+    upwards = FORWARD_PAIRS if p >= P_FORWARD else upwards
+    # The reflection begins at f - n in [1/2, 3/2], its shape must not be below 1/2.
+    begins = (f - max(near, 1.0)) + a >= -0.5
+    ladder = upwards if near == f else (REFLECTED if begins else OTHER)
+    levels = GAUSS_31 if a < A_SMALL else GAUSS_41
+    levels = GAUSS_23 if f < F_PAIRS else levels
+    below = P_SMALL if f <= F_SMALL else P_FORWARD
+    where = ladder if p < below else levels
+    deep = noerlund_region(b, f < F_PAIRS, a < A_LARGE, p < P_SMALL)
+    where = deep if (a >= A_LARGE) | (b >= B_LARGE) else where
+    rest = deep if b >= B_HUGE else OTHER
+    where = where if (f >= F_SMALLEST) & (a >= A_SMALLEST) else rest
+    return ONE if f == 1.0 else where
 
 
 @kernel
-def noerlund_region(b: float, moderate: bool, small: bool) -> int:
+def noerlund_region(b: float, few: bool, moderate: bool, small: bool) -> int:
     """Return the region whose levels leave less than 2^-54 of D.
 
-    ``moderate`` says that b is large for f, not for a; ``small`` that p < 1/2: there
-    the fraction diverges in the end, and more levels would be worse.
+    ``few`` says that f < F_PAIRS; ``moderate`` that b is large for f, not for a;
+    ``small`` that p < 1/2: there the fraction diverges in the end, and more levels
+    would be worse.
     """
-    if b >= _B_VAST:
-        return NOERLUND_3
-    if b >= B_HUGE:
-        return NOERLUND_22
-    if moderate & (b >= B_LARGE):
-        return NOERLUND_16
-    return NOERLUND_36 if small else NOERLUND_52
+    deep = NOERLUND_60 if few else NOERLUND_52
+    deep = NOERLUND_36 if small else deep
+    deep = NOERLUND_16 if moderate & (b >= B_LARGE) else deep
+    deep = NOERLUND_22 if b >= B_HUGE else deep
+    return NOERLUND_3 if b >= _B_VAST else deep
+
+
+@kernel
+def poisson_region(f: float, mu: float) -> int:
+    """Return the number of the region of the Poisson law, for mu > 0."""
+    b = f + mu
+    where = noerlund_region(b, f < F_PAIRS, f >= B_LARGE, False)
+    where = ONE if f == 1.0 else where
+    return where if (f >= F_SMALLEST) | (b >= B_HUGE) else OTHER
 
 
 @kernel
@@ -122,155 +161,6 @@ def pairs_of(where: int) -> int:
     return 15 if where == GAUSS_31 else 20
 
 
-# --- the parts of D ------------------------------------------------------------------
-
-
-@kernel
-def base(f: float, s: float, p: float) -> DoubleDouble:
-    """Return b = f p + (s - 1) q."""
-    q = 1.0 - p
-    q_low = (1.0 - q) - p
-    less, less_low = two_sum(s, -1.0)
-    first, first_low = two_product(f, p)
-    second, second_low = two_product(less, q)
-    high, low = two_sum(first, second)
-    rest = fma(less, q_low, less_low * q)
-    return fast_two_sum(high, low + ((first_low + second_low) + rest))
-
-
-@kernel
-def of_parts(
-    p: float, b: float, b_low: float, h: float, above: float, below: float
-) -> DoubleDouble:
-    """Return p/(b + h above/below) for positive b, below, by one division."""
-    N = p * below
-    product = b * below
-    M = fma(h, above, product)
-    M_low = fma(h, above, product - M) + fma(b_low, below, fma(b, below, -product))
-    return quotient_pair(N, fma(p, below, -N), M, M_low)
-
-
-@kernel
-def less_power(a: float, a_low: float, high: float, low: float) -> DoubleDouble:
-    """Return T = (1 - p^a)/a for a that is not 0, given log p = high + low."""
-    high, low = fast_two_sum(high, low)
-    x, x_low = two_product(a, high)
-    x_low = fma(a, low, fma(a_low, high, x_low))
-    power, power_low = dd_expm1(*fast_two_sum(x, x_low))
-    T = power / -a
-    return T, (fma(T, a, power) + fma(T, a_low, power_low)) / -a
-
-
-@kernel
-def of_one(p: float, T: float, T_low: float) -> DoubleDouble:
-    """Return r for f = 1: p T/q."""
-    q = 1.0 - p
-    N = p * T
-    return quotient_pair(N, fma(p, T_low, fma(p, T, -N)), q, (1.0 - q) - p)
-
-
-@kernel
-def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> DoubleDouble:
-    """Return (A, B) with D = b + p A/B for f = 2.
-
-    A = T (1 + p + a q) - 2 q, B = q - p T: both may cancel to a tenth or less.
-    """
-    q = 1.0 - p
-    q_low = (1.0 - q) - p
-    aq, aq_low = two_product(a, q)
-    c, c_low = two_sum(1.0 + p, aq)
-    c_low += (p - ((1.0 + p) - 1.0)) + (aq_low + fma(a, q_low, a_low * q))
-    product, product_low = two_product(T, c)
-    product_low = fma(T, c_low, fma(T_low, c, product_low))
-    A, A_low = two_sum(product, -2.0 * q)
-    A += A_low + (product_low - 2.0 * q_low)
-    product, product_low = two_product(p, T)
-    B, B_low = two_sum(q, -product)
-    B += B_low + (q_low - fma(p, T_low, product_low))
-    return A, B
-
-
-@kernel
-def upwards(
-    g: float, f: float, a: float, p: float, A: float, B: float
-) -> tuple[float, float]:
-    """Return (A, B) for g + 1 from those for g, or as they are for g >= f."""
-    t = p / (1.0 - p) * A
-    A_next = fma(1.0 - a, B, -((g + 1.0) * t))
-    B_next = fma(g + (a - 1.0), B, t)
-    return A_next if g < f else A, B_next if g < f else B
-
-
-@kernel
-def gauss_tail(f: float, a: float, q: float, m: float) -> tuple[float, float]:
-    """Return (U(2m+1), U(2m+2)) of Gauss's fraction, the last one guessed.
-
-    S(n) = f + n - 1 - c q/S(n+1), c = (m + 1 - a)(f + m) for n = 2m + 1, m (s + m - 1)
-    for n = 2m, as quotients S(n) = U(n)/U(n+1); D = S(1).
-    """
-    y = f + 2.0 * m + 1.0 - (m + 1.0) * q
-    return fma(f + 2.0 * m, y, -(((m + 1.0) - a) * q * (f + m))), y
-
-
-@kernel
-def gauss_step(
-    f: float, s: float, a: float, q: float, m: float, x: float, y: float
-) -> tuple[float, float]:
-    """Return (U(2m-1), U(2m)) from (U(2m+1), U(2m+2))."""
-    z = fma(f + (2.0 * m - 1.0), x, -((m * q) * (s + (m - 1.0)) * y))
-    less = m - 1.0
-    return fma(f + 2.0 * less, z, -(((m - a) * q) * (f + less) * x)), z
-
-
-@kernel
-def gauss_end(f: float, s: float, q: float, x: float, y: float) -> tuple[float, float]:
-    """Return (A, B) with D = b + (1 - a) q A/B from (U(3), U(4))."""
-    above = fma(-(s * q), y, x)
-    return above, fma(f, x, above)
-
-
-@kernel
-def _gauss(f: float, s: float, a: float, q: float, pairs: int) -> tuple[float, float]:
-    """Return (A, B) with D = b + (1 - a) q A/B, by 2 pairs + 1 levels."""
-    x, y = gauss_tail(f, a, q, float(pairs))
-    for m in range(pairs, 1, -1):
-        x, y = gauss_step(f, s, a, q, float(m), x, y)
-    return gauss_end(f, s, q, x, y)
-
-
-@kernel
-def noerlund_tail(b: float, step: float, k: float) -> float:
-    """Return a guess of V(k).
-
-    V(k) = b + k step + (k+1)(first + k square)/V(k+1), D = V(0).
-    """
-    return max(fma(k, step, b), 0.5 * b)
-
-
-@kernel
-def noerlund_step(
-    b: float, p: float, step: float, square: float, first: float,
-    k: float, x: float, y: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Return numerator and denominator of V(k) from those of V(k+1).
-
-    V(k) >= k p: for p < 1/2 the deep levels need to be told.
-    """
-    above = fma(fma(k, step, b), x, ((k + 1.0) * fma(k, square, first)) * y)
-    return max(above, (k * p) * x), x
-
-
-@kernel
-def _noerlund(
-    b: float, p: float, step: float, square: float, first: float, levels: int
-) -> tuple[float, float]:
-    """Return (A, B) with D = b + first A/B, B/A = V(1)."""
-    x, y = noerlund_tail(b, step, float(levels)), 1.0
-    for k in range(levels - 1, 0, -1):
-        x, y = noerlund_step(b, p, step, square, first, float(k), x, y)
-    return y, x
-
-
 # --- the whole plane -----------------------------------------------------------------
 
 
@@ -280,26 +170,37 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
     a, a_low = two_sum(s, -f)
     if (p == 1.0) | ((a == 1.0) & (a_low == 0.0)):
         return quotient_pair(p, 0.0, f, 0.0)
+    where = region(f, s, p)
+    if where == REFLECTED:
+        return reflected(f, s, p)
+    if where == GAUSS_23:
+        return by_gauss(f, s, p)
+    if where == NOERLUND_60:
+        return by_noerlund(f, s, p)
+    if where == OTHER:
+        return inverse_mean_pair(f, s, p)
     q = 1.0 - p
     b, b_low = base(f, s, p)
-    where = region(f, a, p, b)
-    if where <= FORWARD_31:
+    if where <= FORWARD_PAIRS:
         T, T_low = less_power(a, a_low, *log_high_low(p, 0.0))
         if where == ONE:
             return of_one(p, T, T_low)
-        above, below = of_two(a, a_low, p, T, T_low)
+        ratio = of_two(a, a_low, p, T, T_low)
+        if where == FORWARD_PAIRS:
+            for g in range(2, int(F_SMALL)):
+                ratio = pair_upwards(float(g), f, a, a_low, p, ratio)
+            return of_pairs(p, b, b_low, p, ratio)
+        above, _, below, _ = ratio
         for g in range(2, int(f)):
             above, below = upwards(float(g), f, a, p, above, below)
         return of_parts(p, b, b_low, p, above, below)
     if where <= GAUSS_41:
-        above, below = _gauss(f, s, a, q, pairs_of(where))
+        above, below = gauss(f, s, a, q, pairs_of(where))
         return of_parts(p, b, b_low, (1.0 - a) * q, above, below)
-    if where <= NOERLUND_52:
-        square = p * q
-        first = (1.0 - a) * square
-        above, below = _noerlund(b, p, p - q, square, first, levels_of(where))
-        return of_parts(p, b, b_low, first, above, below)
-    return inverse_mean_pair(f, s, p)
+    square = p * q
+    first = (1.0 - a) * square
+    above, below = noerlund(b, p, p - q, square, first, levels_of(where))
+    return of_parts(p, b, b_low, first, above, below)
 
 
 @kernel
@@ -307,15 +208,16 @@ def inverse_mean_poisson(f: float, mu: float) -> DoubleDouble:
     """Return E[1/(f + X)] and its rest, X Poisson of mean mu >= 0."""
     if mu == 0.0:
         return quotient_pair(1.0, 0.0, f, 0.0)
-    if f == 1.0:
-        less, less_low = dd_expm1(-mu, 0.0)
-        return quotient_pair(-less, -less_low, mu, 0.0)
+    where = poisson_region(f, mu)
+    if where == ONE:
+        return poisson_of_one(mu)
+    if where == NOERLUND_60:
+        return poisson_by_noerlund(f, mu)
     b, b_low = two_sum(f, mu)
-    if (f < 1.0) & (b < B_HUGE):
+    if where == OTHER:
         b, b_low = dd_add(b, b_low, 1.0, 0.0)
         return below_one(f, 1.0, (b, b_low), (1.0, 0.0), 0.0, (-mu, 0.0))
-    levels = levels_of(noerlund_region(b, f >= B_LARGE, False))
-    above, below = _noerlund(b, 1.0, 1.0, 0.0, -mu, levels)
+    above, below = noerlund(b, 1.0, 1.0, 0.0, -mu, levels_of(where))
     return of_parts(1.0, b, b_low, -mu, above, below)
 
 
@@ -335,42 +237,34 @@ def _log_of(r: float, r_low: float) -> float:
 
 
 @kernel
-def log_inverse_mean(f: float, s: float, p: float) -> float:
-    """Return log r(f, s, p).
-
-    For f >= 1 and p near 1, -log(1 + (D - p)/p), D - p = (f - 1) + q (a + (1 - a) E),
-    E = A/B of Gauss's fraction or p A/B of Noerlund's: right also where r is near 1.
-    """
-    r, r_low = inverse_mean(f, s, p)
-    a, _ = two_sum(s, -f)
-    if (r < _R_NEAR_ONE) | (f < 1.0) | (p < P_SMALL) | (a < A_SMALLEST):
-        return _log_of(r, r_low)
-    if (a == 1.0) | (p == 1.0):  # r = p/f
-        high, low = dd_log1p(-((f - p) / f), 0.0)
-        return high + low
-    q = 1.0 - p
-    if a < A_LARGE:
-        above, below = _gauss(f, s, a, q, 20)
-        E = above / below
-    else:
-        b, _ = base(f, s, p)
-        first = (1.0 - a) * (p * q)
-        levels = levels_of(noerlund_region(b, False, False))
-        above, below = _noerlund(b, p, p - q, p * q, first, levels)
-        E = p * above / below
-    rest = (f - 1.0) + q * (a + (1.0 - a) * E)
-    high, low = dd_log1p(rest / p, 0.0)
+def _log_by_excess(excess: float, excess_low: float, p: float) -> float:
+    """Return log(p/D) from D - p."""
+    high, low = dd_log1p(*dd_divide(excess, excess_low, p, 0.0))
     return -(high + low)
 
 
 @kernel
+def log_inverse_mean(f: float, s: float, p: float) -> float:
+    """Return log r(f, s, p).
+
+    For f >= 1 and p near 1, -log(1 + (D - p)/p) with D - p as a sum of numbers of one
+    sign: right also where r is near 1.
+    """
+    r, r_low = inverse_mean(f, s, p)
+    a, a_low = two_sum(s, -f)
+    if (r < _R_NEAR_ONE) | (f < 1.0) | (p < P_SMALL) | (a < A_SMALLEST):
+        return _log_of(r, r_low)
+    if (p == 1.0) | ((a == 1.0) & (a_low == 0.0)):  # r = p/f
+        return _log_by_excess(*two_sum(f, -p), p)
+    if a < A_LARGE:
+        return _log_by_excess(*gauss_excess(f, s, p), p)
+    return _log_by_excess(*noerlund_excess(f, s, p), p)
+
+
+@kernel
 def log_inverse_mean_poisson(f: float, mu: float) -> float:
-    """Return log E[1/(f + X)]; for f = 1 and small mu from 1 - r."""
+    """Return log E[1/(f + X)]; for r near 1 from D - 1."""
     r, r_low = inverse_mean_poisson(f, mu)
     if (r < _R_NEAR_ONE) | (f < 1.0):
         return _log_of(r, r_low)
-    # D - 1 = (f - 1) + mu (1 - 1/V).
-    above, below = _noerlund(f + mu, 1.0, 1.0, 0.0, -mu, 52)
-    rest = (f - 1.0) + mu * ((below - above) / below)
-    high, low = dd_log1p(rest, 0.0)
-    return -(high + low)
+    return _log_by_excess(*poisson_excess(f, mu), 1.0)

@@ -2,7 +2,7 @@
 
 The law of X does not depend on f, so that E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)],
 s and p held: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes.
-With D = p/r it is r^2 D'/p (notes/prior.md, section 8).
+With D = p/r it is r^2 D'/p (notes/prior.md, section 9).
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from riskcore.special.double_double import (
     sqrt,
 )
 from riskcore.special.floats import fma, two_sum
-from riskcore.special.gamma.digamma import dd_digamma_difference
+from riskcore.special.gamma.digamma import (
+    dd_digamma_difference,
+    trigamma_difference,
+)
 from riskcore.special.near_one import dd_expm1, dd_log1p
 from riskcore.special.negative_binomial.inverse_mean import (
     A_LARGE,
     A_SMALLEST,
     B_HUGE,
     B_LARGE,
-    base,
-    inverse_mean,
-    inverse_mean_poisson,
-    noerlund_tail,
 )
 from riskcore.special.negative_binomial.inverse_mean_pairs import (
     END,
@@ -35,9 +34,11 @@ from riskcore.special.negative_binomial.inverse_mean_pairs import (
     power_of_gammas,
     reflected,
 )
+from riskcore.special.negative_binomial.inverse_mean_parts import base, noerlund_tail
 
 # Up to this f p the reflection: beyond, its slope cancels more than r does.
 _FP_REFLECTED = 0.35
+_EXACT = 8.0  # levels of Noerlund's fraction as pairs
 _NEXT_TO_ZERO = 2.0**-60  # a step over which a slope does not change
 
 
@@ -45,21 +46,41 @@ _NEXT_TO_ZERO = 2.0**-60  # a step over which a slope does not change
 
 
 @kernel
-def _noerlund_slope(
-    b: float, p: float, square: float, first: float, of_b: float, of_first: float,
-    levels: int,
+def _noerlund_square(
+    b: float, b_low: float, p: float, square: DoubleDouble, first: DoubleDouble,
+    of_b: float, of_first: DoubleDouble, levels: int,
 ) -> float:  # fmt: skip
-    """Return dD/df from the slopes of b and of the first coefficient."""
-    step = p - (1.0 - p)
+    """Return p D'/D^2 from b, the coefficients and their slopes.
+
+    V(k) = b + k (p-q) + c/V(k+1), V'(k) = b' + ((k+1) first' - c V'(k+1)/V(k+1))/V(k+1)
+    with c = (k+1) (first + k square); D = V(0). The last levels are pairs.
+    """
+    step, step_low = dd_add(2.0 * p, 0.0, -1.0, 0.0)
     k = float(levels)
     V, slope = noerlund_tail(b, step, k), of_b
+    while k > _EXACT:
+        k -= 1.0
+        part = (k + 1.0) * fma(k, square[0], first[0]) / V
+        slope = of_b + ((k + 1.0) * of_first[0] - part * slope) / V
+        V = fma(k, step, b) + part
+    V_low, slope_low = 0.0, 0.0
     while k > 0.0:
         k -= 1.0
-        c = (k + 1.0) * fma(k, square, first)
-        part = c / V
-        slope = of_b + ((k + 1.0) * of_first - part * slope) / V
-        V = fma(k, step, b) + part
-    return slope
+        c, c_low = dd_add(*dd_multiply_double(*square, k), *first)
+        c, c_low = dd_multiply_double(c, c_low, k + 1.0)
+        c, c_low = dd_divide(c, c_low, V, V_low)
+        part, part_low = dd_multiply(c, c_low, -slope, -slope_low)
+        rise, rise_low = dd_multiply_double(*of_first, k + 1.0)
+        part, part_low = dd_add(part, part_low, rise, rise_low)
+        part, part_low = dd_divide(part, part_low, V, V_low)
+        slope, slope_low = dd_add(of_b, 0.0, part, part_low)
+        shift, shift_low = dd_multiply_double(step, step_low, k)
+        shift, shift_low = dd_add(b, b_low, shift, shift_low)
+        V, V_low = dd_add(shift, shift_low, c, c_low)
+    slope, slope_low = dd_divide(slope, slope_low, V, V_low)
+    slope, slope_low = dd_divide(slope, slope_low, V, V_low)
+    slope, slope_low = dd_multiply_double(slope, slope_low, p)
+    return slope + slope_low
 
 
 @kernel
@@ -82,11 +103,24 @@ def _gauss(f: float, s: float, p: float) -> tuple[float, float, float, float]:
     """Return D and dD/df by Gauss's fraction, for s < f + 1."""
     q, q_low = two_sum(1.0, -p)
     a, a_low = two_sum(s, -f)
-    # A slope takes more levels than D; a test has the bound.
-    levels = 40 + int(min(30.0 / sqrt(p), 300.0 / (f * p)))
+    # A slope takes more levels than D; a test has the bound. A level shrinks errors by
+    # (1 - sqrt p)/(1 + sqrt p) or more: of the deep levels doubles are enough.
+    further = int(min(30.0 / sqrt(p), 300.0 / (f * p)))
+    exact = 14 + further // 3
     rise = 0.5 * (1.0 + sqrt(p))
-    S, S_low, slope, slope_low = (f + levels) * rise, 0.0, rise, 0.0
-    for n in range(levels, 0, -1):
+    S, slope = (f + 40 + further) * rise, rise
+    for n in range(40 + further, exact, -1):
+        m = float(n >> 1)
+        if n & 1:
+            c = ((m + 1.0) - a) * (f + m)
+            rise = ((m + 1.0) - a) + (f + m)
+        else:
+            c, rise = m * (s + (m - 1.0)), 0.0
+        part = c * q / S
+        slope = 1.0 + (part * slope - rise * q) / S
+        S = (f + (n - 1.0)) - part
+    S_low, slope_low = 0.0, 0.0
+    for n in range(exact, 0, -1):
         m = float(n >> 1)
         rise, rise_low = 0.0, 0.0  # of c, over q
         if n & 1:
@@ -115,7 +149,9 @@ def _reflected_square(f: float, s: float, p: float) -> DoubleDouble:
     # (psi(f) - psi(f-e))/e g p^e, for e = 0 the slope of psi.
     step = e if e != 0.0 else _NEXT_TO_ZERO
     if step > 0.0:
-        high, low = dd_digamma_difference(f - step, step)
+        below, rest = two_sum(f, -step)
+        high, low = dd_digamma_difference(below, step)
+        low -= rest * trigamma_difference(below, step)
     else:
         high, low = dd_digamma_difference(f, -step)
     high, low = dd_divide(high, low, abs(step), 0.0)
@@ -182,16 +218,16 @@ def inverse_square(f: float, s: float, p: float) -> float:
     if p == 1.0:
         return 1.0 / (f * f)
     a = s - f
-    b, _ = base(f, s, p)
+    b, b_low = base(f, s, p)
     large = (b >= B_LARGE) | (a >= A_LARGE) if a >= A_SMALLEST else b >= B_HUGE
     if not large:
         return _square_pair(f, s, p)
-    square = p * (1.0 - p)
-    first = (1.0 - a) * square
-    slope = _noerlund_slope(b, p, square, first, p, square, _levels(b, p))
-    r, r_low = inverse_mean(f, s, p)
-    r += r_low
-    return r * r * (slope / p)
+    square, square_low = dd_multiply_double(*two_sum(1.0, -p), p)
+    a, a_low = two_sum(s, -f)
+    less, less_low = dd_add(1.0, 0.0, -a, -a_low)
+    first = dd_multiply(less, less_low, square, square_low)
+    pair = (square, square_low)
+    return _noerlund_square(b, b_low, p, pair, first, p, pair, _levels(b, p))
 
 
 @kernel
@@ -199,8 +235,6 @@ def inverse_square_poisson(f: float, mu: float) -> float:
     """Return E[1/(f + X)^2] for f >= 1, X Poisson of mean mu."""
     if mu == 0.0:
         return 1.0 / (f * f)
-    b = f + mu
-    slope = _noerlund_slope(b, 1.0, 0.0, -mu, 1.0, 0.0, _levels(b, 1.0))
-    r, r_low = inverse_mean_poisson(f, mu)
-    r += r_low
-    return r * r * slope
+    b, b_low = two_sum(f, mu)
+    none = (0.0, 0.0)
+    return _noerlund_square(b, b_low, 1.0, none, (-mu, 0.0), 1.0, none, _levels(b, 1.0))
