@@ -187,7 +187,7 @@ def individual_risk_second_moment_with_prior_kernel(
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 0.60
+        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 0.61
         ulp.
 
     See Also
@@ -362,11 +362,11 @@ CONTRACTS = (
     Contract(
         "individual_risk_second_moment_with_prior",
         ulps=1,
-        worst=0.60,
+        worst=0.61,
         witness=(
-            "0x1.09c5e85fb2692p+0",
-            "0x1.271de305ec047p-5",
-            "0x1.706b9985e0cd6p-38",
+            "0x1.3ce88dd2765c3p+0",
+            "0x1.c70c96f96ceaep-3",
+            "0x1.8bf5e24a2f518p-3",
         ),
     ),
     Contract(
