@@ -32,10 +32,10 @@ from riskcore.special.gamma.digamma import (
     dd_digamma_difference_at_pair,
 )
 from riskcore.special.gamma.ratio import (
-    dd_log_gamma_ratio,
+    dd_log_gamma_quotient,
     dd_log_gamma_ratio_at_pair,
 )
-from riskcore.special.near_one import LARGEST, SMALLEST, dd_expm1, dd_log1p
+from riskcore.special.near_one import dd_expm1, dd_log1p
 
 # From this p = (alpha+beta)/(alpha+beta+M) on, and up to this M, the fraction alone: it
 # has at most M levels.
@@ -180,25 +180,6 @@ def fraction(
 
 
 @kernel
-def _log_gammas(f: float, e: float, e_low: float) -> DoubleDouble:
-    """Return log of Gamma(f) Gamma(1-e)/Gamma(f-e) for e < f, e from -1 to 1/2."""
-    if e > 0.0:
-        high, low = dd_log_gamma_ratio(1.0 - e, e, f)
-        high, low = -high, -low
-    else:
-        high, low = dd_log_gamma_ratio(1.0, -e, f)
-    if e_low != 0.0:
-        slope, _ = dd_digamma_difference(1.0 - e, f)
-        low += e_low * slope
-    v, v_low = dd_divide(-e, -e_low, f, 0.0)
-    if SMALLEST < v < LARGEST:
-        v, v_low = dd_log1p(v, v_low)
-    else:
-        v, v_low = dd_log(*dd_divide(*dd_add(f, 0.0, -e, -e_low), f, 0.0))
-    return dd_add(high, low, v, v_low)
-
-
-@kernel
 def _rise(f: float, e: float, e_low: float, beta: float, M: float) -> DoubleDouble:
     """Return T = (1 - P)/e.
 
@@ -223,7 +204,7 @@ def _rise(f: float, e: float, e_low: float, beta: float, M: float) -> DoubleDoub
         slope, _ = dd_digamma_difference(b, M)
         low -= e_low * slope
     if f != 1.0:
-        high, low = dd_add(high, low, *_log_gammas(f, e, e_low))
+        high, low = dd_add(high, low, *dd_log_gamma_quotient(f, e, e_low))
     high, low = dd_expm1(high, low)
     return dd_divide(-high, -low, e, e_low)
 

@@ -22,16 +22,24 @@ from __future__ import annotations
 import math
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import DoubleDouble, dd_add, dd_divide, dd_multiply
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
+)
 from riskcore.special.elementary import exp_parts
 from riskcore.special.floats import two_sum
+from riskcore.special.gamma.digamma import dd_digamma_difference
 from riskcore.special.gamma.products import ONE, log_of, log_of_quotient, times
 from riskcore.special.gamma.stirling import (
     LARGE,
     second_difference,
     second_difference_of_slope,
 )
-from riskcore.special.near_one import dd_log1p
+from riskcore.special.near_one import LARGEST as NEAR_ONE
+from riskcore.special.near_one import SMALLEST, dd_log1p
 from riskcore.special.quadrature import GAUSS_NODES, gauss_node, gauss_weight
 
 LARGEST = 2.0**150  # nothing of the order s^2 t/x^2 underflows
@@ -92,6 +100,28 @@ def dd_log_gamma_ratio(x: float, s: float, t: float) -> DoubleDouble:
     To 2^-60 of itself.
     """
     return dd_log_gamma_ratio_at_pair(x, 0.0, s, t)
+
+
+@kernel
+def dd_log_gamma_quotient(f: float, e: float, e_low: float) -> DoubleDouble:
+    """Return log of Gamma(f) Gamma(1-e)/Gamma(f-e) for e < f, e from -1 to 1/2.
+
+    To 2^-60 of itself.
+    """
+    if e > 0.0:
+        high, low = dd_log_gamma_ratio(1.0 - e, e, f)
+        high, low = -high, -low
+    else:
+        high, low = dd_log_gamma_ratio(1.0, -e, f)
+    if e_low != 0.0:
+        slope, _ = dd_digamma_difference(1.0 - e, f)
+        low += e_low * slope
+    v, v_low = dd_divide(-e, -e_low, f, 0.0)
+    if SMALLEST < v < NEAR_ONE:
+        v, v_low = dd_log1p(v, v_low)
+    else:
+        v, v_low = dd_log(*dd_divide(*dd_add(f, 0.0, -e, -e_low), f, 0.0))
+    return dd_add(high, low, v, v_low)
 
 
 @kernel

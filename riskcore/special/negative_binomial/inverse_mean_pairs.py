@@ -25,8 +25,8 @@ from riskcore.special.double_double import (
 )
 from riskcore.special.floats import two_product, two_sum
 from riskcore.special.gamma.digamma import dd_digamma_difference
-from riskcore.special.gamma.ratio import dd_log_gamma_ratio
-from riskcore.special.near_one import LARGEST, SMALLEST, dd_expm1, dd_log1p
+from riskcore.special.gamma.ratio import dd_log_gamma_quotient
+from riskcore.special.near_one import dd_expm1, dd_log1p
 
 # Up to this f p the reflection, below P_REFLECTED.
 FP_REFLECTED = 1.0
@@ -77,29 +77,10 @@ def _gauss(f: float, s: float, p: float) -> DoubleDouble:
 
 
 @kernel
-def _log_gammas(f: float, e: float, e_low: float) -> DoubleDouble:
-    """Return log of Gamma(f) Gamma(1-e)/Gamma(f-e) for f - e > 0, e from -1 to 1/2."""
-    if e > 0.0:
-        high, low = dd_log_gamma_ratio(1.0 - e, e, f)
-        high, low = -high, -low
-    else:
-        high, low = dd_log_gamma_ratio(1.0, -e, f)
-        if e_low != 0.0:
-            low += e_low * dd_digamma_difference(1.0 - e, f)[0]
-    d, d_low = dd_add(f, 0.0, -e, -e_low)
-    v, v_low = dd_divide(-e, -e_low, f, 0.0)
-    if SMALLEST < v < LARGEST:
-        v, v_low = dd_log1p(v, v_low)
-    else:
-        v, v_low = dd_log(*dd_divide(d, d_low, f, 0.0))
-    return dd_add(high, low, v, v_low)
-
-
-@kernel
 def power_of_gammas(f: float, p: float, e: float, e_low: float) -> DoubleDouble:
     """Return g p^e - 1."""
     x, x_low = dd_multiply(*dd_log(p, 0.0), e, e_low)
-    return dd_expm1(*dd_add(x, x_low, *_log_gammas(f, e, e_low)))
+    return dd_expm1(*dd_add(x, x_low, *dd_log_gamma_quotient(f, e, e_low)))
 
 
 @kernel
