@@ -150,6 +150,7 @@ def exponentials(x: float, x_low: float) -> tuple[float, float, float, float]:
 @kernel
 def dd_expm1(x: float, x_low: float) -> DoubleDouble:
     """Return exp(x) - 1 for x <= 709, to 2^-70 of itself; -1 below -80."""
+    x_low = x_low if x > _LOWEST else 0.0
     _, _, high, low = exponentials(max(x, _LOWEST), x_low)
     return high, low
 
