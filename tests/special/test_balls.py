@@ -191,7 +191,7 @@ def test_constants():
     with mpmath.workprec(250):
         for digits, exact in (
             (of_balls._LN2, mpmath.log(2)),
-            (of_balls._PI, +mpmath.pi),
+            (of_balls.PI, +mpmath.pi),
         ):
             number = mpmath.mpf(digits.numerator) / digits.denominator
             assert abs(number - exact) < mpmath.ldexp(1, -190)
