@@ -110,7 +110,7 @@ def weights_tell_little(figures: Plain) -> bool:
 
     It is a rule of thumb: many records are alone in their cell, and the sample is at
     most half of the population. In such samples of populations of known truth the
-    weights alone gave a tenth to two thirds of the expected re-identifications.
+    weights alone gave a twentieth to four fifths of the re-identifications.
     """
     uniques, records = figures["sample_uniques"], figures["records"]
     return bool(
