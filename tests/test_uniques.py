@@ -192,6 +192,7 @@ def test_size_indices_alone(run):
         (["--sizes", "1=x"], "'x' is no whole number"),
         (["--sizes", "1=5", "2"], "'2' is not SIZE=CELLS"),
         (["--sizes", "1=2", "--weight", "w"], "--sizes have no --weight"),
+        (["--sizes", "1=2", "--cell-models"], "which --cell-models need: give FILE"),
         (["f.csv", "--keys", "a", "--plot", "p.xyz"], "can draw .png, .svg and .pdf"),
         (
             ["--sizes", "1=9", "--population", "5", "--cells", "99"],

@@ -91,7 +91,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--cell-models",
         nargs="*",
         choices=("latent-class", "log-linear"),
-        default=("latent-class",),
         metavar="MODEL",
         help="models of the cells, latent-class (default) or log-linear or both; "
         "without a name none, which is fastest",
@@ -156,13 +155,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
-    from riskcore.uniques import estimate_uniques
+    from riskcore.uniques import CELL_MODELS, estimate_uniques
 
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
     source = source_of(options, progress)
     weight = options.weight or source.weight
     data, _ = source.read([*options.keys, weight], weight)
+    asked = options.cell_models
     return estimate_uniques(
         data,
         options.keys,
@@ -170,7 +170,7 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         population=options.population,
         cells=options.cells,
         missing=options.missing,
-        cell_models=options.cell_models,
+        cell_models=CELL_MODELS if asked is None else asked,
         level=options.level,
         progress=progress,
     )
@@ -194,6 +194,8 @@ def _of_sizes(options: argparse.Namespace) -> Any:
         raise ValueError("--sizes takes the place of FILE and --keys")
     if options.weight is not None or options.missing != "refuse":
         raise ValueError("--sizes have no --weight and no --missing")
+    if options.cell_models is not None:
+        raise ValueError("--sizes have no keys, which --cell-models need: give FILE")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
     given = [size for size, _ in options.sizes]
