@@ -139,8 +139,8 @@ def log_individual_risk_finite_population_kernel(
     -------
     log_r : ndarray or scalar
         log r; nan outside the domain. Largest error found 0.53 ulp, for |log r| >=
-        1/16, or f >= 1 and alpha >= f, or M <= 30; elsewhere it is absolute, below
-        2^-58.
+        1/16, or f >= 1 and alpha >= f, or M <= 30; elsewhere the largest absolute
+        error found is 2^-57.7, at 17,000 points.
 
     See Also
     --------

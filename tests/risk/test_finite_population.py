@@ -226,6 +226,15 @@ def test_contiguity(f, alpha, beta, M):
     assert abs(next_part - (1 - x * r)) <= slack
 
 
+def test_logarithm_near_a_risk_of_one():
+    # The largest absolute error found there, next to the rounding of the result.
+    at = (0.905544911205623, 0.0662653029689213, 7.932968959845568, 28.0)
+    with mpmath.workdps(50):
+        exact = mpmath.log(reference.individual_risk_finite_population(*at))
+        error = abs(riskcore.log_individual_risk_finite_population(*at) - exact)
+    assert 2.0**-58 < error < 2.0**-57.7
+
+
 @given(numbers, shares, shares, people)
 def test_logarithm_belongs_to_the_risk(f, alpha, beta, M):
     log_r = log_risk(f, alpha, beta, M)
