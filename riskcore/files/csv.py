@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import itertools
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -323,6 +324,8 @@ class _Scanned:
         self._rest = b""
         self._begun = False
         self._ended = False
+        # Arrow reads ahead in a thread of its own, still while an error is handled.
+        self._one_reader = threading.Lock()
 
     def read(self, size: int = -1) -> bytes:
         """Return ``size`` bytes, fewer at the end: Arrow takes them for a block."""
@@ -340,6 +343,10 @@ class _Scanned:
 
     def _next(self) -> bytes:
         """Return the next bytes of the file in UTF-8; none at its end."""
+        with self._one_reader:  # the scan must see the parts in their order
+            return self._take()
+
+    def _take(self) -> bytes:
         text = b""
         while not text and not self._ended:
             raw = self._file.read(_PART)

@@ -5,12 +5,14 @@ import gzip
 import io
 import json
 import random
+import threading
 from pathlib import Path
 
 import pytest
 
 import riskcore
 from riskcore.files import formats
+from riskcore.files.csv import _Scanned
 from riskcore.files.csv_scan import Scan
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -93,6 +95,40 @@ def test_a_field_longer_than_a_block(tmp_path):
     table, intake = formats.read_counted(path)
     assert table.column("age")[0].as_py() == long
     assert table.num_rows == intake.records == 6
+
+
+class OutOfOrder(io.BytesIO):
+    """A file whose first part reaches its reader after the second one does."""
+
+    def __init__(self, raw):
+        super().__init__(raw)
+        self._size = len(raw) // 2
+        self.first_is_read = threading.Event()
+        self._second_is_scanned = threading.Event()
+
+    def read(self, size=-1):
+        part = super().read(self._size)
+        if not self.first_is_read.is_set():
+            self.first_is_read.set()
+            # Nobody comes where there is one reader at a time.
+            self._second_is_scanned.wait(0.2)
+        elif not part:
+            self._second_is_scanned.set()
+        return part
+
+
+def test_arrow_may_read_ahead_while_the_scan_is_ended(tmp_path):
+    # After an error of Arrow's both its thread and ours read what is left.
+    path = tmp_path / "a.csv"
+    file = OutOfOrder(b'age,address\n31,"12 High St"\n47,"13 High St"\n')
+    scan = Scan(path, 2, ",")
+    stream = _Scanned(file, None, scan)
+    arrow = threading.Thread(target=stream.read, args=(10,))
+    arrow.start()
+    file.first_is_read.wait()
+    stream.drain()
+    arrow.join()
+    assert scan.intake() == Intake(2, 3, names=1)
 
 
 def test_a_name_longer_than_the_limit_of_the_csv_module(tmp_path):
