@@ -18,6 +18,7 @@ from riskcore.cli.options import (
     add_roles,
     check_reports,
     fraction,
+    provenance,
     refuse_same_file,
     source_of,
     whole,
@@ -268,6 +269,7 @@ def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
                 if values
             ),
         ],
+        provenance=provenance(options),
     )
 
 

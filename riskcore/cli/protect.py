@@ -22,6 +22,7 @@ from riskcore.cli.options import (
     check_reports,
     fraction,
     number,
+    provenance,
     reading,
     source_of,
     whole,
@@ -525,6 +526,8 @@ def _pages(
     if title is None:
         title = f"{options.file.name}: re-identification risk and protection"
 
+    made = provenance(options)
+
     def maker(position: int) -> Callable[[Any], str]:
         return lambda shown: protection_page(
             result,
@@ -532,6 +535,7 @@ def _pages(
             keys=position,
             riskiest=options.report_top,
             shown=shown,
+            provenance=made,
         )
 
     return {path: maker(position) for position, path in enumerate(reports)}

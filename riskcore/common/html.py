@@ -13,6 +13,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 _CELL = "text-align:left;padding:0.15em 1em 0.15em 0"
 _SMALL = "opacity:0.75;font-size:0.9em"
 _WIDTH, _HEIGHT = 320, 48
+# Numbers in this range are written whole; 999.5 becomes 1,000.
+_WHOLE = (Decimal("999.5"), Decimal("1e15"))
 
 
 def escape(value: object) -> str:
@@ -55,6 +57,37 @@ def short(x: float, shift: int = 0, figures: int = 6) -> str:
         return digits(x)
     context = Context(prec=figures, rounding=ROUND_HALF_UP)
     return digits(float(context.create_decimal(Decimal(x))), shift)
+
+
+def readable(x: float, shift: int = 0) -> str:
+    """Return x as a person reads it: three digits, but all those before the point.
+
+    The point is moved as by `digits`.
+
+    Examples
+    --------
+    >>> readable(0.0453318775, 2), readable(906.637), readable(2000000.5)
+    ('4.53', '907', '2,000,001')
+    """
+    if not math.isfinite(x):
+        return digits(x)
+    moved = Decimal(x).scaleb(shift)
+    if not _WHOLE[0] <= moved < _WHOLE[1]:
+        return short(x, shift, 3)
+    return f"{moved.quantize(Decimal(1), ROUND_HALF_UP):,}"
+
+
+def all_digits(x: float, shift: int = 0) -> str:
+    """Return x as `digits` does, with separators of thousands.
+
+    Examples
+    --------
+    >>> all_digits(1234567.25), all_digits(0.0000001)
+    ('1,234,567.25', '1e-7')
+    """
+    text = digits(x, shift)
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isdecimal() else text
 
 
 def figures(

@@ -19,6 +19,7 @@ from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
+from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
     method_facts,
@@ -28,6 +29,7 @@ from riskcore.report.listed_settings import (
     suppression_facts,
     threshold_facts,
 )
+from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render
@@ -58,6 +60,7 @@ def write_page(
     unsafe: Mapping[str, int] | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
+    provenance: Provenance | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
@@ -68,7 +71,7 @@ def write_page(
         Of the HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, shown, labels
+    verdict, unsafe, shown, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -106,6 +109,7 @@ def write_page(
         unsafe=unsafe,
         shown=shown,
         labels=labels,
+        provenance=provenance,
     )
     with replace.replacing_all(overwrite) as create:
         create(Path(path), private=True).write(text.encode())
@@ -124,6 +128,7 @@ def page(
     unsafe: Mapping[str, int] | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
+    provenance: Provenance | None = None,
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -157,6 +162,9 @@ def page(
     labels : Labels, optional
         The labels of codes, which stand behind them among the riskiest combinations;
         by default those of the file that was assessed.
+    provenance : Provenance, optional
+        What the report was made of, when, and the command to repeat it, see
+        `riskcore.report.provenance`.
 
     Returns
     -------
@@ -190,6 +198,7 @@ def page(
     _check(stages, threshold, household_threshold)
     views = chart_views(stages, threshold, household_threshold)
     file = list(stages.values())[-1]
+    made = provenance or Provenance()
     by_stage = [
         stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name))
         for name, one in stages.items()
@@ -205,10 +214,17 @@ def page(
         views=views,
         first=next(view for view in views if view.stage == len(stages) - 1),
         figures=figures.table(by_stage, "page"),
+        advised=[
+            name
+            for name, one in zip(stages, by_stage, strict=True)
+            if one.get("weights_tell_little")
+        ],
+        key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
         shown=shown,
         riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
-        facts=[(name, str(value)) for name, value in facts],
+        facts=[(name, str(value)) for name, value in [*made.facts(), *facts]],
+        command=made.shown_command,
         curves=[view.data() for view in views],
     )
 
@@ -220,6 +236,7 @@ def protection_page(
     keys: int = 0,
     riskiest: int = 0,
     shown: Sequence[Mapping[str, Any]] | None = None,
+    provenance: Provenance | None = None,
 ) -> str:
     """Return the report of a protection as HTML, see `page`.
 
@@ -236,6 +253,8 @@ def protection_page(
         What the file tells that it does not show, in the order and with the columns
         with which it is written: "shown" of what `riskcore.Protected.write` returns.
         By default that of the data in memory.
+    provenance : Provenance, optional
+        As in `page`; by default the name of the file that was read.
 
     Returns
     -------
@@ -282,6 +301,7 @@ def protection_page(
                     "suppressed": sum(each.suppressed.values()),
                 }
                 for number, each in enumerate(protected.rounds, 1)
+                if len(protected.rounds) > 1
             ],
         },
         riskiest=one.protected.riskiest(riskiest) or None,
@@ -304,6 +324,7 @@ def protection_page(
         else None,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
         labels=protected.labels,
+        provenance=provenance or provenance_of(protected.source),
     )
 
 
@@ -331,13 +352,9 @@ def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows on the suppressed values, and the rounds."""
     variables: Mapping[Any, Mapping[str, Any]] = suppression.get("variables", {})
     counts = [row["suppressed"] for row in variables.values()]
-    longest = max(counts, default=0)
     rounds = suppression.get("rounds")
     return {
-        "variables": [
-            {**row, "name": name, "of_largest": row["suppressed"] / max(longest, 1)}
-            for name, row in variables.items()
-        ],
+        "variables": [{**row, "name": name} for name, row in variables.items()],
         "total": sum(counts),
         "rounds": _rounds(rounds) if rounds else None,
     }
@@ -354,19 +371,45 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _key_variables(stages: Mapping[str, Assessment]) -> list[dict[str, Any]] | None:
+    """Return a row for each key, None if there is nothing to tell."""
+    found = key_variables(stages)
+    if found is None:
+        return None
+    return [
+        {
+            "key": key,
+            **{
+                name: _stages_of([getattr(one, name) for one in of_stages])
+                for name in ("categories", "smallest", "missing")
+            },
+        }
+        for key, of_stages in found.items()
+    ]
+
+
+def _stages_of(counts: Sequence[int]) -> str:
+    """Return the counts of the stages as text, one if they agree."""
+    shown = counts if len(set(counts)) > 1 else counts[:1]
+    return " \u2192 ".join(f"{count:,}" for count in shown)
+
+
 def _riskiest(
     cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
 ) -> dict[str, Any]:
     """Return the cells, keys apart from figures: a code is a name, also a number."""
-    own = [name for name in cells[0] if name in figures.CELL_FIGURES]
+    own = sorted(
+        (name for name in cells[0] if name in figures.CELL_FIGURES),
+        key=lambda name: name != "individual_risk",
+    )
     keys = [name for name in cells[0] if name not in own]
     return {
         "keys": keys,
         "titles": [figures.CELL_FIGURES[str(name)][1] for name in own],
         "lines": [
             (
-                [_shown(labels, name, cell[name]) for name in keys],
                 [cell[name] for name in own],
+                [_shown(labels, name, cell[name]) for name in keys],
             )
             for cell in cells
         ],
