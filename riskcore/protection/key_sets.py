@@ -17,6 +17,9 @@ from riskcore.microdata.columns import Records, code_column
 from riskcore.protection.rounds import Aim, Mask
 from riskcore.protection.settings import Settings
 
+# The figures of the cells that are compared before and after.
+_COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
+
 
 def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
     """Code what an assessment needs; ``numbers`` are the weights of text."""
@@ -123,7 +126,7 @@ class KeySet:
     def _comparison(self) -> dict[str, dict[str, Any]]:
         return {
             name: {
-                **{name: stage.figures[name] for name in ("cells", "sample_uniques")},
+                **{name: stage.figures[name] for name in _COUNTS},
                 "reidentification_rate": stage.reidentification_rate,
                 "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
                 "expected_reidentifications": stage.expected_reidentifications,

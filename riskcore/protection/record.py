@@ -125,8 +125,8 @@ def private(
 
 # The figures that need nothing but the safe file, not the threshold.
 _OF_THE_SAFE_FILE = (
-    "cells", "sample_uniques", "reidentification_rate", "expected_reidentifications",
-    "max_risk",
+    "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
+    "expected_reidentifications", "max_risk",
 )  # fmt: skip
 
 

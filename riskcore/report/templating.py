@@ -18,7 +18,7 @@ import numpy as np
 
 from riskcore import __version__
 from riskcore.common import html
-from riskcore.common.html import all_digits, readable, short
+from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.words import counted, printable, shortened
 
@@ -102,7 +102,7 @@ def _environment() -> Environment:
         "label": _label,
         "cell": _cell,
         "figure": _figure,
-        "percent": lambda fraction: f"{short(fraction, 2)} %",
+        "percent": lambda fraction: f"{readable(fraction, 2)} %",
         "thousands": "{:,}".format,
     }
     environment.globals["counted"] = counted
