@@ -316,13 +316,11 @@ FIGURES = (
     }),
     Figure("below", _below("records"), {
         "text": f"records, f below {_SHOWN}",
-        "page": f"Records, *f* below {_SHOWN}",
         "stages": f"records, f below {_SHOWN}",
         "notebook": f"records, f below {_SHOWN}",
     }),
     Figure("below", _below("cells"), {
         "text": f"cells, f below {_SHOWN}",
-        "page": f"Cells, *f* below {_SHOWN}",
         "stages": f"cells, f below {_SHOWN}",
     }),
     Figure(

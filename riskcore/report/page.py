@@ -219,6 +219,7 @@ def page(
             for name, one in zip(stages, by_stage, strict=True)
             if one.get("weights_tell_little")
         ],
+        below=_below(by_stage),
         key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
         shown=shown,
@@ -369,6 +370,15 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "lines": lines,
         "kinds": ["number" if all(map(is_number, one)) else "text" for one in columns],
     }
+
+
+def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each k: records, and cells, of fewer than k records."""
+    rows = []
+    for of_stages in zip(*(one["below"] for one in by_stage), strict=True):
+        counts = [[one[units] for one in of_stages] for units in ("records", "cells")]
+        rows.append([str(of_stages[0]["k"]), *map(_stages_of, counts)])
+    return rows
 
 
 def _key_variables(stages: Mapping[str, Assessment]) -> list[dict[str, Any]] | None:

@@ -188,6 +188,22 @@ def test_key_variables_before_and_after(made, protected):
     assert missing == (f"0 → 0 → {blanked}" if blanked else "0")
 
 
+def test_small_cells_before_and_after(made, protected):
+    head, *rows = table_of(made, "Records and cells with")
+    assert head == ["k", "Records", "Cells"]
+    stages = list(protected.sets[0].stages.values())
+    for row, k in zip(rows, (2, 3, 5), strict=True):
+        found = [one.below(k) for one in stages]
+        assert len({one.records for one in found}) > 1
+        assert row == [
+            str(k),
+            " → ".join(f"{one.records:,}" for one in found),
+            " → ".join(f"{one.cells:,}" for one in found),
+        ]
+    alone = page({"f": assess({"k": list("aab")}, ["k"])}, title="T")
+    assert table_of(alone, "Records and cells with")[1] == ["2", "1", "1"]
+
+
 def test_key_variables_count_no_missing_category():
     data = {"k": ["a", None, "b", "a", None], "x": [None] * 5}
     result = assess(data, ["k", "x"], missing="category")
