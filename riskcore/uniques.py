@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common import arguments
+from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, reports
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.models.cell_model import GROUPS, CellModel
@@ -113,7 +114,7 @@ class Estimate:
         return model if model is not None and model.converged else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CorrectnessCurve:
     """What share of people one guess by their cell finds, as the population grows.
 
@@ -138,6 +139,30 @@ class CorrectnessCurve:
     intervals: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     level: float
 
+    def __repr__(self) -> str:
+        return (
+            f"<CorrectnessCurve: {len(self.models)} models, "
+            f"1 to {self.people[-1]:,} people>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, *(html.known(x[-1], ".3g") for x in (share, low, high)))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        marks = [
+            (name, float(share[-1]), float(low[-1]), float(high[-1]))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        note = html.escape(f"of {self.people[-1]:,} people")
+        scale = "share found by one guess for each cell"
+        head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
+        return html.figures(
+            "Share of people found", note, rows, html.intervals(marks, scale), head
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data for JSON: nan is None."""
         return {
@@ -155,7 +180,7 @@ class CorrectnessCurve:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class UniquesEstimates:
     """The estimates of all models for one sample.
 
@@ -261,6 +286,59 @@ class UniquesEstimates:
             low, high = np.array([interval(int(N), self.level) for N in people]).T
             models[one.model], intervals[one.model] = np.array(each), (low, high)
         return CorrectnessCurve(people, sample, models, intervals, self.level)
+
+    def summary(self) -> Summary:
+        """Return what ``riskcore uniques`` prints.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> print(found.summary().splitlines()[1])
+          records         82
+        """
+        return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        between = ""
+        if self.range is not None:
+            low, high = self.range
+            between = f", {low:,.4g} to {high:,.4g} unique in the population"
+        return (
+            f"<UniquesEstimates: {self.sizes[1]:,} sample uniques{between}, "
+            f"by {len(self.estimates)} models>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one.model,
+                "no estimate" if math.isnan(one.tau) else html.readable(one.tau),
+                _ends(one.low, one.high),
+                _ends(one.wide_low, one.wide_high),
+                html.known(one.aic, ",.1f"),
+            )
+            for one in self.estimates
+        ]
+        marks = [(one.model, one.tau, one.low, one.high) for one in self.estimates]
+        note = (
+            f"{self.sizes[1]:,} sample uniques of {self.sizes.n:,} records, "
+            f"population {self.population:,}"
+        )
+        interval = f"{100 * self.level:.4g} % interval"
+        head = ["", "expected", interval, "with the error of the fit", "AIC"]
+        return html.figures(
+            "Sample uniques that are unique in the population",
+            html.escape(note),
+            rows,
+            html.intervals(marks, "expected, with intervals"),
+            head,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
@@ -511,6 +589,12 @@ def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
         population_uniques=math.nan,
         tau=tau,
     )
+
+
+def _ends(low: float, high: float) -> str:
+    if not math.isfinite(low):
+        return ""
+    return f"{html.readable(low)} to {html.readable(high)}"
 
 
 def _plain(value: Any) -> Any:

@@ -78,7 +78,9 @@ def test_a_figure_added_to_the_declaration_is_in_every_report(
         protection_text(protected.to_dict(), "title"),
         re.MULTILINE,
     )
-    assert re.search(r"a new figure: original, protected</th>", protected._repr_html_())
+    assert re.search(
+        r"a new figure</th>(<td[^>]*>\d+ new</td>){2}", protected._repr_html_()
+    )
 
 
 def test_reports_agree_to_their_last_digit(result):

@@ -507,11 +507,9 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
     """Return the files of the reports, one for each set of keys."""
     if options.report is None:
         return []
-    more = [
-        options.report.with_stem(f"{options.report.stem}-{i}")
-        for i in range(2, sets + 1)
-    ]
-    return [options.report, *more]
+    from riskcore.report.page import report_paths
+
+    return report_paths(options.report, sets)
 
 
 def _pages(

@@ -230,6 +230,111 @@ def page(
     )
 
 
+def assessment_page(
+    assessment: Assessment,
+    *,
+    title: str,
+    thresholds: Sequence[float] = (),
+    household_threshold: float | None = None,
+    rate: float | None = None,
+    unsafe: int | None = None,
+    top: int = 0,
+    roles: Pairs = (),
+    provenance: Provenance | None = None,
+) -> str:
+    """Return the report of an assessment as HTML, see `page`.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    title : str
+        Title of the page.
+    thresholds : sequence of float, optional
+        Risks that were asked for; the page starts at the first.
+    household_threshold : float, optional
+        As in `page`.
+    rate : float, optional
+        The re-identification rate that was asked for, a fraction; the page starts at
+        its threshold, if it needs one.
+    unsafe : int, optional
+        The number of unsafe records that was asked for.
+    top : int
+        How many of the riskiest combinations to list.
+    roles : iterable of (str, str), optional
+        The columns of weights and households, to list.
+    provenance : Provenance, optional
+        As in `page`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+    ValueError
+        As `page`.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore.report.page import assessment_page
+    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> "risk threshold" in assessment_page(result, title="Survey", thresholds=[0.5])
+    True
+    """
+    asked = {
+        "risk threshold": thresholds,
+        "household risk threshold": _given(household_threshold),
+        "re-identification rate asked for": _given(rate),
+        "unsafe records asked for": _given(unsafe),
+    }
+    start = thresholds[0] if thresholds else None
+    if rate is not None:
+        wanted = finite(assessment.risk_threshold(rate=rate))
+        start = start if wanted is None else wanted
+    cells = assessment.cells
+    return page(
+        {"original": assessment},
+        title=title,
+        threshold=start,
+        household_threshold=household_threshold,
+        riskiest=assessment.riskiest(top) or None,
+        facts=[
+            *roles,
+            *method_facts(
+                assessment.method,
+                cells.missing,
+                cells.alpha,
+                assessment.population_name,
+            ),
+            *(
+                (name, ", ".join(f"{x:.8g}" for x in values))
+                for name, values in asked.items()
+                if values
+            ),
+        ],
+        provenance=provenance,
+    )
+
+
+def _given(value: float | None) -> list[float]:
+    return [] if value is None else [value]
+
+
+def report_paths(path: Path, sets: int) -> list[Path]:
+    """Return the files of the reports of a protection, one for each set of keys.
+
+    Examples
+    --------
+    >>> [each.name for each in report_paths(Path("r.html"), 2)]
+    ['r.html', 'r-2.html']
+    """
+    more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, sets + 1)]
+    return [path, *more]
+
+
 def protection_page(
     protected: Protected,
     *,

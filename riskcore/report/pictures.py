@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.assessment import Assessment
+from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.report.public import (
     between,
@@ -82,8 +83,6 @@ def figure(
     'individual risk'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     own = _distribution(assessment, household)
     if public:
         return _public_figure(assessment, threshold, household, stages, ax)
@@ -92,7 +91,7 @@ def figure(
     }
     edges = shared_edges([own, *others.values()])
     if ax is None:
-        ax = Figure((7.2, 4.0), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.0).subplots()
     counts = class_counts(own, edges)
     _draw_classes(
         ax, edges, counts, {name: class_counts(o, edges) for name, o in others.items()}
@@ -117,8 +116,6 @@ def _public_figure(
     stages: Mapping[str, Assessment] | None,
     ax: Axes | None,
 ) -> Figure:
-    from matplotlib.figure import Figure
-
     if stages:
         raise ValueError("stages: what is published is of one file, of the last stage")
     classes = public_classes(views_of(assessment))
@@ -127,7 +124,7 @@ def _public_figure(
     view = int(household)
     counts = classes.counts[view]
     if ax is None:
-        ax = Figure((7.2, 4.0), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.0).subplots()
     _draw_classes(ax, classes.edges, counts, {})
     _finish(ax, classes.edges, counts, household)
     if threshold is not None:
@@ -239,10 +236,8 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     'log'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     if ax is None:
-        ax = Figure((7.2, 4.6), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.6).subplots()
     for name, share in curve.models.items():
         (line,) = ax.plot(curve.people, share, lw=1.4, label=name)
         low, high = curve.intervals[name]
@@ -299,11 +294,9 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     'sample uniques that are unique in the population'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     if ax is None:
         height = 1.2 + 0.32 * len(found.estimates)
-        ax = Figure((7.2, height), layout="constrained").subplots()
+        ax = new_figure(7.2, height).subplots()
     rows = list(reversed(found.estimates))
     for y, one in enumerate(rows):
         if not math.isfinite(one.tau):
