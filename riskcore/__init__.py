@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from riskcore.protection.result import Protected as Protected
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
+    from riskcore.uniques import estimate_simulated as estimate_simulated
     from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
@@ -67,6 +68,7 @@ _HOMES = {
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
+    "estimate_simulated": "riskcore.uniques",
     "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",
     "protect": "riskcore.protection.protect",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from riskcore.report.pictures import curve_figure, figure, uniques_figure
+from riskcore.report.pictures import (
+    curve_figure,
+    figure,
+    sizes_figure,
+    uniques_figure,
+)
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 
 __all__ = [
@@ -11,5 +16,6 @@ __all__ = [
     "figure",
     "risk_curve",
     "shared_edges",
+    "sizes_figure",
     "uniques_figure",
 ]

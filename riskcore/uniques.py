@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
@@ -32,11 +32,16 @@ from riskcore.models.pitman import Pitman
 from riskcore.models.poisson_gamma import PoissonGamma
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation
+from riskcore.simulate.samples import uniques
 
 # Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
 MOST_CELLS = 10**10
 # Up to here every whole number is a double.
 MOST_PEOPLE = 2**53
+# Where the estimates of these two models are closer than that, both were near the
+# truth; elsewhere the one of the smallest AIC may be far off (notes/calibration.md).
+AGREE = 1.3
+_RANGE = ("Dirichlet-multinomial", "Pitman")
 SHRINKAGES = (0.0, 0.5, 1.0)
 CELL_MODELS = ("latent-class",)
 # Models of size indices, by what they are called.
@@ -197,6 +202,8 @@ class UniquesEstimates:
     estimates : tuple of Estimate
     cell_models : dict of str to CellModel
         The fitted models of cells that have an estimate.
+    truth : int or None
+        Of a simulation, how many sample uniques are unique in the population.
 
     Examples
     --------
@@ -214,12 +221,76 @@ class UniquesEstimates:
     cell_models: dict[str, CellModel] = field(
         default_factory=dict, repr=False, compare=False
     )
+    truth: int | None = None
 
     @property
     def best(self) -> str | None:
         """The model of the smallest AIC among those with a likelihood."""
         fitted = [one for one in self.estimates if math.isfinite(one.aic)]
         return min(fitted, key=lambda one: one.aic).model if fitted else None
+
+    @property
+    def advice(self) -> str:
+        """What the smallest AIC is worth here; empty if no model has one.
+
+        It judges the sample, and not what lies beyond. On populations of known truth
+        the estimates of the Dirichlet-multinomial and Pitman's model were both near
+        where they were near each other, and mostly on both sides of it elsewhere.
+        """
+        if self.best is None:
+            return ""
+        taus = [one.tau for one in self.estimates if one.model in _RANGE]
+        taus = sorted(tau for tau in taus if math.isfinite(tau))
+        if len(taus) < len(_RANGE):
+            return (
+                "it judges the sample, not the population, and may be far off: "
+                "Dirichlet-multinomial and Pitman do not both have an estimate to "
+                "compare"
+            )
+        low, high = taus
+        if high < AGREE * low:
+            return "Dirichlet-multinomial and Pitman agree: then both were near"
+        return (
+            "it judges the sample, not the population, and may be far off: take "
+            f"Dirichlet-multinomial and Pitman for a range, {html.readable(low)} to "
+            f"{html.readable(high)}; with few keys even its lower end is too high"
+        )
+
+    def fitted_sizes(self, most: int = 10) -> dict[str, NDArray[np.float64]]:
+        """Return how many cells of 1, 2, ... records the sample has, and should have.
+
+        Parameters
+        ----------
+        most : int
+            The largest size of a cell to tell.
+
+        Returns
+        -------
+        dict of str to float64 ndarray, each shape (most,)
+            "observed", and the expected numbers E S_j of each model of size indices
+            that has an estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``most`` is not a whole number from 1 on.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> sizes = found.fitted_sizes(3)
+        >>> sizes["observed"], sizes["Ewens"].round(1)
+        (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+        """
+        arguments.whole_from("most", most, 1, 2**20)
+        observed = [float(self.sizes[j]) for j in range(1, most + 1)]
+        found = {"observed": np.array(observed)}
+        for one in self.estimates:
+            model = one.of_sizes(self.sizes, self.cells)
+            if model is not None:
+                found[one.model] = model.expected_sizes(self.sizes.n, most)
+        return found
 
     @property
     def disagreement(self) -> float:
@@ -330,13 +401,19 @@ class UniquesEstimates:
             f"{self.sizes[1]:,} sample uniques of {self.sizes.n:,} records, "
             f"population {self.population:,}"
         )
+        truth, scale = math.nan, "expected, with intervals"
+        if self.truth is not None:
+            truth = float(self.truth)
+            note, scale = f"{note}; truth {self.truth:,}", f"{scale}; line: the truth"
+        if self.best is not None:
+            note = f"{note}. Smallest AIC: {self.best}; {self.advice}"
         interval = f"{100 * self.level:.4g} % interval"
         head = ["", "expected", interval, "with the error of the fit", "AIC"]
         return html.figures(
             "Sample uniques that are unique in the population",
             html.escape(note),
             rows,
-            html.intervals(marks, "expected, with intervals"),
+            html.intervals(marks, scale, truth),
             head,
         )
 
@@ -349,7 +426,9 @@ class UniquesEstimates:
             "cells": self.cells,
             "population": self.population,
             "level": self.level,
+            **({} if self.truth is None else {"truth": self.truth}),
             "best": self.best,
+            "advice": self.advice,
             "disagreement": _plain(self.disagreement),
             "range": self.range,
             "estimates": [
@@ -357,6 +436,60 @@ class UniquesEstimates:
                 for one in self.estimates
             ],
         }
+
+
+def estimate_simulated(
+    population: ArrayLike,
+    sampled: ArrayLike,
+    *,
+    cells: int | None = None,
+    level: float = 0.95,
+    progress: Lines | None = None,
+) -> UniquesEstimates:
+    """Estimate the population uniques of a simulated sample, with the truth beside.
+
+    Parameters
+    ----------
+    population, sampled : array_like of int, shape (K,)
+        Frequencies of the cells in the population and in the sample, see
+        `riskcore.simulate`.
+    cells : int, optional
+        How many cells there can be; by default K, the length of these.
+    level : float
+        Probability of the intervals.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    UniquesEstimates
+        Of the models of size indices, with ``truth``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no sample of the population, there are more occupied cells than
+        ``cells``, or the level is not in (0, 1).
+
+    Examples
+    --------
+    >>> from riskcore import simulate
+    >>> random = np.random.default_rng(2004)
+    >>> population = simulate.zipf_population(100_000, 10_000, 0.9, random)
+    >>> sampled = simulate.sample(population, 30_000, random)
+    >>> found = estimate_simulated(population, sampled)
+    >>> found.truth, found.best, round(found.estimates[4].tau)
+    (413, 'Pitman', 1506)
+    """
+    arguments.number_in("level", level, "(0, 1)")
+    both = uniques(population, sampled).both
+    F, f = (np.asarray(each, np.int64) for each in (population, sampled))
+    if cells is not None:
+        arguments.whole("cells", cells)
+    sizes = SizeIndices.from_frequencies(f)
+    N, K = int(F.sum()), len(F) if cells is None else cells
+    found = fit_all(sizes, N, K, level, progress or silent)
+    return UniquesEstimates(sizes, N, K, level, tuple(found), truth=both)
 
 
 def estimate_uniques(

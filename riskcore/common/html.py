@@ -233,6 +233,7 @@ def intervals(
         f'stroke="currentColor"><g font-size="12" stroke-width="0">'
         f"{''.join(x for x in parts if x.startswith('<text'))}</g>"
         f"{''.join(x for x in parts if not x.startswith('<text'))}"
-        f'<path fill="none" stroke-opacity="0.5" d="M{_MARGIN} 0V{height}H{_WIDTH}"/></svg>'
+        f'<path fill="none" stroke-opacity="0.5" '
+        f'd="M{_MARGIN} 0V{height}H{_WIDTH}"/></svg>'
         f'<div style="{_SMALL}">{escape(f"{scale}, 0 to {end}")}</div>'
     )

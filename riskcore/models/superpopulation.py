@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.common import arguments, html
 from riskcore.models.size_indices import SizeIndices
 
@@ -135,6 +138,23 @@ class Superpopulation(ABC):
         -------
         float
             nan if there is no estimate.
+        """
+
+    @abstractmethod
+    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return the expected number of cells of 1, 2, ... of n records, E S_j.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, positive.
+        most : int
+            The largest size of a cell to tell, positive.
+
+        Returns
+        -------
+        ndarray of float64, shape (most,)
+            0 beyond n; nan if there is no estimate.
         """
 
     def correctness(self, N: int) -> float:
