@@ -234,25 +234,27 @@ class UniquesEstimates:
         """What the smallest AIC is worth here; empty if no model has one.
 
         It judges the sample, and not what lies beyond. On populations of known truth
-        the estimates of the Dirichlet-multinomial and Pitman's model were both near
-        where they were near each other, and mostly on both sides of it elsewhere.
+        the Dirichlet-multinomial and Pitman's model were both near where they were near
+        each other, and mostly on both sides of it elsewhere; models that know the keys
+        have a say, too.
         """
         if self.best is None:
             return ""
-        taus = [one.tau for one in self.estimates if one.model in _RANGE]
-        taus = sorted(tau for tau in taus if math.isfinite(tau))
-        if len(taus) < len(_RANGE):
-            return (
-                "it judges the sample, not the population, and may be far off: "
-                "Dirichlet-multinomial and Pitman do not both have an estimate to "
-                "compare"
-            )
-        low, high = taus
+        taus = {
+            one.model: one.tau
+            for one in self.estimates
+            if one.model in (*_RANGE, *_CELL_FITS) and math.isfinite(one.tau)
+        }
+        beyond = "it judges the sample, not the population, and may be far off"
+        if not taus.keys() >= set(_RANGE):
+            both = " and ".join(_RANGE)
+            return f"{beyond}: {both} do not both have an estimate to compare"
+        named = f"{', '.join(list(taus)[:-1])} and {list(taus)[-1]}"
+        low, high = min(taus.values()), max(taus.values())
         if high < AGREE * low:
-            return "Dirichlet-multinomial and Pitman agree: then both were near"
+            return f"{named} agree: where models do, they were near the truth"
         return (
-            "it judges the sample, not the population, and may be far off: take "
-            f"Dirichlet-multinomial and Pitman for a range, {html.readable(low)} to "
+            f"{beyond}: take {named} for a range, {html.readable(low)} to "
             f"{html.readable(high)}; with few keys even its lower end is too high"
         )
 

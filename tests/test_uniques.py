@@ -3,7 +3,9 @@
 import json
 import math
 import re
+from dataclasses import replace
 from functools import partial
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -297,6 +299,12 @@ def test_where_the_two_models_agree_the_advice_says_so():
     assert max(taus) < AGREE * min(taus)
     assert "agree" in found.advice
     assert found.truth == pytest.approx(taus[0], rel=0.15)
+    # A model that knows the keys and says something else is heard.
+    other = Estimate("latent-class", {}, {}, True, "", nan, nan, nan, 2 * max(taus))
+    heard = replace(found, estimates=(*found.estimates, other))
+    assert "may be far off" in heard.advice
+    low, high = (f"{x:,.0f}" for x in (min(taus), 2 * max(taus)))
+    assert f"Pitman and latent-class for a range, {low} to {high};" in heard.advice
     alone = estimate_simulated([1, 2], [1, 1])
     assert alone.best is None or "do not both have an estimate" in alone.advice
 
