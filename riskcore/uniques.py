@@ -8,6 +8,7 @@ keys, and the weights by themselves; where they disagree, no number is to be tru
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -376,6 +377,41 @@ class UniquesEstimates:
           records         82
         """
         return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the estimates as one page of HTML, for internal use.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it.
+        title : str, optional
+            Title of the page.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If the file exists and is not to be overwritten, or cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> found = estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/uniques.html")
+        ...
+        """
+        reports().report_of_uniques(self, path, title=title, overwrite=overwrite)
 
     def __repr__(self) -> str:
         between = ""

@@ -185,7 +185,33 @@ def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
 def intervals(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> str:
-    """Return estimates with their intervals as SVG, one below the other.
+    """Return estimates with their intervals, one below the other, and their scale.
+
+    Parameters
+    ----------
+    rows, mark
+        As in `interval_drawing`.
+    scale : str
+        What its axis is, which begins at 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
+    >>> drawing.count("<circle"), drawing.count("<line")
+    (2, 1)
+    """
+    drawing, end = interval_drawing(rows, scale, mark)
+    return f'{drawing}<div style="{_SMALL}">{escape(f"{scale}, 0 to {end}")}</div>'
+
+
+def interval_drawing(
+    rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
+) -> tuple[str, str]:
+    """Return estimates with their intervals as SVG, and where the axis ends.
 
     Parameters
     ----------
@@ -198,13 +224,7 @@ def intervals(
 
     Returns
     -------
-    str
-
-    Examples
-    --------
-    >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
-    >>> drawing.count("<circle"), drawing.count("<line")
-    (2, 1)
+    drawing, end : str
     """
     rows = list(rows)
     finite = [x for _, *numbers in rows for x in (*numbers, mark) if math.isfinite(x)]
@@ -226,8 +246,7 @@ def intervals(
     if math.isfinite(mark):
         x = f"{_MARGIN + unit * mark:.4g}"
         parts.append(f'<line x1="{x}" x2="{x}" y1="0" y2="{height}"/>')
-    end = readable(max(finite, default=0.0))
-    return (
+    drawing = (
         f'<svg width="{2 * _WIDTH}" height="{height + 1}" role="img" '
         f'aria-label="{escape(f"Estimates: {scale}")}" fill="currentColor" '
         f'stroke="currentColor"><g font-size="12" stroke-width="0">'
@@ -235,5 +254,5 @@ def intervals(
         f"{''.join(x for x in parts if not x.startswith('<text'))}"
         f'<path fill="none" stroke-opacity="0.5" '
         f'd="M{_MARGIN} 0V{height}H{_WIDTH}"/></svg>'
-        f'<div style="{_SMALL}">{escape(f"{scale}, 0 to {end}")}</div>'
     )
+    return drawing, readable(max(finite, default=0.0))

@@ -18,6 +18,7 @@ from riskcore.report import text
 from riskcore.report.page import assessment_page, protection_page, report_paths
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.summary import summary
+from riskcore.report.uniques_page import uniques_page
 from riskcore.uniques import UniquesEstimates
 
 
@@ -96,3 +97,19 @@ def report_of_protection(
     with replace.replacing_all(overwrite, result.source.paths) as create:
         for target, made in zip(targets, pages, strict=True):
             create(target, private=True).write(made.encode())
+
+
+def report_of_uniques(
+    result: UniquesEstimates,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None,
+    overwrite: bool,
+) -> None:
+    """Do what `UniquesEstimates.report` does."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    title = "Population uniques" if title is None else title
+    made = uniques_page(result, title=title, provenance=Provenance(when=now()))
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(made.encode())

@@ -9,8 +9,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from riskcore import assess, chart, estimate_uniques, protect, simulate
+from riskcore import (
+    assess,
+    chart,
+    estimate_simulated,
+    estimate_uniques,
+    protect,
+    simulate,
+)
 from riskcore.cli import main
+from riskcore.common.html import all_digits, readable
 from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
 
 KEYS = ["SEX", "AGE", "MARSTAT"]
@@ -217,3 +225,31 @@ def test_each_set_of_keys_has_a_report(data, tmp_path):
     with pytest.raises(FileExistsError, match="r-2"):
         result.report(tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_estimates_of_uniques_have_a_page(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    random = np.random.default_rng(2004)
+    population = simulate.zipf_population(20_000, 2_000, 0.9, random)
+    found = estimate_simulated(population, simulate.sample(population, 6_000, random))
+    path = tmp_path / "u.html"
+    found.report(path, title="<T>")
+    text = path.read_text("utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "<h1>&lt;T&gt;</h1>" in text
+    assert f"By the simulation it is {found.truth}." in text
+    assert f'<p class="verdict">Smallest AIC: {found.best}; {found.advice}</p>' in text
+    for one in found.estimates:
+        exact = f'<span title="{all_digits(one.tau)}">{readable(one.tau)}</span>'
+        assert f'{one.model}</th><td class="number">{exact}</td>' in text
+    assert f'<td class="number">{found.sizes[1]:,}</td>' in text
+    reader = Sound()
+    reader.feed(re.sub("<(meta|!DOCTYPE)[^>]*>", "", text))
+    assert reader.open == []
+    assert not re.search(' (style|src|href|on[a-z]+)="', text)
+    assert "2001-09-09" in text
+    with pytest.raises(FileExistsError):
+        found.report(path)
+    again = tmp_path / "again.html"
+    found.report(again, title="<T>")
+    assert again.read_text("utf-8") == text
