@@ -15,11 +15,13 @@ from riskcore.cli import (
     assess,
     completion,
     demo,
+    diversity,
     error_table,
     protect,
     reproduce,
     simulate,
     stop,
+    suda,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -152,6 +154,8 @@ def _parser() -> argparse.ArgumentParser:
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)
+    diversity.add(commands)
+    suda.add(commands)
     simulate.add(commands)
     demo.add(commands)
     return parser

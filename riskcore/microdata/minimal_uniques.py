@@ -21,6 +21,9 @@ from riskcore.microdata.unsigned import Codes, load
 
 # Sets of keys are the bits of a word.
 MOST_KEYS = 64
+# In the place of where the members of a group go.
+_SINGLE = -1
+_DROPPED = -2
 Words = NDArray[np.uint64]
 
 
@@ -165,7 +168,9 @@ class _Search:
             grown, single = int(self.sizes[0]), int(self.sizes[1])
             self._note(self.single, single, keys | 1 << bit)
             if deeper and grown:
-                self._extend(keys | 1 << bit, bit, size + 1, to_members, to_begin, grown)
+                self._extend(
+                    keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
+                )
             if progress is not None:
                 progress(bit + 1, lowest)
 
@@ -188,12 +193,6 @@ class _Search:
         """Return the cells and their sets, in the order in which they were found."""
         number = int(self.sizes[2])
         return self.cell[:number], self.keys[:number]
-
-
-@kernel
-def _two(column: int, size: int, members: Any, start: int) -> bool:
-    """Whether the two members of a group have the same code."""
-    return load(column, size, members[start]) == load(column, size, members[start + 1])
 
 
 @native(
@@ -221,64 +220,100 @@ def split_groups(
     of two cells or more are kept if one of them has but one record: nobody else can be
     unique later. ``sizes`` gets the number of groups, and that of the single cells.
     """
-    grown = 0
-    found = 0
-    to = 0
+    sizes[0] = 0
+    sizes[1] = 0
     to_begin[0] = 0
     for g in range(groups):
         start = begin[g]
         stop = begin[g + 1]
-        if stop - start == 2:
-            if _two(column, size, members, start):
-                if deeper:
-                    to_members[to] = members[start]
-                    to_members[to + 1] = members[start + 1]
-                    to += 2
-                    grown += 1
-                    to_begin[grown] = to
-            else:
-                for i in range(start, stop):
-                    if alone[members[i]]:
-                        single[found] = members[i]
-                        found += 1
-            continue
-        codes = 0
-        for i in range(start, stop):
-            c = 2 * load(column, size, members[i])
-            if counter[c] == 0:
-                touched[codes] = c
-                codes += 1
+        if stop - start > 2:
+            codes = _count_group(
+                column, size, members, start, stop, alone, counter, touched
+            )
+            _place_groups(counter, touched, codes, deeper, to_begin, sizes)
+            _move_group(
+                column, size, members, start, stop, counter, to_members, single, sizes
+            )
+            for k in range(codes):
+                counter[touched[k]] = 0
+                counter[touched[k] + 1] = 0
+        elif load(column, size, members[start]) != load(
+            column, size, members[start + 1]
+        ):
+            for i in range(start, stop):
+                if alone[members[i]]:
+                    single[sizes[1]] = members[i]
+                    sizes[1] += 1
+        elif deeper:
+            to = to_begin[sizes[0]]
+            to_members[to] = members[start]
+            to_members[to + 1] = members[start + 1]
+            sizes[0] += 1
+            to_begin[sizes[0]] = to + 2
+
+
+@kernel
+def _count_group(
+    column: int,
+    size: int,
+    members: Any,
+    start: int,
+    stop: int,
+    alone: Any,
+    counter: Any,
+    touched: Any,
+) -> int:
+    """Count the cells of each code, and those of one record; return how many codes."""
+    codes = 0
+    for i in range(start, stop):
+        c = 2 * load(column, size, members[i])
+        if counter[c] == 0:
+            touched[codes] = c
+            codes += 1
+        counter[c] += 1
+        counter[c + 1] += alone[members[i]]
+    return codes
+
+
+@kernel
+def _place_groups(
+    counter: Any, touched: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
+) -> None:
+    """Replace each code's counter by where its members go, or what they are."""
+    for k in range(codes):
+        c = touched[k]
+        number = counter[c]
+        if number == 1 and counter[c + 1] == 1:
+            counter[c] = _SINGLE
+        elif counter[c + 1] == 0 or not deeper:
+            counter[c] = _DROPPED
+        else:
+            counter[c] = to_begin[sizes[0]]
+            sizes[0] += 1
+            to_begin[sizes[0]] = counter[c] + number
+
+
+@kernel
+def _move_group(
+    column: int,
+    size: int,
+    members: Any,
+    start: int,
+    stop: int,
+    counter: Any,
+    to_members: Any,
+    single: Any,
+    sizes: Any,
+) -> None:
+    """Move the members of a group to where they go."""
+    for i in range(start, stop):
+        c = 2 * load(column, size, members[i])
+        if counter[c] >= 0:
+            to_members[counter[c]] = members[i]
             counter[c] += 1
-            counter[c + 1] += alone[members[i]]
-        # A counter becomes the place of the next member; -1: alone, -2: of no use.
-        for k in range(codes):
-            c = touched[k]
-            number = counter[c]
-            if counter[c + 1] == 0:
-                counter[c] = -2
-            elif number == 1:
-                counter[c] = -1
-            elif deeper:
-                counter[c] = to
-                to += number
-                grown += 1
-                to_begin[grown] = to
-            else:
-                counter[c] = -2
-        for i in range(start, stop):
-            c = 2 * load(column, size, members[i])
-            place = counter[c]
-            if place >= 0:
-                to_members[place] = members[i]
-                counter[c] = place + 1
-            elif place == -1:
-                single[found] = members[i]
-                found += 1
-        for k in range(codes):
-            counter[touched[k]] = 0
-            counter[touched[k] + 1] = 0
-    sizes[0] = grown
-    sizes[1] = found
+        elif counter[c] == _SINGLE:
+            single[sizes[1]] = members[i]
+            sizes[1] += 1
 
 
 @native("int32*, int64, uint64, int64*, int64*, uint64*, int32*, int64*")
