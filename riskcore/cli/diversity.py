@@ -40,7 +40,7 @@ NAME_closeness. It says of whom something is known for certain: it is for you.
 
 The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
-_LONGEST = 20
+_LONGEST = 24
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
