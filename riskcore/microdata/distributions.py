@@ -99,7 +99,7 @@ def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
     counted = value < levels
     cell, value = cell[counted], value[counted]
     number = pairs.frequency[counted].astype(np.float64)
-    total = np.bincount(value, number, levels).astype(np.float64, copy=False)
+    total = _totals(value, number, levels)
     if cells.missing in WILDCARDS and any(cells.missing_values):
         cell, value, number = _compatible(cells, cell, value, number, levels)
     begin = np.searchsorted(cell, np.arange(K + 1))
@@ -148,9 +148,15 @@ def _compatible(
 
 def _all_values(own: _Own, place: int) -> _Values:
     """Return the values of the whole file for the combination without any key."""
-    total = np.bincount(own.value, own.number, own.levels)
-    occurring = np.flatnonzero(total)
-    return np.full(len(occurring), place), occurring, total[occurring]
+    total = _totals(own.value, own.number, own.levels)
+    occurring = np.flatnonzero(total).astype(np.int64, copy=False)
+    return np.full(len(occurring), place, np.int64), occurring, total[occurring]
+
+
+def _totals(
+    value: NDArray[np.int64], number: NDArray[np.float64], levels: int
+) -> NDArray[np.float64]:
+    return np.bincount(value, number, levels).astype(np.float64, copy=False)
 
 
 def _joined(
