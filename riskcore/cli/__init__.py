@@ -82,7 +82,7 @@ def _as_option(found: re.Match[str]) -> str:
 
 # Arguments of functions as messages name them, which are options here.
 _ARGUMENT = re.compile(
-    r"\b(alpha|cost|decimal|delimiter|encoding|method|missing|rounds|suppression|unsafe"
+    r"\b(alpha|cost|decimal|delimiter|encoding|k|method|missing|rounds|subsets|suppression|unsafe"
     r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
 )
 

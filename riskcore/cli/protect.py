@@ -34,10 +34,10 @@ Protect a file of survey microdata: recode key variables, suppress keys of unsaf
 records, compute the risks again, and write the safe file.
 
 A record is unsafe if its individual risk reaches the threshold, given or found from a
-re-identification rate. Of each unsafe record the cheapest keys are blanked with which
-its risk comes below the threshold; then the risks of the whole file are computed again,
-and rounds follow until no record is unsafe. If some cannot be made safe nothing is
-written, and the reason is given.
+re-identification rate, or if fewer than k records have its keys (--k). Of each unsafe
+record the cheapest keys are blanked with which it becomes safe; then the risks of the
+whole file are computed again, and rounds follow until no record is unsafe. If some
+cannot be made safe nothing is written, and the reason is given.
 """
 
 _PROTECT_EXAMPLES = """\
@@ -59,6 +59,7 @@ examples:
       --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
+  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
 Without --output the outcome is only shown. The safe file has the format of FILE (or
@@ -90,6 +91,7 @@ another file than that of the record; 2 if the input is refused; 130 if interrup
 # The settings that a record holds, by their options.
 _SETTINGS = {
     "keys", "weight", "household", "population", "method", "threshold", "rate",
+    "k", "subsets", "strata",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
     "shuffle", "renumber", "keep_ids",
@@ -106,7 +108,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "protect",
         usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
-        "(--threshold RISK | --rate RATE) [options]",
+        "(--threshold RISK | --rate RATE | --k K) [options]",
         help="recode, suppress, verify, and write the safe file",
         description=_PROTECT,
         epilog=_PROTECT_EXAMPLES,
@@ -133,6 +135,28 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
+    group.add_argument(
+        "--k",
+        nargs="+",
+        type=whole,
+        metavar="K",
+        help="k-anonymity: at least so many records have the keys of a record (its f, "
+        "by the rule for missing keys); one number, or one for each --keys. With "
+        "--threshold or --rate both must hold",
+    )
+    group.add_argument(
+        "--subsets",
+        type=whole,
+        metavar="M",
+        help="in place of each set of keys take all combinations of M of them, each by "
+        "itself",
+    )
+    group.add_argument(
+        "--strata",
+        nargs="+",
+        metavar="COLUMN",
+        help="count within the groups of these columns, which are never blanked",
+    )
     group.add_argument(
         "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
     )
@@ -630,6 +654,9 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     return Settings.resolve(
         source,
         options.keys,
+        k=_k(options),
+        subsets=options.subsets,
+        strata=options.strata,
         weight=options.weight,
         household=options.household,
         threshold=options.threshold,
@@ -648,6 +675,18 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         alpha=options.alpha,
         rounds=options.rounds,
     )
+
+
+def _k(options: argparse.Namespace) -> Any:
+    """Return k: one number, or one for each set of keys."""
+    if options.k is None or len(options.k) == 1:
+        return options.k and options.k[0]
+    if len(options.k) != len(options.keys):
+        raise ValueError(
+            f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
+            "one, or one for each --keys"
+        )
+    return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
 
 
 def _gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.goals import Goal
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -61,6 +62,9 @@ def protect(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    k: Goal | None = None,
+    subsets: int | None = None,
+    strata: Iterable[Hashable] | None = None,
     threshold: float | None = None,
     rate: float | None = None,
     household_threshold: float | None = None,
@@ -93,11 +97,23 @@ def protect(
         of different knowledge. The file must be safe from each.
     weight, household : column name, optional
         As for `assess`.
+    k : int or mapping of sets of keys to int, optional
+        No record may have a sample frequency f below it, from 2 on: the file shall be
+        k-anonymous by the keys. One for all sets of keys, or by set, as in
+        ``{("region", "sex"): 3}``. A threshold may be asked for too: a record is unsafe
+        if f < k or its risk reaches the threshold. f is that of the rule for missing
+        keys; with ``alpha`` it is a real number.
+    subsets : int, optional
+        In place of each set of keys, all combinations of so many of them are sets, each
+        of an intruder who knows just these; at most 300 in all.
+    strata : iterable of column names, optional
+        Columns within whose groups records are counted: they are keys of every set, and
+        are never blanked.
     threshold, rate : float, optional
         The individual risk that no record may reach, or the re-identification rate,
         a fraction, that gives it, see `Assessment.risk_threshold`.
     household_threshold, household_rate : float, optional
-        The same for the risk of households. At least one of the four is needed.
+        The same for the risk of households. Of the four and ``k`` one is needed.
     within_households : bool
         Who must be protected in unsafe households: members whose risk is at least the
         household threshold divided by the size of the household. If False, such
@@ -145,7 +161,7 @@ def protect(
     -------
     Protected
         Its ``safe`` tells whether the risks, computed again, are all below their
-        thresholds; its ``verdict`` says so in words.
+        thresholds, and no f is below k; its ``verdict`` says so in words.
 
     Warns
     -----
@@ -168,8 +184,9 @@ def protect(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`; ValueError also if no threshold is given or they
-        contradict each other, and for a rule, cost or number of rounds that is none;
+        As `assess` and `recode`; ValueError also if there is no threshold and no k,
+        they contradict each other, and for a rule, cost or number of rounds that is
+        none;
         TypeError also for households of data on an engine.
     RuntimeError
         If the data that would be given back are not those that were verified, as when
@@ -194,11 +211,17 @@ def protect(
     {'sex': 1, 'age': 0}
     >>> result.data["sex"], result.safe
     (['f', 'f', None, 'f', 'f'], True)
+    >>> result = protect({"age": [31, 31, 47, 31]}, ["age"], k=3)
+    >>> result.data, result.protected.k_anonymity
+    ({'age': [31, 31, None, 31]}, 4)
     """
     source = Source.of(data, reading)
     settings = Settings.resolve(
         source,
         keys,
+        k=k,
+        subsets=subsets,
+        strata=strata,
         weight=weight,
         household=household,
         threshold=threshold,

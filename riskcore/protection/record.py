@@ -69,7 +69,9 @@ def thresholds(settings: Settings) -> dict[str, Any]:
     One that a rate gave is a figure of the recoded file, and rounded it still leaves
     some candidates for a blank and not others: the rate stands in its place.
     """
-    names = ("threshold", "rate", "household_threshold", "household_rate")
+    names = (
+        "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
+    )  # fmt: skip
     plain = settings.to_dict()
     return {name: plain[name] for name in names}
 

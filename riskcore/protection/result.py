@@ -402,6 +402,7 @@ class Protected:
             "sets": [
                 {
                     "keys": list(one.keys),
+                    "k": one.aim.k,
                     "threshold": finite(one.aim.threshold),
                     "household_threshold": finite(one.aim.household_threshold),
                     "records_without_keys": one.without_keys,
@@ -827,7 +828,7 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
         but = f"; but {price}" if price else ""
         return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
     if public:
-        return f"NOT SAFE: by {keys}, records still reach their threshold ({rule})."
+        return f"NOT SAFE: by {keys}, records still {_fault(one)} ({rule})."
     unsafe = one.unsafe
     cells = one.protected.cells
     count = cells.count_of(unsafe)
@@ -843,21 +844,37 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
         why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
         why.append(
-            f"{count - stuck:,} would even with all keys blanked, so raise the "
-            "threshold or recode"
+            f"{count - stuck:,} would even with all keys blanked, so "
+            f"{_easier(one)} or recode"
         )
     households = one.aim.unsafe_households(one.protected)
     units = "household" if households == 1 else "households"
     of_households = f" and {households:,} {units}" if households else ""
     return (
         f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} records{of_households} still "
-        f"reach their threshold ({rule}): {', '.join(why)}."
+        f"{_fault(one)} ({rule}): {', '.join(why)}."
     )
+
+
+def _fault(one: KeySet) -> str:
+    """Say what unsafe records do."""
+    short = "" if one.aim.k is None else f"have f below {one.aim.k}"
+    reach = "reach their threshold" if one.aim.has_threshold or not short else ""
+    return " or ".join(filter(None, (reach, short)))
+
+
+def _easier(one: KeySet) -> str:
+    """Say what could be asked for instead."""
+    lower = "" if one.aim.k is None else "lower k"
+    rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
+    return ", ".join(filter(None, (rise, lower)))
 
 
 def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
     """Say what no record and no household does."""
     settings, aim = result.settings, one.aim
+    if aim.k is not None:
+        yield f"no record has f below {aim.k}"
     for what, threshold, rate in (
         ("the risk of no record reaches", aim.threshold, settings.rate),
         (

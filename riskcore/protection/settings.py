@@ -22,6 +22,7 @@ from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.goals import Goal, KeyGoals, check_k
 
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
@@ -43,7 +44,10 @@ class Settings:
     Attributes
     ----------
     keys : tuple of tuple of column names
-        One or several sets of key variables.
+        One or several sets of key variables, each with the strata.
+    k : tuple of int or None
+        By set of keys the smallest sample frequency that records may have.
+    strata : tuple of column names
     weight, household : column name or None
     threshold, rate, household_threshold, household_rate : float or None
     within_households : bool
@@ -63,6 +67,8 @@ class Settings:
     """
 
     keys: tuple[Names, ...]
+    k: tuple[int | None, ...]
+    strata: Names
     weight: Hashable | None
     household: Hashable | None
     threshold: float | None
@@ -85,6 +91,7 @@ class Settings:
         for keys in self.keys:
             check_roles(keys, self.weight, self.household)
         self._check_rules()
+        self._check_goals()
         self._check_thresholds()
         self._check_columns()
 
@@ -117,16 +124,22 @@ class Settings:
         """Whether what is blanked depends on the data alone, on no order of keys."""
         return self.cost == "fewest"
 
+    def k_of(self, keys: Iterable[Hashable]) -> int | None:
+        """Return the k that is asked for by a set of keys, None if there is none."""
+        return self.k[self.keys.index(tuple(keys))]
+
     def cost_of(self, key: Hashable) -> float:
         """Return what a key costs if costs are not those of entropy.
 
         A key that would take one with it that may not be blanked may not be either.
         """
-        if not isinstance(self.cost, dict):
-            return 1.0
         goes = [key]
         for one in goes:
             goes += [name for name in self.related.get(one, ()) if name not in goes]
+        if any(one in self.strata for one in goes):
+            return math.inf
+        if not isinstance(self.cost, dict):
+            return 1.0
         costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
         return math.inf if math.inf in costs else costs[0]
 
@@ -153,6 +166,23 @@ class Settings:
                 "True or False"
             )
 
+    def _check_goals(self) -> None:
+        """Refuse goals that fit no set of keys, as a record may hold them."""
+        if len(self.k) != len(self.keys):
+            raise ValueError(
+                f"k: need one for each of {len(self.keys)} sets of keys, not "
+                f"{len(self.k)}"
+            )
+        for k in self.k:
+            if k is not None:
+                check_k(k)
+        for name in self.strata:
+            if any(name not in keys for keys in self.keys):
+                raise ValueError(f"strata: {name!r} is not in every set of keys")
+        for keys in self.keys:
+            if set(keys) <= set(self.strata):
+                raise ValueError("strata: a set of keys has no key but strata")
+
     def _check_thresholds(self) -> None:
         thresholds = {
             "threshold": self.threshold,
@@ -160,9 +190,17 @@ class Settings:
         }
         rates = {"rate": self.rate, "household_rate": self.household_rate}
         if all(v is None for v in (*thresholds.values(), *rates.values())):
-            raise ValueError(
-                "no threshold: give a threshold or a rate, of records or households"
-            )
+            if not any(self.k):
+                raise ValueError(
+                    "no threshold: give a threshold or a rate, of records or "
+                    "households, or k"
+                )
+            for keys, k in zip(self.keys, self.k, strict=True):
+                if k is None:
+                    raise ValueError(
+                        "k: nothing is asked of the set of keys "
+                        f"{' x '.join(map(str, keys))}: give its k, or a threshold"
+                    )
         for (name, threshold), (target, rate) in zip(
             thresholds.items(), rates.items(), strict=True
         ):
@@ -207,6 +245,9 @@ class Settings:
         source: Source,
         keys: Iterable[Any],
         *,
+        k: Goal | None = None,
+        subsets: int | None = None,
+        strata: Iterable[Hashable] | None = None,
         weight: Hashable | None,
         household: Hashable | None,
         recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None,
@@ -224,7 +265,8 @@ class Settings:
             related=related,
             cost=cost,
         )
-        sets = _key_sets(keys)
+        goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
+        sets = goals.keys
         names = list(dict.fromkeys(key for one in sets for key in one))
         declared = source.variables
         if household_keys is None:
@@ -237,6 +279,8 @@ class Settings:
             cost = _costs(names, declared)
         return cls(
             keys=sets,
+            k=goals.k,
+            strata=goals.strata,
             weight=source.weight if weight is None else weight,
             household=household,
             recodings={
@@ -268,6 +312,8 @@ class Settings:
         return {
             **plain,
             "keys": [list(keys) for keys in self.keys],
+            "k": list(self.k),
+            "strata": list(self.strata),
             "population": self.population_name,
             "recodings": {
                 name: {**rule.to_dict(), "drop": int(rule.drop)}
@@ -307,7 +353,9 @@ class Settings:
             return cls(
                 **{
                     **plain,
-                    "keys": _key_sets(plain["keys"]),
+                    "keys": key_sets(plain["keys"]),
+                    "k": tuple(plain["k"]),
+                    "strata": tuple(plain["strata"]),
                     "recodings": {
                         name: _recoding(f"settings.recodings.{name}", rules)
                         for name, rules in plain["recodings"].items()
@@ -412,6 +460,8 @@ _CODE = (_is_code, "a code or null")
 _Kinds: TypeAlias = dict[str, tuple[Callable[[Any], bool], str]]
 _KINDS: _Kinds = {
     "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
+    "k": (_list_of(_or_none(_is_whole)), "a list of whole numbers or null"),
+    "strata": _NAMES,
     "weight": _NAME, "household": _NAME,
     "threshold": _NUMBER, "rate": _NUMBER,
     "household_threshold": _NUMBER, "household_rate": _NUMBER,
@@ -478,7 +528,7 @@ def _no_cost(cost: Any) -> ValueError:
     return ValueError(f"cost={arguments.shown(cost)}: use {words} or a mapping")
 
 
-def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
+def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     """Return the sets of keys: one, or several if lists of names are given."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         key_names(keys)
