@@ -14,6 +14,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_k,
     add_population,
     add_quiet,
     add_reading,
@@ -21,6 +22,7 @@ from riskcore.cli.options import (
     add_roles,
     check_reports,
     fraction,
+    goal_of,
     number,
     reading,
     source_of,
@@ -135,28 +137,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
-    group.add_argument(
-        "--k",
-        nargs="+",
-        type=whole,
-        metavar="K",
-        help="k-anonymity: at least so many records have the keys of a record (its f, "
-        "by the rule for missing keys); one number, or one for each --keys. With "
-        "--threshold or --rate both must hold",
-    )
-    group.add_argument(
-        "--subsets",
-        type=whole,
-        metavar="M",
-        help="in place of each set of keys take all combinations of M of them, each by "
-        "itself",
-    )
-    group.add_argument(
-        "--strata",
-        nargs="+",
-        metavar="COLUMN",
-        help="count within the groups of these columns, which are never blanked",
-    )
+    add_k(group)
     group.add_argument(
         "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
     )
@@ -654,7 +635,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     return Settings.resolve(
         source,
         options.keys,
-        k=_k(options),
+        k=goal_of(options),
         subsets=options.subsets,
         strata=options.strata,
         weight=options.weight,
@@ -675,18 +656,6 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         alpha=options.alpha,
         rounds=options.rounds,
     )
-
-
-def _k(options: argparse.Namespace) -> Any:
-    """Return k: one number, or one for each set of keys."""
-    if options.k is None or len(options.k) == 1:
-        return options.k and options.k[0]
-    if len(options.k) != len(options.keys):
-        raise ValueError(
-            f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
-            "one, or one for each --keys"
-        )
-    return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
 
 
 def _gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
