@@ -62,6 +62,8 @@ examples:
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
+  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \
+      --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
 Without --output the outcome is only shown. The safe file has the format of FILE (or
@@ -93,7 +95,7 @@ another file than that of the record; 2 if the input is refused; 130 if interrup
 # The settings that a record holds, by their options.
 _SETTINGS = {
     "keys", "weight", "household", "population", "method", "threshold", "rate",
-    "k", "subsets", "strata",
+    "k", "subsets", "strata", "level",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
     "shuffle", "renumber", "keep_ids",
@@ -137,6 +139,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
+    group.add_argument(
+        "--level",
+        choices=("record", "household"),
+        default="record",
+        help="what is counted: records (default), or one row for each --household, "
+        "whose members agree in the keys and the weight; what is blanked goes back to "
+        "all of them",
+    )
     add_k(group)
     group.add_argument(
         "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
@@ -635,6 +645,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     return Settings.resolve(
         source,
         options.keys,
+        level=options.level,
         k=goal_of(options),
         subsets=options.subsets,
         strata=options.strata,

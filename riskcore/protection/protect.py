@@ -33,6 +33,7 @@ from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.by_household import Units
 from riskcore.protection.goals import Goal
 from riskcore.protection.key_sets import (
     KeySet,
@@ -48,7 +49,7 @@ from riskcore.protection.result import (
     warn_of_what_shows,
 )
 from riskcore.protection.rounds import Aim, Masks, costs_of_keys, suppress
-from riskcore.protection.settings import Costs, Settings
+from riskcore.protection.settings import Costs, Level, Settings
 from riskcore.risk.household import Households
 
 
@@ -62,6 +63,7 @@ def protect(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    level: Level = "record",
     k: Goal | None = None,
     subsets: int | None = None,
     strata: Iterable[Hashable] | None = None,
@@ -97,6 +99,11 @@ def protect(
         of different knowledge. The file must be safe from each.
     weight, household : column name, optional
         As for `assess`.
+    level : {"record", "household"}
+        Whether each record is counted, or each household once: with "household" one
+        row of each, with its weight, is assessed and protected, and what is blanked or
+        recoded goes back to all members. They must agree in the keys and the weight. A
+        pass with keys of persons can follow.
     k : int or mapping of sets of keys to int, optional
         No record may have a sample frequency f below it, from 2 on: the file shall be
         k-anonymous by the keys. One for all sets of keys, or by set, as in
@@ -219,6 +226,7 @@ def protect(
     settings = Settings.resolve(
         source,
         keys,
+        level=level,
         k=k,
         subsets=subsets,
         strata=strata,
@@ -267,6 +275,11 @@ def protect_source(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    if settings.level == "household":
+        result = _protect_households(source, coded, settings, say, rule_files)
+        if source.path is None:
+            warn_of_what_shows(result, result.shown)
+        return result
     made = _made_safe(data, coded, settings, settings.recodings, say)
     # A file is read back when it is written.
     if made.rounds and source.path is None:
@@ -284,6 +297,47 @@ def protect_source(
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
+
+
+def _protect_households(
+    source: Source,
+    coded: CodedRecords,
+    settings: Settings,
+    say: Lines,
+    rule_files: Iterable[Path],
+) -> Protected:
+    """Protect one row of each household, and give it back to all members."""
+    say("finding households")
+    units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
+    rows = units.rows(data, inner.suppressible)
+    if coded.weights is not None:
+        rows[settings.weight] = coded.weights[units.first]
+    of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
+    made = _made_safe(rows, coded_records(rows, inner), inner, of_rows, say, units.size)
+    say("giving back to all members")
+    if settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already, of the households
+            columns = recoded_columns(data, settings.recodings, coded.columns)
+        data = without_notes(with_columns(data, columns))
+        coded = coded.recoded(columns)
+    present_in = {name: present(data, name, coded) for name in settings.suppressible}
+    masks = units.spread(made.masks, present_in, settings)
+    if made.rounds:
+        data, coded = blank(data, masks), coded.blanked(masks)
+    # What the members have now is, household by household, what was verified.
+    merged = Units.found(coded, settings).row_codes(coded)
+    verified = replace(
+        made.coded, columns={n: made.coded.columns[n] for n in merged.columns}
+    )
+    if not merged.equals(verified):
+        raise _not_verified()
+    if made.rounds and source.path is None:
+        _refuse_other_keys(data, coded, settings)
+    return Protected(
+        source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
+        units=units,
+    )  # fmt: skip
 
 
 def _protect_on_engine(
@@ -346,10 +400,12 @@ def _made_safe(
     settings: Settings,
     recodings: Mapping[Any, Recoding],
     say: Lines,
+    sizes: NDArray[np.int64] | None = None,
 ) -> _Made:
     """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
 
-    ``recodings`` are those of the settings for which there are columns.
+    ``recodings`` are those of the settings for which there are columns; ``sizes`` are
+    the members of each row that is a household.
     """
     say("assessing the file as it is")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -378,7 +434,7 @@ def _made_safe(
                 mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):
                 break
-            rounds.append(Round.of(protected, aims, new))
+            rounds.append(Round.of(protected, aims, new, sizes))
             masks = {name: masks[name] | mask for name, mask in new.items()}
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
@@ -393,10 +449,14 @@ def _made_safe(
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
     """Refuse data whose keys are not those that were verified as codes."""
     if not coded.equals(CodedRecords.of(data, settings.variables)):
-        raise RuntimeError(
-            "the protected data are not what was verified; nothing is returned. Please "
-            "report this as a defect of riskcore, with the types of the columns"
-        )
+        raise _not_verified()
+
+
+def _not_verified() -> RuntimeError:
+    return RuntimeError(
+        "the protected data are not what was verified; nothing is returned. Please "
+        "report this as a defect of riskcore, with the types of the columns"
+    )
 
 
 def _warn_of_households(result: Protected) -> None:

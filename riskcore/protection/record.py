@@ -163,7 +163,7 @@ def public(
     """
     plain = settings.to_dict()
     same = (
-        "within_households", "population", "method", "missing", "alpha",
+        "level", "within_households", "population", "method", "missing", "alpha",
         "suppression", "cost", "household_keys", "related",
     )  # fmt: skip
     return {

@@ -6,7 +6,7 @@ import math
 import os
 import reprlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -24,12 +24,14 @@ from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.protection.goals import Goal, KeyGoals, check_k
 
+Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
+LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
@@ -49,6 +51,8 @@ class Settings:
         By set of keys the smallest sample frequency that records may have.
     strata : tuple of column names
     weight, household : column name or None
+    level : "record" or "household"
+        What one row is of the file that is counted.
     threshold, rate, household_threshold, household_rate : float or None
     within_households : bool
     recodings : dict of column name to Recoding
@@ -71,6 +75,7 @@ class Settings:
     strata: Names
     weight: Hashable | None
     household: Hashable | None
+    level: Level
     threshold: float | None
     rate: float | None
     household_threshold: float | None
@@ -91,6 +96,7 @@ class Settings:
         for keys in self.keys:
             check_roles(keys, self.weight, self.household)
         self._check_rules()
+        self._check_level()
         self._check_goals()
         self._check_thresholds()
         self._check_columns()
@@ -111,6 +117,16 @@ class Settings:
         """All columns that have a part in the protection."""
         roles = [role for role in (self.weight, self.household) if role is not None]
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
+
+    @property
+    def columns_assessed(self) -> Names:
+        """The columns that are counted or may be blanked, and the weight."""
+        weight = () if self.weight is None else (self.weight,)
+        return (*self.suppressible, *weight)
+
+    def of_rows(self) -> Settings:
+        """Return the settings for a file of which each household is one row."""
+        return replace(self, level="record", household=None, household_keys=())
 
     @property
     def population_name(self) -> str:
@@ -164,6 +180,24 @@ class Settings:
             raise TypeError(
                 f"within_households={arguments.shown(self.within_households)}: need "
                 "True or False"
+            )
+
+    def _check_level(self) -> None:
+        """Refuse what a file of one row for each household has not."""
+        arguments.one_of("level", self.level, LEVELS)
+        if self.level == "record":
+            return
+        if self.household is None:
+            raise ValueError("level='household' needs the household column")
+        if self.household_threshold is not None or self.household_rate is not None:
+            raise ValueError(
+                "level='household': a household is a record there; give threshold, "
+                "rate or k, not a threshold for households"
+            )
+        if set(self.household_keys) != set(self.variables):
+            raise ValueError(
+                "level='household': all keys are those of the household; leave "
+                "household_keys out"
             )
 
     def _check_goals(self) -> None:
@@ -269,7 +303,9 @@ class Settings:
         sets = goals.keys
         names = list(dict.fromkeys(key for one in sets for key in one))
         declared = source.variables
-        if household_keys is None:
+        if household_keys is None and others.get("level") == "household":
+            household_keys = names
+        elif household_keys is None:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
@@ -462,7 +498,7 @@ _KINDS: _Kinds = {
     "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
     "k": (_list_of(_or_none(_is_whole)), "a list of whole numbers or null"),
     "strata": _NAMES,
-    "weight": _NAME, "household": _NAME,
+    "weight": _NAME, "household": _NAME, "level": _WORD,
     "threshold": _NUMBER, "rate": _NUMBER,
     "household_threshold": _NUMBER, "household_rate": _NUMBER,
     "within_households": _YES,

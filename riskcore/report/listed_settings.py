@@ -106,6 +106,13 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
     return [*k_facts(settings), *facts]
 
 
+def level_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return what a row is, if it is no record."""
+    if settings.level == "record":
+        return []
+    return [("counted", "one row for each household, which is called a record here")]
+
+
 def k_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return the k that was asked for, by set of keys if they differ, and strata."""
     facts = []

@@ -21,6 +21,7 @@ from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.listed_settings import (
     Pairs,
+    level_facts,
     method_facts,
     recoding_facts,
     related_facts,
@@ -300,6 +301,7 @@ def protection_page(
             ),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
+            *level_facts(settings),
             *threshold_facts(settings),
             *related_facts(settings),
         ],

@@ -154,7 +154,7 @@ def public_protection_page(
         title=title,
         use=_PROTECTED,
         verdict=public_verdict(protected),
-        suppressed=protected.suppressed,
+        suppressed=protected.suppressed_rows,
         facts=public_facts(settings),
     )
 

@@ -13,6 +13,7 @@ from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.report.listed_settings import (
     k_facts,
+    level_facts,
     method_facts,
     related_facts,
     suppression_facts,
@@ -86,7 +87,7 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
         for name, recoding in settings.recodings.items()
     ]
     facts += suppression_facts(settings)
-    facts += k_facts(settings)
+    facts += [*level_facts(settings), *k_facts(settings)]
     for unit, goal in _goals(settings):
         facts.append((f"the risk of no {unit} may reach", goal))
     return facts + related_facts(settings)

@@ -136,6 +136,11 @@ def protection_text(record: dict[str, Any], title: str) -> str:
             [
                 *rows({**file, "method": settings["method"]}, "text"),
                 *rows(missing, "text"),
+                *(
+                    [("level", "one row for each household")]
+                    if settings["level"] == "household"
+                    else []
+                ),
                 ("recoded", _recoded(settings["recodings"])),
                 ("costs of suppression", cost_text(settings["cost"])),
             ],
