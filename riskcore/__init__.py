@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from riskcore.protection.result import Protected as Protected
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
+    from riskcore.sensitive import diversity as diversity
+    from riskcore.special_uniques import suda as suda
     from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
@@ -71,11 +73,13 @@ _HOMES = {
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
     "check": "riskcore.gate",
+    "diversity": "riskcore.sensitive",
     "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
+    "suda": "riskcore.special_uniques",
     "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",
     "individual_risk_bounds": "riskcore.risk.bounds",

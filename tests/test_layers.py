@@ -20,7 +20,7 @@ FLOORS = [
     {"engines"},
     {"microdata"},
     {"models"},
-    {"figures", "population"},
+    {"figures", "population", "sensitive", "special_uniques"},
     {"accuracy", "assessment", "embed", "reproduce", "uniques"},
     {"protection"},
     {"gate", "report"},

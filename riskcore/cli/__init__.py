@@ -16,11 +16,13 @@ from riskcore.cli import (
     check,
     completion,
     demo,
+    diversity,
     error_table,
     protect,
     reproduce,
     simulate,
     stop,
+    suda,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -154,6 +156,8 @@ def _parser() -> argparse.ArgumentParser:
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)
+    diversity.add(commands)
+    suda.add(commands)
     simulate.add(commands)
     demo.add(commands)
     return parser
