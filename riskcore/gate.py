@@ -33,12 +33,15 @@ from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.source import Source
 from riskcore.protection.goals import Goal, KeyGoals
 from riskcore.protection.settings import key_sets
+from riskcore.sensitive import SensitiveVariable, diversity
 
 _NAMES = {
     "k": "k-anonymity",
     "max_risk": "maximum risk",
     "max_rate": "re-identification rate",
     "min_population": "population of an area",
+    "l": "l-diversity",
+    "t": "t-closeness",
 }
 
 
@@ -52,6 +55,8 @@ class Rule:
         Its name: the argument of `check`.
     keys : tuple of column names
         What the rule looks at: a set of keys with its strata, or the columns of areas.
+    sensitive : column name or None
+        The variable of which l and t are.
     asked, found : int or float
         The bound, and the number that is to keep it.
     records, cells : int or None
@@ -62,6 +67,7 @@ class Rule:
 
     rule: str
     keys: tuple[Hashable, ...]
+    sensitive: Hashable | None
     asked: int | float
     found: int | float
     records: int | None
@@ -130,7 +136,11 @@ class Checked:
         1
         """
         rules = [
-            {**asdict(one), "keys": [str(name) for name in one.keys]}
+            {
+                **asdict(one),
+                "keys": [str(name) for name in one.keys],
+                "sensitive": None if one.sensitive is None else str(one.sensitive),
+            }
             for one in self.rules
         ]
         return {"passed": self.passed, "records": self.records, "rules": rules}
@@ -160,9 +170,11 @@ class Checked:
 
 
 def _line(rule: Rule) -> tuple[str, ...]:
+    keys = " x ".join(printable(str(name)) for name in rule.keys)
+    of = "" if rule.sensitive is None else f"{printable(str(rule.sensitive))} in "
     return (
         _NAMES[rule.rule],
-        " x ".join(printable(str(name)) for name in rule.keys),
+        of + keys,
         _number(rule.asked),
         _number(rule.found),
         "-" if rule.records is None else f"{rule.records:,}",
@@ -185,6 +197,12 @@ def check(
     max_rate: float | None = None,
     min_population: float | None = None,
     area: Iterable[Hashable] | None = None,
+    sensitive: Iterable[Hashable] | None = None,
+    l: float | None = None,  # noqa: E741
+    kind: str = "distinct",
+    t: float | None = None,
+    ordered: Iterable[Hashable] = (),
+    missing_sensitive: str = "refuse",
     subsets: int | None = None,
     strata: Iterable[Hashable] | None = None,
     method: Method = "exact",
@@ -214,6 +232,14 @@ def check(
         How many people, by the sum of the weights, each area must have at least.
     area : iterable of column names, optional
         The columns whose combinations are areas; needed with ``min_population``.
+    sensitive : iterable of column names, optional
+        Sensitive variables; needed with ``l`` and ``t``.
+    l, kind, t : optional
+        The l-diversity that each cell must have at least of each sensitive variable,
+        by which definition, and the closeness that it may have at most: see
+        `riskcore.diversity`. A cell of which no value is counted breaks them.
+    ordered, missing_sensitive : optional
+        As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
     method, missing, alpha : optional
@@ -244,7 +270,8 @@ def check(
     say = progress or silent
     bounds = _bounds(max_risk, max_rate, min_population)
     goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
-    _refuse_no_rule(goals, bounds)
+    secrets = _sensitive(sensitive, l, t)
+    _refuse_no_rule(goals, [*bounds.values(), l, t])
     areas = _areas(area, min_population)
     arguments.one_of("method", method, METHODS)
     check_missing(missing, alpha)
@@ -252,7 +279,8 @@ def check(
     weight = source.weight if weight is None else weight
     for names in (*goals.keys, *([areas] if areas else [])):
         check_roles(names, weight, None)
-    needed = dict.fromkeys(name for names in (*goals.keys, areas) for name in names)
+    columns = (*goals.keys, areas, secrets)
+    needed = dict.fromkeys(name for names in columns for name in names)
     if source.path is not None:
         say(f"reading {source.path}")
     held, _ = source.read([*needed, weight], weight)
@@ -261,6 +289,15 @@ def check(
     of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
     rules: list[Rule] = []
     records = 0
+    for names in goals.keys if secrets else ():
+        say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
+        measured = diversity(
+            held, names, list(secrets), missing=missing, alpha=alpha,
+            missing_sensitive=missing_sensitive, ordered=list(ordered),
+        )  # fmt: skip
+        records = measured.cells.n
+        for variable in measured.variables:
+            rules += _of_sensitive(variable, names, l, kind, t)
     for names, goal in zip(goals.keys, goals.k, strict=True):
         if goal is None and not of_risk:
             continue
@@ -321,19 +358,53 @@ def _areas(
     return names
 
 
-def _refuse_no_rule(goals: KeyGoals, bounds: dict[str, float | None]) -> None:
-    if not any(goals.k) and all(one is None for one in bounds.values()):
+def _sensitive(
+    sensitive: Iterable[Hashable] | None,
+    l: float | None,
+    t: float | None,  # noqa: E741
+) -> tuple[Hashable, ...]:
+    asked = l is not None or t is not None
+    if asked != (sensitive is not None):
+        raise ValueError("sensitive and l or t: give both, or neither")
+    return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))
+
+
+def _refuse_no_rule(goals: KeyGoals, bounds: Iterable[float | None]) -> None:
+    if not any(goals.k) and all(one is None for one in bounds):
         raise ValueError(
-            "no rule: give k, max_risk, max_rate or min_population; a check of "
+            "no rule: give k, max_risk, max_rate, min_population, l or t; a check of "
             "nothing would pass"
         )
+
+
+def _of_sensitive(
+    variable: SensitiveVariable,
+    keys: tuple[Hashable, ...],
+    l: float | None,  # noqa: E741
+    kind: str,
+    t: float | None,
+) -> Iterator[Rule]:
+    """Yield the rules of one sensitive variable by a set of keys."""
+    filled = ~variable.empty
+    name, sizes = variable.name, variable.cells.records
+    if l is not None:
+        # A cell of which no value is counted has no l.
+        least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
+        fails = variable.fails(l=l, kind=kind)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Rule("l", keys, name, l, least, *counts, not fails.any())
+    if t is not None:
+        most = float(variable.closeness[filled].max()) if filled.any() else 1.0
+        fails = variable.fails(t=t)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Rule("t", keys, name, t, most, *counts, not fails.any())
 
 
 def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Rule:
     """Return the rule of k-anonymity by a set of keys."""
     below, smallest = cells.below(k), cells.k_anonymity
     passed = not below.records
-    return Rule("k", keys, k, smallest, below.records, below.cells, passed)
+    return Rule("k", keys, None, k, smallest, below.records, below.cells, passed)
 
 
 def _of_risk(
@@ -349,10 +420,12 @@ def _of_risk(
         held = isinstance(found, HeldAssessment)
         cells = None if held else int(np.count_nonzero(found.cell_risk > max_risk))
         passed = not records
-        yield Rule("max_risk", keys, max_risk, found.max_risk, records, cells, passed)
+        at = found.max_risk
+        yield Rule("max_risk", keys, None, max_risk, at, records, cells, passed)
     if max_rate is not None:
         rate = found.reidentification_rate
-        yield Rule("max_rate", keys, max_rate, rate, None, None, rate <= max_rate)
+        passed = rate <= max_rate
+        yield Rule("max_rate", keys, None, max_rate, rate, None, None, passed)
 
 
 def _cells_of_areas(
@@ -376,6 +449,6 @@ def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
     small = known & (people < least)
     smallest = float(people[known].min()) if known.any() else math.inf
     return Rule(
-        "min_population", areas, least, smallest, int(cells.records[small].sum()),
+        "min_population", areas, None, least, smallest, int(cells.records[small].sum()),
         int(np.count_nonzero(small)), not small.any(),
     )  # fmt: skip

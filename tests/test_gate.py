@@ -133,6 +133,44 @@ def test_on_an_engine(missing):
             assert one.cells in (other.cells, None)
 
 
+def test_sensitive_variables():
+    data = survey(missing=0.02)
+    found = riskcore.diversity(
+        data, KEYS, ["c"], missing="wildcard", missing_sensitive="ignore"
+    )["c"]
+    how = {
+        "sensitive": ["c"], "missing": "wildcard", "missing_sensitive": "ignore",
+        "l": 3, "t": 0.4,
+    }  # fmt: skip
+    rules = by_rule(check(data, KEYS, **how))
+    of_l, of_t = rules["l", ("a", "b")], rules["t", ("a", "b")]
+    assert of_l.sensitive == of_t.sensitive == "c"
+    assert of_l.found == found.distinct_l.min()
+    assert of_l.cells == np.count_nonzero(found.distinct_l < 3) > 0
+    assert of_l.records == found.cells.records[found.distinct_l < 3].sum()
+    assert not of_l.passed
+    assert of_t.found == np.nanmax(found.closeness)
+    assert of_t.cells == np.count_nonzero(~(found.closeness <= 0.4)) > 0
+    # At the bound, and by another definition.
+    t = float(np.nanmax(found.closeness))
+    ends = check(data, ["a"], sensitive=["c"], l=1, t=1, missing="wildcard",
+                 missing_sensitive="category")  # fmt: skip
+    assert ends.passed
+    assert rules.keys() == {("l", ("a", "b")), ("t", ("a", "b"))}
+    assert not check(data, KEYS, **{**how, "t": t, "l": 1.5, "kind": "entropy"}).passed
+    at = by_rule(check(data, KEYS, **{**how, "t": t}))["t", ("a", "b")]
+    assert at.cells == np.count_nonzero(found.empty)
+    text = check(data, KEYS, **how).text()
+    assert "l-diversity  c in a x b" in text
+
+
+def test_a_cell_of_no_known_value_has_no_l():
+    data = {"a": [1, 1, 2, 2], "s": ["x", "y", None, None]}
+    found = check(data, ["a"], sensitive=["s"], l=1, missing_sensitive="ignore")
+    (rule,) = found.rules
+    assert (rule.found, rule.records, rule.cells, rule.passed) == (0, 2, 1, False)
+
+
 def test_what_is_said_is_plain_data():
     found = check(survey(), KEYS, "w", k=5, max_rate=0.5)
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -158,6 +196,10 @@ def test_what_is_said_is_plain_data():
         ({"min_population": 0, "area": ["county"]}, ValueError, "min_population=0"),
         ({"min_population": 5, "area": "county"}, TypeError, "area"),
         ({"min_population": 5, "area": []}, ValueError, "area"),
+        ({"l": 3}, ValueError, "sensitive and l or t: give both"),
+        ({"sensitive": ["c"]}, ValueError, "sensitive and l or t: give both"),
+        ({"sensitive": ["c"], "l": 0}, ValueError, "l=0"),
+        ({"sensitive": ["a"], "l": 2}, ValueError, "'a' is both a key and the sens"),
         ({"missing": "other"}, ValueError, "missing='other'"),
         ({"method": "other"}, ValueError, "method='other'"),
         ({"keys": ["nil"]}, KeyError, "no column 'nil'"),

@@ -16,6 +16,7 @@ from riskcore.cli.options import (
     add_reading,
     fraction,
     goal_of,
+    number,
     reading,
     whole,
 )
@@ -39,6 +40,8 @@ examples:
   riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
       --area COUNTY --min-population 20000
 
+  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2
+
 Rules are kept at the bound: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk 0.05.
 Missing keys are refused unless --missing says what they are: as in the file that
 "riskcore protect" makes, wildcard. An area is the combination of the columns of --area;
@@ -54,7 +57,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "check",
         usage="riskcore check FILE --keys COLUMN [COLUMN ...] "
-        "(--k K | --max-risk RISK | --max-rate RATE | --min-population N) [options]",
+        "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
+        "--t T) [options]",
         help="whether a file keeps the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
@@ -95,6 +99,44 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--area", nargs="+", metavar="COLUMN", help="the columns that make an area"
     )
     rules.add_argument(
+        "--sensitive",
+        nargs="+",
+        metavar="COLUMN",
+        help="sensitive variables, for --l and --t",
+    )
+    rules.add_argument(
+        "--l",
+        type=number,
+        metavar="L",
+        help="l-diversity that each cell must have of each sensitive variable",
+    )
+    rules.add_argument(
+        "--kind",
+        choices=("distinct", "entropy", "recursive"),
+        default="distinct",
+        help="which l --l asks for (default distinct)",
+    )
+    rules.add_argument(
+        "--t",
+        type=fraction,
+        metavar="T",
+        help="t-closeness: how far a cell may be from the file",
+    )
+    rules.add_argument(
+        "--ordered",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="sensitive variables of numbers whose closeness is measured in order",
+    )
+    rules.add_argument(
+        "--missing-sensitive",
+        choices=("refuse", "category", "ignore"),
+        default="refuse",
+        help="missing values of sensitive variables: refuse the file (default), one "
+        "more value, or do not count these records",
+    )
+    rules.add_argument(
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
         default="refuse",
@@ -123,6 +165,12 @@ def run(options: argparse.Namespace) -> int:
         max_rate=options.max_rate,
         min_population=options.min_population,
         area=options.area,
+        sensitive=options.sensitive,
+        l=options.l,
+        kind=options.kind,
+        t=options.t,
+        ordered=options.ordered,
+        missing_sensitive=options.missing_sensitive,
         subsets=options.subsets,
         strata=options.strata,
         method=options.method,
