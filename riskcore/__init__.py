@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from riskcore.assessment import Assessment as Assessment
     from riskcore.assessment import assess as assess
     from riskcore.files.reading import Reading as Reading
+    from riskcore.gate import Checked as Checked
+    from riskcore.gate import check as check
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
@@ -65,10 +67,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
+    "Checked": "riskcore.gate",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
+    "check": "riskcore.gate",
     "diversity": "riskcore.sensitive",
     "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",

@@ -19,6 +19,7 @@ from riskcore.common.warn import warn
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
+from riskcore.microdata.anonymity import Below
 from riskcore.microdata.cells import (
     WILDCARDS,
     Cells,
@@ -495,6 +496,40 @@ class Assessment:
         from riskcore.population import uniques_interval
 
         return uniques_interval(self.model, self.cells, level)
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency f: the file is k-anonymous up to this k.
+
+        By the rule for missing keys: with ``alpha`` f may be a real number.
+        """
+        return self.cells.k_anonymity
+
+    def below(self, k: int) -> Below:
+        """Count the records and the cells with a sample frequency below k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 on; 2: sample uniques.
+
+        Returns
+        -------
+        Below
+            ``records``, which sdcMicro counts, and ``cells``, which mu-Argus counts.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If k is no such number.
+
+        Examples
+        --------
+        >>> result = assess({"age": [31, 31, 47, 52, 52, 52]}, ["age"])
+        >>> result.k_anonymity, result.below(2), result.below(3)
+        (1, Below(k=2, records=1, cells=1), Below(k=3, records=3, cells=2))
+        """
+        return self.cells.below(k)
 
     @property
     def row_risk(self) -> Risks:
