@@ -360,7 +360,7 @@ def _areas(
 
 def _sensitive(
     sensitive: Iterable[Hashable] | None,
-    l: float | None,
+    l: float | None,  # noqa: E741
     t: float | None,
 ) -> tuple[Hashable, ...]:
     asked = l is not None or t is not None
