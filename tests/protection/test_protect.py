@@ -501,6 +501,17 @@ def test_in_a_notebook():
     assert "maximum risk, other: original, protected" in two._repr_html_()
 
 
+def test_paths_that_are_none(tmp_path):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    with pytest.raises(TypeError, match="path=3: need the path of a file"):
+        result.write(3)
+    with pytest.raises(TypeError, match="record=True: need the path of a file"):
+        result.write(tmp_path / "safe.csv", record=True)
+    with pytest.raises(TypeError, match="public_record=5: need the path of a file"):
+        result.write(tmp_path / "safe.csv", public_record=5)
+    assert not list(tmp_path.iterdir())
+
+
 def test_seeds_that_are_none(tmp_path):
     result = protect(survey(), KEYS, "w", threshold=0.03)
     with pytest.raises(ValueError, match="shuffle=-1: a seed is a whole number >= 0"):
