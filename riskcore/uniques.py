@@ -377,6 +377,11 @@ def estimate_uniques(
     K = cells
     if K is None:
         K = min(math.prod(map(len, counted.categories)), MOST_PEOPLE)
+    if population is None and not sizes.n <= N <= MOST_PEOPLE:
+        raise ValueError(
+            f"the weights add to {N:.4g} people, of whom the sample has {sizes.n}: "
+            "need at least those, and up to 2^53; or give the population"
+        )
     found = fit_all(sizes, N, K, level, say)
     found += _lancaster(counted, N, shrinkages, say)
     if counted.weighted:

@@ -703,6 +703,8 @@ class Protected:
     def _as_values(self, name: str, codes: Any, order: NDArray[np.int64] | None) -> Any:
         """Return values in place of codes that were read, each compared already."""
         column = code_column(Records.of(self.data), name)
+        if not len(column.labels):  # all are blanked
+            return codes
         mine = column.codes if order is None else column.codes[order]
         hidden = np.ma.getmaskarray(codes)
         plain = np.where(hidden, 0, np.ma.getdata(codes))
