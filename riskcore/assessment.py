@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +30,7 @@ from riskcore.microdata.cells import (
     check_names,
     refuse_taken,
     tabulate_coded,
+    with_results,
 )
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
@@ -757,18 +758,7 @@ class Assessment:
         results = self._columns_at(self.cells.inverse)
         if self.households is not None:
             results["household_risk"] = self.household_risk
-        if isinstance(self.data, Mapping):
-            refuse_taken(self.data, results)
-            return {**self.data, **results}
-        import narwhals.stable.v2 as nw
-
-        frame = nw.from_native(self.data, eager_only=True, pass_through=False)
-        refuse_taken(frame.columns, results)
-        series = [
-            nw.new_series(name, values, backend=frame.implementation)
-            for name, values in results.items()
-        ]
-        return frame.with_columns(*series).to_native()
+        return with_results(self.data, results)
 
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of some cells as columns."""

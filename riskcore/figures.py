@@ -381,8 +381,11 @@ FIGURES = (
         "page": "Records in such cells",
     }, if_any=True),
     Figure("unsafe_records", _count, {
-        "page": "Unsafe records, by their own risk or their household's",
+        "page": "Unsafe records, by *f*, their own risk or their household's",
         "stages": "unsafe records", "notebook of stages": "unsafe records",
+    }),
+    Figure("below_k", lambda one, *_: f"{one['records']:,}", {
+        "page": "Records, *f* below the *k* asked for", "stages": "  f below k",
     }),
     Figure("at_risk_threshold", _count, {
         "page": "Unsafe records, risk at or above", "stages": "  by their own risk",

@@ -533,6 +533,40 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
         )
 
 
+def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
+    """Return the data with results added as columns, same type and order.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes, or a mapping of column names to arrays.
+    results : mapping of column names to ndarray, each shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If the data already have a column of such a name, ignoring case.
+
+    Examples
+    --------
+    >>> with_results({"a": [1, 2]}, {"score": np.array([0.5, 0.0])})
+    {'a': [1, 2], 'score': array([0.5, 0. ])}
+    """
+    taken = {str(name).lower() for name in results}
+    if isinstance(data, Mapping):
+        refuse_taken(data, taken)
+        return {**data, **results}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    refuse_taken(frame.columns, taken)
+    series = [
+        nw.new_series(str(name), values, backend=frame.implementation)
+        for name, values in results.items()
+    ]
+    return frame.with_columns(*series).to_native()
+
+
 def overflow(weight: Hashable | None) -> ValueError:
     """Make the error for weights whose sum is no double."""
     return ValueError(f"weight {weight!r}: the sum overflows")
@@ -560,9 +594,10 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='wildcard' (--missing wildcard) lets missing match any value, as "
-            "protect does, and 'category' takes it as one more category. There is no "
-            "rule by default, for the risks differ much"
+            "missing='category' (--missing category) takes missing as one more "
+            "category, and 'wildcard', which the models of uniques do not have, lets "
+            "it match any value, as protect does. There is no rule by default, for the "
+            "risks differ much"
         )
 
 

@@ -145,14 +145,16 @@ def public_protection_page(
     threshold = _shown(settings.threshold)
     household_threshold = _shown(settings.household_threshold)
     sets = [
-        _KeySet(one.protected, threshold, household_threshold, protected.safe)
+        _KeySet(
+            one.protected, threshold, household_threshold, protected.safe, one.aim.k
+        )
         for one in protected.sets
     ]
     return _Report(tuple(sets)).page(
         title=title,
         use=_PROTECTED,
         verdict=public_verdict(protected),
-        suppressed=protected.suppressed,
+        suppressed=protected.suppressed_rows,
         facts=public_facts(settings),
     )
 
@@ -176,13 +178,14 @@ class _KeySet:
     """A file as it looks to an intruder, and the thresholds that are shown.
 
     ``safe`` says whether the page says that no risk reaches them, or that some do;
-    None, if it says neither.
+    None, if it says neither. ``k`` is what no f is below, if it is safe.
     """
 
     assessment: Assessment
     threshold: float | None
     household_threshold: float | None
     safe: bool | None = None
+    k: int | None = None
 
     @cached_property
     def views(self) -> list[View]:
@@ -195,12 +198,15 @@ class _KeySet:
 
     @property
     def _largest_by_counts(self) -> float:
-        """What no risk reaches as the page counts no record with f below some k.
+        """What no risk reaches as the page says that no record has f below some k.
 
         Such a risk is 1/k at most.
         """
         below = self.assessment.cells.below
-        k = max((k for k in SHOWN if not below(k).records), default=0)
+        told = [k for k in SHOWN if not below(k).records]
+        if self.safe and self.k is not None:
+            told.append(self.k)
+        k = max(told, default=0)
         return math.nextafter(1 / k, 1) if k else math.inf
 
     def threshold_of(self, view: View) -> float | None:
