@@ -21,7 +21,7 @@ FLOORS = [
     {"microdata"},
     {"models"},
     {"figures", "population"},
-    {"accuracy", "assessment", "embed", "reproduce", "uniques"},
+    {"accuracy", "assessment", "embed", "reproduce", "uniques", "utility"},
     {"protection"},
     {"report"},
     {"chart", "page"},  # public names of modules of reports

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from riskcore import __version__
 from riskcore.cli import (
     assess,
+    compare,
     completion,
     demo,
     error_table,
@@ -20,6 +21,7 @@ from riskcore.cli import (
     reproduce,
     simulate,
     stop,
+    try_out,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -149,6 +151,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     assess.add(commands)
     protect.add(commands)
+    compare.add(commands)
+    try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)
