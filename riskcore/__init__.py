@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from riskcore.assessment import Assessment as Assessment
     from riskcore.assessment import assess as assess
     from riskcore.files.reading import Reading as Reading
+    from riskcore.gate import Checked as Checked
+    from riskcore.gate import check as check
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from riskcore.protection.trials import try_out as try_out
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
+    from riskcore.sensitive import diversity as diversity
+    from riskcore.special_uniques import suda as suda
     from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.utility.comparison import Comparison as Comparison
     from riskcore.utility.comparison import compare as compare
@@ -68,12 +72,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
+    "Checked": "riskcore.gate",
     "Comparison": "riskcore.utility.comparison",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "Trials": "riskcore.protection.trials",
     "assess": "riskcore.assessment",
+    "check": "riskcore.gate",
+    "diversity": "riskcore.sensitive",
     "compare": "riskcore.utility.comparison",
     "estimate_uniques": "riskcore.uniques",
     "grid": "riskcore.protection.trials",
@@ -81,6 +88,7 @@ _HOMES = {
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
+    "suda": "riskcore.special_uniques",
     "tabulate": "riskcore.microdata.cells",
     "try_out": "riskcore.protection.trials",
     "individual_risk": "riskcore.risk.individual",

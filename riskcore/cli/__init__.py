@@ -13,14 +13,17 @@ from typing import Any, NoReturn
 from riskcore import __version__
 from riskcore.cli import (
     assess,
+    check,
     compare,
     completion,
     demo,
+    diversity,
     error_table,
     protect,
     reproduce,
     simulate,
     stop,
+    suda,
     try_out,
     uniques,
 )
@@ -84,7 +87,7 @@ def _as_option(found: re.Match[str]) -> str:
 
 # Arguments of functions as messages name them, which are options here.
 _ARGUMENT = re.compile(
-    r"\b(alpha|cost|decimal|delimiter|encoding|method|missing|rounds|suppression|unsafe"
+    r"\b(alpha|cost|decimal|delimiter|encoding|k|max_rate|max_risk|method|min_population|missing|rounds|subsets|suppression|unsafe"
     r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
 )
 
@@ -151,11 +154,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     assess.add(commands)
     protect.add(commands)
+    check.add(commands)
     compare.add(commands)
     try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)
+    diversity.add(commands)
+    suda.add(commands)
     simulate.add(commands)
     demo.add(commands)
     return parser

@@ -44,7 +44,8 @@ interrupted.
 """
 # Options of riskcore protect that a candidate may have.
 _OF_CANDIDATES = {
-    "household", "population", "method", "threshold", "rate", "household_threshold",
+    "level", "k", "subsets", "strata", "household", "population", "method",
+    "threshold", "rate", "household_threshold",
     "household_rate", "households", "missing", "alpha", "recode", "cost",
     "household_keys", "related", "suppression", "rounds",
 }  # fmt: skip
@@ -228,7 +229,7 @@ def _settings(
             f"candidate {name}: {option} is none of its settings; keys, weight and "
             "files are those of riskcore try"
         )
-    parsed.weight = options.weight
+    parsed.keys, parsed.weight = options.keys, options.weight
     return protect.arguments_of(parsed)
 
 

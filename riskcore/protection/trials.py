@@ -553,7 +553,9 @@ def _python(key: str, value: Any) -> str:
     if isinstance(value, Mapping):
         items = (f"{_python(key, k)}: {_python(key, v)}" for k, v in value.items())
         return f"{{{', '.join(items)}}}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):
+        return f"({''.join(f'{_python(key, one)}, ' for one in value)})"
+    if isinstance(value, list):
         return f"[{', '.join(_python(key, one) for one in value)}]"
     return _scalar(key, getattr(value, "item", lambda: value)())
 

@@ -221,3 +221,19 @@ def test_grids():
         grid(threshold=0.1)
     with pytest.raises(ValueError, match="are called 'threshold 1'"):
         grid(threshold=[1, 1.0])
+
+
+def test_k_anonymity_and_its_strata(file, tmp_path):
+    candidates = {
+        "k": {"k": 3},
+        "by region": {"k": {("sex", "age"): 2}, "strata": ["region"]},
+    }
+    tried = try_out(file, [["sex", "age"]], candidates, recodings=GROUPS)
+    assert [one.safe for one in tried.trials] == [True, True]
+    assert tried["by region"].categories["region"] == 7
+    variables = {}
+    program = tried.script("by region", str(tmp_path / "safe.csv"), shuffle=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(program, variables)
+    assert variables["safe"].suppressed == tried["by region"].suppressed

@@ -123,3 +123,19 @@ def test_a_recoded_column_of_numbers(tmp_path):
     here = riskcore.protect(survey(), ["sex"], "w", threshold=0.1, recodings=top)
     (income,) = here.compare(columns=["income"]).numbers
     assert income.after.quantiles[-1] == 3000
+
+
+def test_of_a_pass_over_households():
+    data = survey()
+    data["hh"] = np.arange(300) // 2
+    data["region"] = np.repeat(data["region"][::2], 2)
+    data["w"] = np.repeat(data["w"][::2], 2)
+    result = riskcore.protect(
+        data, ["region"], "w", "hh", level="household", k=25, missing="wildcard"
+    )
+    found = result.compare().key("region")
+    blank = np.ma.getmaskarray(result.data["region"])
+    assert blank.any()
+    assert found.suppressed == blank.sum()
+    # Both members of each household, and nobody else.
+    assert np.array_equal(blank[::2], blank[1::2])
