@@ -193,6 +193,7 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ),
         (["--candidate", "a=--output x.csv"], "candidate a: --output is none of its"),
         (["--candidate", "a=--weight W"], "candidate a: --weight is none of its"),
+        (["--candidate", "a=--thresh 2%"], "candidate a: "),
         (["--candidate", "a=", "a="], "'a' stands twice"),
         (["--candidate", "a='"], "candidate a: No closing quotation"),
         (["--candidate", "a=", "--script", "b"], "no candidate is called so"),

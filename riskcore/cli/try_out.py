@@ -201,7 +201,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are refusals."""
+    """A parser whose errors are refusals, and whose options are written in full."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
 
     def error(self, message: str) -> Any:
         """Refuse what was written."""
