@@ -360,8 +360,8 @@ def _areas(
 
 def _sensitive(
     sensitive: Iterable[Hashable] | None,
-    l: float | None,
-    t: float | None,  # noqa: E741
+    l: float | None,  # noqa: E741
+    t: float | None,
 ) -> tuple[Hashable, ...]:
     asked = l is not None or t is not None
     if asked != (sensitive is not None):
