@@ -403,7 +403,8 @@ class SensitiveVariable:
     @property
     def empty(self) -> Mask:
         """Mask of the cells none of whose values is counted."""
-        return self.distinct_l == 0
+        none: Mask = np.equal(self.distinct_l, 0)
+        return none
 
     def l_of(self, kind: str) -> NDArray[Any]:
         """Return l of each cell by one definition, nan or 0 where it has no values.
@@ -453,7 +454,8 @@ class SensitiveVariable:
         if t is not None:
             near = self.closeness <= arguments.number_in("t", t, "[0, 1]")
             holds[~near] = False
-        return ~holds
+        failing: Mask = ~holds
+        return failing
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the variable as plain data for JSON.

@@ -158,12 +158,14 @@ def suda(
                 f"weight {weight!r}: the weights of {cells.n:,} records add to "
                 f"{cells.totals.population:,.8g}; need more, or give a fraction"
             )
-    progress("trying sets of keys")
+    say = progress
+    say("trying sets of keys")
     found = minimal_uniques(
         list(cells.codes),
         [len(labels) for labels in cells.categories],
         cells.sample_frequency.astype(np.int64),
         min(M, m),
+        lambda done, whole: say(f"trying sets of keys, {done} of {whole} keys done"),
     )
     return SpecialUniques(data, cells, found, min(M, m), scoring, fraction)
 

@@ -145,6 +145,23 @@ def test_the_fraction_follows_from_weights():
         suda({**SURVEY, "w": [1.0] * 8}, KEYS, weight="w")
 
 
+def test_each_step_is_said():
+    said = []
+    suda({**SURVEY, "same": [1] * 8}, [*KEYS, "same"], progress=said.append)
+    assert said == [
+        "counting cells", "trying sets of keys",
+        *(f"trying sets of keys, {done} of 4 keys done" for done in (1, 2, 3, 4)),
+    ]  # fmt: skip
+
+
+def test_data_that_an_engine_counts():
+    lazy = suda(pl.LazyFrame(SURVEY), KEYS, fraction=0.1)
+    assert lazy.summary() == suda(SURVEY, KEYS, fraction=0.1).summary()
+    assert lazy.riskiest(3) == suda(SURVEY, KEYS, fraction=0.1).riskiest(3)
+    with pytest.raises(TypeError):
+        lazy.records  # noqa: B018
+
+
 def test_no_uniques():
     data = {"a": [1, 1, 2, 2], "b": [1, 1, 1, 1]}
     found = suda(data, ["a", "b"], fraction=0.1)

@@ -68,7 +68,8 @@ def minimal_uniques(
     max_size : int
         The largest sets that are looked at, from 1 on.
     progress : callable, optional
-        Called with the sets of the first level done and their number.
+        Called with how many keys are done, with all sets of them, and how many there
+        are; a key that all records share is not among them.
 
     Returns
     -------

@@ -126,15 +126,15 @@ def counts_for(row, other, alpha, rule):
 
 @given(rows, st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from(["wildcard", "argus"]),
        st.integers(3, 4))  # fmt: skip
-@pytest.mark.parametrize("room", [1, 1 << 22])
-def test_missing_keys_match_any_value(room, rows, alpha, rule, levels):
+@pytest.mark.parametrize("chunk", [1, 1 << 17])
+def test_missing_keys_match_any_value(chunk, rows, alpha, rule, levels):
     alpha = 1.0 if rule == "argus" else alpha
     keys = [row for row, _ in rows]
     data = {j: list(column) for j, column in enumerate(zip(*keys, strict=True))}
     cells = tabulate(data, list(data), missing=rule, alpha=alpha)
     codes = np.array([value for _, value in rows], np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("riskcore.microdata.distributions._ROOM", room)
+        patch.setattr("riskcore.microdata.distributions._CHUNK", chunk)
         found = distributions(cells, codes, levels)
     for i, row in enumerate(keys):
         expected = dict.fromkeys(range(levels), 0.0)
@@ -150,6 +150,30 @@ def test_missing_keys_match_any_value(room, rows, alpha, rule, levels):
     assert found.total.tolist() == [
         sum(value == v for _, value in rows) for v in range(levels)
     ]
+
+
+@pytest.mark.parametrize("chunk", [7, 1 << 17])
+def test_many_values_and_missing_keys(chunk, monkeypatch):
+    # What cells of few records have in common with others is more than their own.
+    monkeypatch.setattr("riskcore.microdata.distributions._CHUNK", chunk)
+    rng = np.random.default_rng(6)
+    keys = [tuple(None if rng.random() < 0.4 else int(x) for x in rng.integers(0, 3, 4))
+            for _ in range(300)]  # fmt: skip
+    values = rng.integers(0, 60, 300).astype(np.uint8)
+    data = {j: list(column) for j, column in enumerate(zip(*keys, strict=True))}
+    cells = tabulate(data, list(data), missing="wildcard", alpha=0.5)
+    found = distributions(cells, values, 60)
+    for i, row in enumerate(keys):
+        expected = np.zeros(60)
+        for other, value in zip(keys, values.tolist(), strict=True):
+            expected[value] += counts_for(row, other, 0.5, "wildcard")
+        cell = int(cells.inverse[i])
+        at = slice(found.begin[cell], found.begin[cell + 1])
+        got = np.zeros(60)
+        got[found.value[at]] = found.number[at]
+        assert got.tolist() == expected.tolist()
+        assert (np.diff(found.value[at]) > 0).all()
+    assert len(found.value) > 4 * len(cells) + 60
 
 
 def test_frequencies_are_those_of_the_cells():
