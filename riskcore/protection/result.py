@@ -546,7 +546,7 @@ class Protected:
         KeyError
             If a column to be left out or renumbered does not exist.
         TypeError
-            If a column's name is no text, or an engine holds the records.
+            If a column's name or a path is no text, or an engine holds the records.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.readback.ReadBackError
@@ -559,14 +559,21 @@ class Protected:
         self._refuse_write(allow_unsafe=allow_unsafe)
         self.source.refuse_changed()
         figures = self.to_dict(())
-        path = self.source.check_writable(path, overwrite=overwrite)
+        path = self.source.check_writable(
+            arguments.file_path("path", path), overwrite=overwrite
+        )
         dropped = tuple(arguments.names("drop", drop))
         self.source.check(dropped)
         if set(dropped) >= set(self.source.names):
             raise ValueError("drop: no column would be left")
         renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
-        record = Path(f"{path}.private.json") if record is None else Path(record)
-        told = None if public_record is None else Path(public_record)
+        record = f"{path}.private.json" if record is None else record
+        record = arguments.file_path("record", record)
+        told = (
+            None
+            if public_record is None
+            else arguments.file_path("public_record", public_record)
+        )
         private = {Path(target): text for target, text in (also or {}).items()}
         common = {Path(target): text for target, text in (public or {}).items()}
         beside = [record, *([] if told is None else [told]), *private, *common]
@@ -729,6 +736,8 @@ class Protected:
     def _as_values(self, name: str, codes: Any, order: NDArray[np.int64] | None) -> Any:
         """Return values in place of codes that were read, each compared already."""
         column = code_column(Records.of(self.data), name)
+        if not len(column.labels):  # all are blanked
+            return codes
         mine = column.codes if order is None else column.codes[order]
         hidden = np.ma.getmaskarray(codes)
         plain = np.where(hidden, 0, np.ma.getdata(codes))
