@@ -10,14 +10,17 @@ from riskcore.report.pictures import (
     uniques_figure,
 )
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
+from riskcore.report.utility_pictures import comparison_figure, risk_utility_figure
 
 __all__ = [
     "RiskCurve",
+    "comparison_figure",
     "contributions_figure",
     "curve_figure",
     "diversity_figure",
     "figure",
     "risk_curve",
+    "risk_utility_figure",
     "shared_edges",
     "sizes_figure",
     "uniques_figure",

@@ -15,6 +15,7 @@ from riskcore import __version__
 from riskcore.cli import (
     assess,
     check,
+    compare,
     completion,
     demo,
     diversity,
@@ -24,6 +25,7 @@ from riskcore.cli import (
     simulate,
     stop,
     suda,
+    try_out,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -202,6 +204,8 @@ def _parser() -> argparse.ArgumentParser:
     assess.add(commands)
     protect.add(commands)
     check.add(commands)
+    compare.add(commands)
+    try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)

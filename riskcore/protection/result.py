@@ -61,6 +61,7 @@ from riskcore.protection.secret import (
 )
 from riskcore.protection.settings import Settings
 from riskcore.risk.histogram import class_counts, log_edges
+from riskcore.utility.comparison import Comparison
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -396,6 +397,50 @@ class Protected:
                 cells = one.protected.cells
                 return int(cells.records[cells.present(one.keys.index(name))].sum())
         return self.sets[0].protected.cells.count_of(present(self.rows, name))
+
+    def compare(
+        self,
+        *,
+        columns: Iterable[Hashable] = (),
+        strata: Iterable[Hashable] = (),
+        interactions: bool = False,
+        progress: Lines | None = None,
+    ) -> Comparison:
+        """Compare the file before and after: what protection has cost in utility.
+
+        Recodings are known, and so is which record is which: see `riskcore.compare`,
+        which two files that come without them are given to.
+
+        Parameters
+        ----------
+        columns, strata, interactions, progress
+            As for `riskcore.compare`. Of data on an engine strata are keys, or related
+            to them, and there are no columns of numbers.
+
+        Returns
+        -------
+        Comparison
+            For the office: it holds figures of the original.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `riskcore.compare`.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> sex = result.compare().key("sex")
+        >>> sex.suppressed, sex.total_variation, sex.changed
+        (1, 0.2, 0)
+        """
+        from riskcore.protection.utility import comparison_of
+
+        return comparison_of(
+            self, columns, strata, interactions=interactions, progress=progress
+        )
 
     def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.
