@@ -400,7 +400,7 @@ def test_records_that_were_edited_badly(run, name, value):
 def test_help_teaches(run):
     status, out, _ = run("--help")
     assert status == 0
-    for word in ("truncate:2", "--replay", "exit status", "never"):
+    for word in ("truncate:2", "--replay", "exit status", "never", "propensity score"):
         assert word in out
 
 
@@ -416,11 +416,23 @@ def test_reports(run):
     text = Path("report-2.html").read_text()
     assert "survey.csv: re-identification risk and protection" in text
     assert "Riskiest combinations" in text
+    assert '<h2 id="utility-title">Utility</h2>' in text
     status, _, err = run(
         "survey.csv", *ROLES, *arguments[2:], "--report", "report.html"
     )
     assert status == 2
     assert "report.html: exists" in err
+
+
+def test_the_public_report_says_nothing_of_utility(run):
+    status, _, _ = run(
+        "survey.csv", *ROLES, *RECODE, "--k", "3", "--report-public", "about.html",
+        "--report", "office.html",
+    )  # fmt: skip
+    assert status == 0
+    for word in ("pMSE", "Hellinger", "entropy, bits"):
+        assert word in Path("office.html").read_text()
+        assert word not in Path("about.html").read_text()
 
 
 def test_the_report_of_an_assessment(folder):

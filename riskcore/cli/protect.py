@@ -84,7 +84,9 @@ asks for it. --record-public writes a record that tells methods and counts only.
 --keys given twice protects from two intruders who know different variables; there is a
 report for each, NAME.html and NAME-2.html. These hold exact risks, from which weights
 of single records follow: they are for you, and so is what is printed, for figures of
-FILE tell suppressed values to whoever tries them. --report-public is for everybody:
+FILE tell suppressed values to whoever tries them. --report also says what protection
+has cost, as riskcore compare does: entropy, distances of tables, the propensity score;
+for a million records that takes about 2 s. --report-public is for everybody:
 classes and rounded figures, of the protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
@@ -325,7 +327,7 @@ def run(options: argparse.Namespace) -> int:
     writes = options.output is not None and (result.safe or options.allow_unsafe)
     # What shows in a file that is written, its writer says.
     figures = result.to_dict(() if writes else None)
-    pages = _pages(result, reports, options)
+    pages = _pages(result, reports, options, progress)
     public = _public_page(result, options)
     record, reports_written = None, True
     if writes:
@@ -528,18 +530,19 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
 
 
 def _pages(
-    result: Any, reports: list[Path], options: argparse.Namespace
+    result: Any, reports: list[Path], options: argparse.Namespace, progress: Progress
 ) -> dict[Path, Callable[[Any], str]]:
     """Return what makes the text of each report, given what shows in the file."""
     if not reports:
         return {}
     from riskcore.report.page import protection_page
+    from riskcore.report.utility_view import utility_of
 
     title = options.report_title
     if title is None:
         title = f"{options.file.name}: re-identification risk and protection"
-
     made = provenance(options)
+    utility = utility_of(result, progress)
 
     def maker(position: int) -> Callable[[Any], str]:
         return lambda shown: protection_page(
@@ -548,6 +551,7 @@ def _pages(
             keys=position,
             riskiest=options.report_top,
             shown=shown,
+            utility=utility,
             provenance=made,
         )
 

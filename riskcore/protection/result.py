@@ -835,6 +835,9 @@ class Protected:
     ) -> None:
         """Write the report for internal use, as ``riskcore protect --report``.
 
+        It says what protection has cost, too, as `compare` does, unless an engine holds
+        the records or there are more than 5 million.
+
         Parameters
         ----------
         path : path

@@ -34,8 +34,10 @@ from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render
+from riskcore.report.utility_view import section_view
 from riskcore.report.view import chart_views
 from riskcore.risk.file_risk import as_threshold
+from riskcore.utility.comparison import Comparison
 
 __all__ = [
     "page",
@@ -61,6 +63,7 @@ def write_page(
     unsafe: Mapping[str, int] | None = None,
     k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
+    utility: Comparison | str | None = None,
     labels: Labels | None = None,
     provenance: Provenance | None = None,
     overwrite: bool = False,
@@ -73,7 +76,7 @@ def write_page(
         Of the HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, shown, labels, provenance
+    verdict, unsafe, k, shown, utility, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -111,6 +114,7 @@ def write_page(
         unsafe=unsafe,
         k=k,
         shown=shown,
+        utility=utility,
         labels=labels,
         provenance=provenance,
     )
@@ -131,6 +135,7 @@ def page(
     unsafe: Mapping[str, int] | None = None,
     k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
+    utility: Comparison | str | None = None,
     labels: Labels | None = None,
     provenance: Provenance | None = None,
 ) -> str:
@@ -165,6 +170,8 @@ def page(
     shown : sequence of mappings, optional
         What the file tells although it was suppressed, recoded or shuffled, each with
         "text" and "advice", as `riskcore.Protected.to_dict` gives them.
+    utility : Comparison or str, optional
+        What protection has cost, or why that is not known, for a section of its own.
     labels : Labels, optional
         The labels of codes, which stand behind them among the riskiest combinations;
         by default those of the file that was assessed.
@@ -228,6 +235,7 @@ def page(
         below=_below(by_stage),
         key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
+        utility=None if utility is None else section_view(utility),
         shown=shown,
         riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
         facts=[(name, str(value)) for name, value in [*made.facts(), *facts]],
@@ -348,6 +356,7 @@ def protection_page(
     keys: int = 0,
     riskiest: int = 0,
     shown: Sequence[Mapping[str, Any]] | None = None,
+    utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
 ) -> str:
     """Return the report of a protection as HTML, see `page`.
@@ -365,6 +374,9 @@ def protection_page(
         What the file tells that it does not show, in the order and with the columns
         with which it is written: "shown" of what `riskcore.Protected.write` returns.
         By default that of the data in memory.
+    utility : Comparison or str, optional
+        What `riskcore.Protected.compare` returns, or why there is none, for a section
+        on what protection has cost; by default there is no such section.
     provenance : Provenance, optional
         As in `page`; by default the name of the file that was read.
 
@@ -437,6 +449,7 @@ def protection_page(
         else None,
         k=one.aim.k,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
+        utility=utility,
         labels=protected.labels,
         provenance=provenance or provenance_of(protected.source),
     )

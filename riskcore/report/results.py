@@ -19,6 +19,7 @@ from riskcore.report.page import assessment_page, protection_page, report_paths
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.summary import summary
 from riskcore.report.uniques_page import uniques_page
+from riskcore.report.utility_view import utility_of
 from riskcore.uniques import UniquesEstimates
 
 
@@ -84,12 +85,14 @@ def report_of_protection(
     for target in targets:
         replace.refuse_existing(target, overwrite)
     replace.refuse_sources(targets, result.source.paths)
+    utility = utility_of(result)
     pages = [
         protection_page(
             result,
             title="Re-identification risk and protection" if title is None else title,
             keys=position,
             riskiest=top,
+            utility=utility,
             provenance=provenance_of(result.source, now()),
         )
         for position in range(len(targets))

@@ -8,6 +8,7 @@ from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
 from riskcore.report.spots import spots
 from riskcore.report.templating import need_jinja, render
+from riskcore.report.utility_view import utility_view
 from riskcore.utility.comparison import Comparison, KeyComparison
 
 # A longer table shows the categories that have changed most.
@@ -45,7 +46,6 @@ def comparison_page(found: Comparison, *, title: str) -> str:
     """
     need_jinja()
     figures = found.to_dict()
-    pairs = utility_text.pair_rows(utility_text.most_changed(figures["pairs"]))
     return render(
         "utility.html",
         title=title,
@@ -53,22 +53,13 @@ def comparison_page(found: Comparison, *, title: str) -> str:
         found=found,
         names=[one.key for one in found.keys],
         keys=utility_text.key_rows(figures["keys"]),
-        distances=utility_text.distance_rows(figures["keys"]),
+        missing=utility_text.distance_rows(figures["keys"]),
         percent=utility_text.percent,
-        reasons=[
-            {"name": one.key, "reason": one.reason} for one in found.keys if one.reason
-        ],
         recoded=any(one.recoded is not None for one in found.keys),
         tables=[_table(one) for one in found.keys if one.table],
-        pairs=pairs,
-        mean=[
-            utility_text.number(value)
-            for value in (found.mean_total_variation, found.mean_hellinger)
-        ],
         numbers=utility_text.number_rows(figures),
         correlations=utility_text.correlation_rows(figures["correlations"]),
-        strata=utility_text.stratum_rows(figures),
-        propensity=[one.rstrip(".") for one in utility_text.propensity_lines(figures)],
+        view=utility_view(found),
     )
 
 

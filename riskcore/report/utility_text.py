@@ -98,23 +98,37 @@ def _smallest(stage: Plain) -> str:
     return whole(stage["smallest_records"])
 
 
-def distance_rows(keys: list[Plain]) -> list[list[str]]:
-    """Return what is missing, and how far the tables of the keys are apart."""
+def distance_rows(keys: list[Plain], *, entropy: bool = False) -> list[list[str]]:
+    """Return the table of suppressed values and distances by key, with its head.
+
+    It has the shares of missing values, or with ``entropy`` the entropy in the original
+    and in the safe file.
+    """
     known = any(one["share_lost"] is not None for one in keys)
     lost = ["information lost"] if known else []
-    rows = [["", "suppressed", "missing before", "after", "TV", "Hellinger", *lost]]
+    two = ["missing before", "after"]
+    if entropy:
+        two = ["entropy, bits: original", "safe file"]
+    rows = [["", "suppressed", *two, "TV", "Hellinger", *lost]]
     for one in keys:
-        before = one["recoded"] or one["original"]
         row = [
             label(one["key"]),
             whole(one["suppressed"]),
-            percent(before["missing_share"]),
-            percent(one["safe"]["missing_share"]),
+            *(_entropies(one) if entropy else _missing(one)),
             number(one["total_variation"]),
             number(one["hellinger"]),
         ]
         rows.append([*row, percent(one["share_lost"])] if known else row)
     return rows
+
+
+def _entropies(one: Plain) -> list[str]:
+    return [number(one[stage]["entropy"]) for stage in ("original", "safe")]
+
+
+def _missing(one: Plain) -> list[str]:
+    stages = (one["recoded"] or one["original"], one["safe"])
+    return [percent(stage["missing_share"]) for stage in stages]
 
 
 def _pairs(figures: Plain) -> list[str]:

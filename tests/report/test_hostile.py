@@ -19,6 +19,7 @@ from riskcore.page import (
 )
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
+from riskcore.report.utility_view import utility_of
 
 HOSTILE = [
     "</script><script>document.title = 'run'</script>",
@@ -57,6 +58,12 @@ def named(text):
     )  # fmt: skip
 
 
+def by_stratum(text):
+    """Protect a file of which the keys, the strata and their codes have the name."""
+    data = {text: [text, "b", "c"] * 6, f"{text}1": ["a", text] * 9}
+    return protect(data, [text], k=3, strata=[f"{text}1"])
+
+
 def unsafe(text):
     data = {text: ["a", "b", "c"] * 6, **ROLES}
     return protect(data, [text], "w", threshold=1e-6, cost={text: math.inf})
@@ -92,6 +99,8 @@ PLACES = {
     "what shows": lambda text: plain(shown=[{"text": text, "advice": "a"}]),
     "what can be done": lambda text: plain(shown=[{"text": "a", "advice": text}]),
     "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
+    "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
+    "why there is no utility": lambda text: plain(utility=text),
     "protection that is not safe": lambda text: protection_page(
         unsafe(text), title="T"
     ),

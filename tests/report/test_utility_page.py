@@ -7,9 +7,11 @@ import pytest
 
 import riskcore
 from riskcore import chart
-from riskcore.page import comparison_page, trials_page
+from riskcore.page import comparison_page, protection_page, trials_page
+from riskcore.report import utility_text, utility_view
 from riskcore.report.spots import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
+from riskcore.report.utility_view import utility_of
 
 HOSTILE = '<img src=x onerror=alert(1)> & "q" \x1b[31m $x$ \u202e'
 
@@ -99,3 +101,126 @@ def test_spots_stand_where_their_figures_are():
 @pytest.mark.parametrize("most", [1e-9, 0.1, 0.2, 0.99, 1.0, 3.0, 99.0, 1e5])
 def test_axes_end_at_round_numbers(most):
     assert most <= nice(most) <= 2.5 * most
+
+
+# The section of a protection's report
+
+
+def protected(**options):
+    data = {"sex": list("ffmff"), "age": list("11222"), "area": list("aaabb")}
+    return riskcore.protect(
+        {**data, "w": [30.0] * 5},
+        ["sex", "age"],
+        "w",
+        threshold=0.05,
+        **{"strata": ["area"], **options},
+    )
+
+
+def section(page):
+    """Return the section on utility, or None."""
+    found = re.search(r'<section aria-labelledby="utility-.*?</section>', page, re.S)
+    return found and found[0]
+
+
+def table_of(text, caption):
+    """Return the texts of the cells of a table, its head first."""
+    _, _, rest = text.partition(f"<caption>{caption}</caption>")
+    rows = re.findall("<tr>(.*?)</tr>", rest.partition("</table>")[0], re.S)
+    return [
+        [re.sub("<.*?>", "", one) for one in re.findall("<t[hd][ >].*?</t[hd]>", row)]
+        for row in rows
+    ]
+
+
+def test_the_report_of_a_protection_says_what_it_has_cost():
+    result = protected()
+    found = utility_of(result)
+    text = section(protection_page(result, title="T", utility=found))
+    rows = table_of(text, "Each key before and after")
+    assert rows == utility_text.distance_rows(found.to_dict()["keys"], entropy=True)
+    one = found.key("sex")
+    name, suppressed, before, after, tv, hellinger, _ = rows[1]
+    assert (name, suppressed) == ("sex", str(one.suppressed))
+    assert (before, after) == (
+        f"{one.original.entropy:.4g}",
+        f"{one.safe.entropy:.4g}",
+    )
+    assert (tv, hellinger) == (
+        f"{one.total_variation:.4g}",
+        f"{one.hellinger:.4g}",
+    )
+    assert f"pMSE {found.propensity.pmse:.6g}" in text
+    assert f"{found.propensity.ratio:.4g} times" in text
+    strata = table_of(text, "Values missing that were not before, and their share")
+    assert [row[:2] for row in strata[1:]] == [["a", "3"], ["b", "2"]]
+    assert f"<b>{found.newly_missing}</b>" in text
+    # As the page of `riskcore compare` says it.
+    theirs = comparison_page(found, title="T")
+    pairs = "Pairs of keys, the most changed first"
+    for caption in (pairs, "Values missing that were not before, and their share"):
+        shown = table_of(text, caption)
+        assert len(shown) > 2
+        assert shown == table_of(theirs, caption)
+
+
+def test_names_of_keys_are_whole_in_every_table():
+    name = "*a* \u0627\u0644"
+    original = {name: ["f", "m", "m"], "b": [1, 1, 2]}
+    one = riskcore.compare(original, original, [name, "b"], strata=["b"])
+    page = comparison_page(one, title="T")
+    for caption in (
+        "Values missing that were not before, and their share",
+        "Missing values, and distances of the weighted tables",
+        "Each key in the original and in the safe file",
+    ):
+        cells = [cell for row in table_of(page, caption) for cell in row]
+        assert name in cells
+    assert page.count(f"<bdi>{name}</bdi>") >= 4
+
+
+def test_of_many_pairs_and_strata_the_report_lists_some():
+    rng = np.random.default_rng(2)
+    data = {name: rng.integers(0, 3, 400) for name in "abcde"}
+    data["area"] = np.arange(400) % 25
+    result = riskcore.protect(data, list("abcde"), k=2, strata=["area"])
+    page = protection_page(result, title="T", utility=utility_of(result))
+    text = section(page)
+    assert len(table_of(text, "Pairs of keys, the most changed first")) == 6
+    assert "10 pairs changed less" in text
+    strata = "Values missing that were not before, and their share"
+    assert len(table_of(text, strata)) == 21
+    assert "5 strata more" in text
+
+
+def test_without_a_comparison_there_is_no_section():
+    assert section(protection_page(protected(), title="T")) is None
+    assert "Two-way" not in riskcore.page.public_protection_page(protected())
+
+
+def test_a_file_that_is_too_large_is_not_compared(monkeypatch):
+    monkeypatch.setattr(utility_view, "MOST_RECORDS", 4)
+    said = []
+    reason = utility_of(protected(), said.append)
+    assert "5 records" in reason
+    assert "riskcore compare" in reason
+    assert said == []
+    text = section(protection_page(protected(), title="T", utility=reason))
+    assert reason in text
+    assert "<table" not in text
+    monkeypatch.setattr(utility_view, "MOST_RECORDS", 5)
+    assert isinstance(utility_of(protected()), riskcore.Comparison)
+
+
+def test_data_on_an_engine_are_not_compared():
+    duckdb = pytest.importorskip("duckdb")
+    table = duckdb.sql("select i % 3 as a, i % 2 as b from range(20) t(i)")
+    result = riskcore.protect(table, ["a", "b"], k=2)
+    assert "engine" in utility_of(result)
+
+
+def test_comparing_is_told_as_it_is_done():
+    said = []
+    utility_of(protected(), said.append)
+    assert said[0] == "comparing the file before and after"
+    assert "fitting the propensity score" in said

@@ -1,0 +1,114 @@
+"""What protection has cost, as the pages of the office show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskcore.common.progress import Lines, silent
+from riskcore.protection.result import Protected
+from riskcore.report import utility_text
+from riskcore.utility.comparison import Comparison
+
+# Records of a file that a report compares: a million takes about 2 s.
+MOST_RECORDS = 5_000_000
+# Pairs of keys and strata that the report of a protection lists.
+_PAIRS, _STRATA = 5, 20
+
+
+def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | str:
+    """Compare the file before and after protection, for its report.
+
+    Parameters
+    ----------
+    protected : Protected
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Comparison or str
+        With the strata of the protection; or why there is none.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> utility_of(result)
+    <Comparison: 5 records before and 5 after, 2 keys, 1 value more missing, ...>
+    """
+    if protected.on_engine is not None:
+        return "An engine holds the records; Protected.compare compares them."
+    if protected.n > MOST_RECORDS:
+        return (
+            f"The file has {protected.n:,} records, and a report compares at most "
+            f"{MOST_RECORDS:,}; riskcore compare takes more."
+        )
+    progress("comparing the file before and after")
+    return protected.compare(strata=protected.settings.strata, progress=progress)
+
+
+def utility_view(
+    found: Comparison, pairs: int | None = None, strata: int | None = None
+) -> dict[str, Any]:
+    """Return what every page of a comparison shows.
+
+    Parameters
+    ----------
+    found : Comparison
+    pairs, strata : int, optional
+        How many pairs of keys, the most changed first, and strata to list; by default
+        all.
+
+    Returns
+    -------
+    dict
+        By name the rows of tables, each with its head, and texts.
+    """
+    figures = found.to_dict()
+    ranked = utility_text.most_changed(figures["pairs"])
+    by_stratum = utility_text.stratum_rows(figures)
+    listed = by_stratum if strata is None else by_stratum[: strata + 1]
+    return {
+        "pairs": utility_text.pair_rows(ranked[:pairs]),
+        "more_pairs": len(ranked) - len(ranked[:pairs]),
+        "mean": [
+            utility_text.number(value)
+            for value in (found.mean_total_variation, found.mean_hellinger)
+        ],
+        "means_known": found.mean_total_variation is not None,
+        "strata": listed,
+        "more_strata": len(by_stratum) - len(listed),
+        "reasons": [
+            {"name": one.key, "reason": one.reason} for one in found.keys if one.reason
+        ],
+        "propensity": [
+            one.rstrip(".") for one in utility_text.propensity_lines(figures)
+        ],
+    }
+
+
+def section_view(utility: Comparison | str) -> dict[str, Any]:
+    """Return what the section on utility of a protection's report shows.
+
+    Parameters
+    ----------
+    utility : Comparison or str
+        As `utility_of` gives it.
+
+    Returns
+    -------
+    dict
+        As `utility_view`, with the table of the keys and the figures above it; or
+        only why there is none.
+    """
+    if isinstance(utility, str):
+        return {"why_not": utility}
+    keys = utility.to_dict()["keys"]
+    return {
+        "why_not": "",
+        "missing": utility_text.whole(utility.newly_missing),
+        "lost": utility_text.percent(utility.share_lost),
+        "keys": utility_text.distance_rows(keys, entropy=True),
+        **utility_view(utility, _PAIRS, _STRATA),
+    }
