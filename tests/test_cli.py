@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shlex
 import signal
 import stat
@@ -20,6 +21,7 @@ import pytest
 from riskcore import accuracy, assess, cli, reproduce, simulate
 from riskcore.assessment import RECORD_COLUMNS
 from riskcore.files import formats
+from riskcore.uniques import estimate_uniques
 from tests import needs, thin
 
 SURVEY = b"""\
@@ -359,6 +361,7 @@ OUTPUTS = {
     "protect, record": [*PROTECT, "--output", "safe.csv", "--record", "{}.csv"],
     "protect, report": [*PROTECT, "--report", "{}.csv"],
     "uniques": ["uniques", "survey.csv", "--keys", "age", "--plot", "{}.png"],
+    "uniques, report": ["uniques", "survey.csv", "--keys", "age", "--report", "{}.csv"],
     "simulate": ["simulate", "microdata", "--records", "9", "--output", "{}.csv"],
     "error-table": [
         "error-table", "--forms", "series7", "--f", "1", "--p", "0.5", "--output",
@@ -828,6 +831,64 @@ def test_a_report_is_refused_before_the_work(run, folder, monkeypatch, command, 
     refused = run(command, *words, *more)
     assert_refused(refused, "reports need jinja2: pip install jinja2")
     assert not list(folder.glob("*.html")) + list(folder.glob("o.csv*"))
+
+
+def test_a_report_of_uniques_is_refused_before_the_work(run, folder, monkeypatch):
+    def work(*_, **__):
+        pytest.fail("it was estimated")
+
+    monkeypatch.setattr("riskcore.uniques.estimate_uniques", work)
+    words = ["uniques", "survey.csv", "--keys", "age", "--weight", "weight"]
+    assert_refused(run(*words, "--report", "survey.csv", "--overwrite"), "survey.csv")
+    (folder / "r.html").write_text("old")
+    assert_refused(run(*words, "--report", "r.html"), "r.html: exists")
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    wanted = "reports need jinja2: pip install jinja2"
+    assert_refused(run(*words, "--report", "s.html"), wanted)
+
+
+@needs.posix
+def test_the_report_of_uniques(run, folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    words = ["uniques", "survey.csv", "--keys", "age", "--weight", "weight"]
+    (folder / "r.html").write_text("old")
+    (folder / "r.html").chmod(0o666)
+    status, out, err = run(*words, "--report", "r.html", "--overwrite")
+    assert (status, err) == (0, "")
+    assert "The report is in r.html; it is for you." in out
+    assert stat.S_IMODE((folder / "r.html").stat().st_mode) == 0o600
+    text = (folder / "r.html").read_text()
+    assert "<h1>survey.csv: population uniques</h1>" in text
+    assert " ".join(words) in text
+    # But for the file and the command it is what Python writes.
+    found = estimate_uniques("survey.csv", ["age"], "weight")
+    found.report("p.html", title="survey.csv: population uniques")
+    command = re.search("<h3>To make this report again</h3>.*?</div>\n", text, re.S)[0]
+    row = '<tr><th scope="row" class="text">file</th>'
+    file = re.search(f"{row}.*?</tr>\n", text, re.S)[0]
+    ours = (folder / "p.html").read_text()
+    assert text.replace(command, "").replace(file, "") == ours
+
+
+def test_the_report_of_sizes_names_no_file(run, folder):
+    words = ["uniques", "--sizes", "1=40", "2=9", "--population", "9000"]
+    assert run(*words, "--cells", "5000", "--report", "r.html", "--json")[0] == 0
+    text = (folder / "r.html").read_text()
+    assert "<h1>Population uniques</h1>" in text
+    assert "49 sample" not in text
+    assert "40 sample uniques" in text
+    assert '<th scope="row" class="text">file</th>' not in text
+
+
+def test_plots_and_the_report_of_uniques_appear_together(run, folder, monkeypatch):
+    def broken(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("riskcore.report.uniques_page.uniques_page", broken)
+    words = ["uniques", "survey.csv", "--keys", "age", "--weight", "weight"]
+    refused = run(*words, "--report", "r.html", "--plot", "r.svg")
+    assert_refused(refused, "disk full")
+    assert sorted(os.listdir()) == ["survey.csv"]
 
 
 def test_the_demo_is_refused_before_the_work(run, folder, monkeypatch):

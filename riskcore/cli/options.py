@@ -189,7 +189,8 @@ def provenance(options: argparse.Namespace) -> Provenance:
     """Return of which file a report is, when it is made, and by which command."""
     from riskcore.report.provenance import Provenance, now
 
-    return Provenance(options.file.name, now(), command_again(options.words))
+    name = "" if options.file is None else options.file.name
+    return Provenance(name, now(), command_again(options.words))
 
 
 def command_again(words: Sequence[str]) -> str:
@@ -213,6 +214,23 @@ def command_again(words: Sequence[str]) -> str:
     return shlex.join(["riskcore", *kept])
 
 
+def need_reports() -> None:
+    """Refuse reports that cannot be made, before any work.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed.
+    ValueError
+        If ``SOURCE_DATE_EPOCH`` is no time.
+    """
+    from riskcore.report.provenance import now
+    from riskcore.report.templating import need_jinja
+
+    need_jinja()
+    now()
+
+
 def check_reports(options: argparse.Namespace) -> None:
     """Refuse reports that cannot be made, and options of reports that are not.
 
@@ -224,11 +242,7 @@ def check_reports(options: argparse.Namespace) -> None:
         Naming the option and what it needs.
     """
     if options.report or options.report_public:
-        from riskcore.report.provenance import now
-        from riskcore.report.templating import need_jinja
-
-        need_jinja()
-        now()
+        need_reports()
     if options.report_top and options.report is None:
         lacking = ""
         if options.report_public is not None:

@@ -12,6 +12,8 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     fraction,
+    need_reports,
+    provenance,
     reading,
     source_of,
     whole,
@@ -36,7 +38,7 @@ _UNIQUES_EXAMPLES = """\
 examples:
   riskcore uniques survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore uniques survey.parquet --keys REGION SEX AGE --population 16000000 \\
-      --plot uniques.png
+      --plot uniques.png --report uniques.html
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
 The first interval takes the fitted parameters as known, the second allows for their
@@ -116,7 +118,16 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "population grows: .png, .svg, .pdf",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --plot and --curve replace files"
+        "--report",
+        type=Path,
+        metavar="HTML",
+        help="report for internal use: the estimates with their intervals, and the "
+        "cells that the sample has and each model expects; only you can read the file",
+    )
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="let --plot, --curve and --report replace files",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
@@ -135,16 +146,21 @@ def run(options: argparse.Namespace) -> None:
         if path.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ValueError(f"{option} {path}: can draw .png, .svg and .pdf only")
         need("matplotlib", "charts")
+    written = list(drawn.values())
+    if options.report is not None:
+        need_reports()
+        written.append(options.report)
+    for path in written:
         replace.refuse_existing(path, options.overwrite)
-    if drawn:
-        replace.refuse_sources(drawn.values(), _sources(options))
+    if written:
+        replace.refuse_sources(written, _sources(options))
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
     curve = None
     if options.curve is not None:
         progress("following the models as the population grows")
         curve = found.curve()
-    _draw(found, curve, options)
+    _write(found, curve, options)
     progress.done()
     if options.json:
         more = {} if curve is None else {"curve": curve.to_dict()}
@@ -156,6 +172,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"\n  The plot is in {printable(str(options.plot))}.")
     if options.curve is not None:
         print(f"\n  The curve is in {printable(str(options.curve))}.")
+    if options.report is not None:
+        print(f"\n  The report is in {printable(str(options.report))}; it is for you.")
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
@@ -222,10 +240,10 @@ def _size(text: str) -> tuple[int, int]:
     return whole(size), whole(cells)
 
 
-def _draw(found: Any, curve: Any, options: argparse.Namespace) -> None:
-    """Draw what is asked for: all files, or none."""
+def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
+    """Write what is asked for: all files, or none; the report for its owner alone."""
     from riskcore.files import replace
-    from riskcore.report import pictures
+    from riskcore.report import pictures, uniques_page
 
     figures = {}
     if options.plot is not None:
@@ -235,3 +253,11 @@ def _draw(found: Any, curve: Any, options: argparse.Namespace) -> None:
     with replace.replacing_all(options.overwrite, _sources(options)) as create:
         for path, figure in figures.items():
             figure.savefig(create(path), format=path.suffix.lstrip(".").lower())
+        if options.report is not None:
+            title = "Population uniques"
+            if options.file is not None:
+                title = f"{options.file.name}: population uniques"
+            text = uniques_page.uniques_page(
+                found, title=title, provenance=provenance(options)
+            )
+            create(options.report, private=True).write(text.encode())
