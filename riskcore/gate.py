@@ -22,8 +22,9 @@ from riskcore.assessment import (
     assess_coded,
     check_roles,
 )
-from riskcore.common import arguments, html
+from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
+from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
 from riskcore.common.words import printable
 from riskcore.engines.door import engine_of
@@ -43,6 +44,8 @@ _NAMES = {
     "l": "l-diversity",
     "t": "t-closeness",
 }
+# Of the table of rules, as in `aligned`.
+_SIDES = "<<<<>><"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Checked:
+class Checked(OnASheet):
     """What a gate found: each rule, and whether all are kept.
 
     Attributes
@@ -153,20 +156,22 @@ class Checked:
         str
             A line for each rule.
         """
+        lines = aligned(self._rows(), _SIDES)
+        return "\n".join([*lines, f"  {self.verdict}"])
+
+    def _sheet(self) -> Sheet:
+        """Return what was found as facts and a table."""
+        facts = [("records", f"{self.records:,}")]
+        rules = Part("Rules", rows=self._rows(), sides=_SIDES)
+        return Sheet("Check", facts, [rules], self.verdict)
+
+    def _rows(self) -> list[tuple[str, ...]]:
         head = ("rule", "of", "asked", "found", "records", "cells", "")
-        lines = [head, *map(_line, self.rules)]
-        return "\n".join([*aligned(lines, "<<<<>><"), f"  {self.verdict}"])
+        return [head, *map(_line, self.rules)]
 
     def __repr__(self) -> str:
         found = f"{len(self.broken)} of {len(self.rules)} rules broken"
         return f"<Checked: {self.records} records, {found}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (f"{name}, {of}", f"{asked} asked, {found} found: {passed}")
-            for name, of, asked, found, _, _, passed in map(_line, self.rules)
-        ]
-        return html.figures("Check, for internal use", self.verdict, rows)
 
 
 def _line(rule: Rule) -> tuple[str, ...]:

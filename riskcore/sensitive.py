@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.common.text_table import aligned
+from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.warn import warn
-from riskcore.common.words import printable, shortened
+from riskcore.common.words import shortened
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.cells import (
     Cells,
@@ -509,7 +509,7 @@ def _most(numbers: NDArray[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diversity:
+class Diversity(OnASheet):
     """The l-diversity and t-closeness of a file.
 
     Attributes
@@ -690,6 +690,10 @@ class Diversity:
         title : str
             The first line.
         """
+        return self._sheet().text(title)
+
+    def _sheet(self) -> Sheet:
+        """Return the figures of the file as facts and tables."""
         facts = [
             ("records", f"{self.cells.n:,}"),
             ("cells", f"{len(self.cells):,}"),
@@ -701,17 +705,14 @@ class Diversity:
             facts.append(("missing key values", f"{absent:,}, {said}"))
         if self.together:
             facts.append(("cells are of", "keys and the other sensitive variables"))
-        lines = [printable(title), *aligned(facts, "<")]
-        for each in self.variables:
-            lines += ["", *self._text_of(each)]
-        return "\n".join(lines)
+        return Sheet("Diversity", facts, [self._part_of(one) for one in self.variables])
 
     @property
     def _rule(self) -> str:
         alpha = f", alpha {self.cells.alpha:g}" if self.cells.alpha != 1 else ""
         return f"{self.cells.missing}{alpha}"
 
-    def _text_of(self, each: SensitiveVariable) -> list[str]:
+    def _part_of(self, each: SensitiveVariable) -> Part:
         of = each.summary()
         facts = [
             ("values in the file", f"{of['values']:,}"),
@@ -731,11 +732,7 @@ class Diversity:
             (str(row["distinct_l"]), f"{row['cells']:,}", f"{row['records']:,}")
             for row in of["by_distinct_l"]
         ]
-        return [
-            f"  {shortened(each.name, 4 * _LONGEST)}",
-            *aligned(facts, "<", indent=4),
-            *aligned(rows, ">", indent=4),
-        ]
+        return Part(shortened(each.name, 4 * _LONGEST), facts, rows, ">")
 
     def __repr__(self) -> str:
         each = (

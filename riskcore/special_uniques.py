@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
-from riskcore.common.text_table import aligned
-from riskcore.common.words import printable, shortened
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.words import shortened
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_names, tabulate_coded, with_results
 from riskcore.microdata.coded import CodedRecords
@@ -185,7 +185,7 @@ def score_of_sizes(m: int, M: int, scoring: str = "elliot") -> list[float]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpecialUniques:
+class SpecialUniques(OnASheet):
     """The minimal sample uniques of a file and the scores of its records.
 
     Attributes
@@ -448,6 +448,10 @@ class SpecialUniques:
         title : str
             The first line.
         """
+        return self._sheet().text(title)
+
+    def _sheet(self) -> Sheet:
+        """Return the figures of the file as facts and tables."""
         of = self.summary()
         facts = [
             ("records", f"{of['records']:,}"),
@@ -469,15 +473,19 @@ class SpecialUniques:
             (str(one["size"]), f"{one['minimal_uniques']:,}", f"{one['records']:,}")
             for one in of["sizes"]
         ]
-        lines = [printable(title), *aligned(facts, "<"), ""]
-        lines += ["  Size of minimal uniques", *aligned(sizes, ">", indent=4), ""]
         shares = [("key", "share of scores", "values with most")]
         shares += [
             (shortened(one["key"], _LONGEST), _percent(one["share"]), self._most(j, of))
             for j, one in enumerate(of["contributions"])
         ]
-        lines += ["  What contributes to the scores", *aligned(shares, "<><", indent=4)]
-        return "\n".join(lines)
+        return Sheet(
+            "Special uniques",
+            facts,
+            [
+                Part("Size of minimal uniques", rows=sizes, sides=">"),
+                Part("What contributes to the scores", rows=shares, sides="<><"),
+            ],
+        )
 
     def _most(self, key: int, of: dict[str, Any]) -> str:
         """Return the values of a key that contribute most."""

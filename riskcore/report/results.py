@@ -12,11 +12,13 @@ from pathlib import Path
 from riskcore import __version__
 from riskcore.assessment import Assessment
 from riskcore.common.results import Summary
+from riskcore.common.sheet import Sheet
 from riskcore.files import replace
 from riskcore.protection.result import Protected
 from riskcore.report import text
 from riskcore.report.page import assessment_page, protection_page, report_paths
 from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.sheet_page import sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.uniques_page import uniques_page
 from riskcore.report.utility_view import utility_of
@@ -114,5 +116,21 @@ def report_of_uniques(
     replace.refuse_existing(target, overwrite)
     title = "Population uniques" if title is None else title
     made = uniques_page(result, title=title, provenance=Provenance(when=now()))
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(made.encode())
+
+
+def report_of_sheet(
+    sheet: Sheet,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None,
+    overwrite: bool,
+) -> None:
+    """Do what `OnASheet.report` does."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    title = sheet.name if title is None else title
+    made = sheet_page(sheet, title=title, provenance=Provenance(when=now()))
     with replace.replacing_all(overwrite) as create:
         create(target, private=True).write(made.encode())

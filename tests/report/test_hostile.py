@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from riskcore import Recoding, assess, protect
+from riskcore import Recoding, assess, check, diversity, protect, suda
 from riskcore.common.words import printable
 from riskcore.page import (
     page,
@@ -19,6 +19,7 @@ from riskcore.page import (
 )
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
+from riskcore.report.sheet_page import sheet_page
 from riskcore.report.utility_view import utility_of
 
 HOSTILE = [
@@ -64,6 +65,19 @@ def by_stratum(text):
     return protect(data, [text], k=3, strata=[f"{text}1"])
 
 
+def on_sheets(text):
+    """Return the pages of results that are facts and tables, one after the other."""
+    names = [f"{text}{i}" for i in range(3)]
+    columns = ["a", "b", text] * 6, [text, "b"] * 9, [text] * 18
+    data = dict(zip(names, columns, strict=True))
+    found = (
+        check(data, names[:2], k=4),
+        diversity(data, names[:2], names[2]),
+        suda({**data, names[2]: [text, *["b"] * 17]}, names),
+    )
+    return "".join(sheet_page(one._sheet(), title=text) for one in found)
+
+
 def unsafe(text):
     data = {text: ["a", "b", "c"] * 6, **ROLES}
     return protect(data, [text], "w", threshold=1e-6, cost={text: math.inf})
@@ -104,6 +118,7 @@ PLACES = {
     "protection that is not safe": lambda text: protection_page(
         unsafe(text), title="T"
     ),
+    "facts and tables": on_sheets,
     "public title": lambda text: public_page(labelled("a"), title=text),
     "public name of a key": lambda text: public_page(keyed(text, missing="category")),
     "public protection": lambda text: public_protection_page(named(text)),

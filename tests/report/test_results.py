@@ -1,5 +1,6 @@
 """Results show themselves: in notebooks, by their summary, by their report."""
 
+import html
 import pickle
 import re
 import stat
@@ -12,10 +13,13 @@ import pytest
 from riskcore import (
     assess,
     chart,
+    check,
+    diversity,
     estimate_simulated,
     estimate_uniques,
     protect,
     simulate,
+    suda,
 )
 from riskcore.cli import main
 from riskcore.common.html import all_digits, readable
@@ -45,6 +49,9 @@ def results(data):
         "model": Pitman.fit(sizes),
         "cell model": LatentClass.fit(assessment.cells),
         "no estimate": Ewens.none("ml", "all records are <unique>"),
+        "check": check(data, KEYS, "WEIGHT", k=3, max_risk=0.1),
+        "diversity": diversity(data, KEYS[:2], "MARSTAT"),
+        "suda": suda(data, KEYS, fraction=0.1),
     }
 
 
@@ -74,7 +81,8 @@ def shown_in_a_notebook(value):
     return "text", repr(value)
 
 
-WITHOUT_PICTURE = {"model", "cell model", "no estimate"}
+ON_SHEETS = ["check", "diversity", "suda"]
+WITHOUT_PICTURE = {"model", "cell model", "no estimate", *ON_SHEETS}
 
 
 def test_every_result_shows_a_table_and_a_picture(results):
@@ -253,3 +261,44 @@ def test_estimates_of_uniques_have_a_page(tmp_path, monkeypatch):
     again = tmp_path / "again.html"
     found.report(again, title="<T>")
     assert again.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("name", ON_SHEETS)
+def test_what_is_facts_and_tables_has_a_page(results, tmp_path, monkeypatch, name):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    result = results[name]
+    path = tmp_path / "r.html"
+    result.report(path, title="<T>")
+    text = path.read_text("utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "<h1>&lt;T&gt;</h1>" in text
+    assert "For internal use" in text
+    assert "2001-09-09" in text
+    reader = Sound()
+    reader.feed(re.sub("<(meta|!DOCTYPE)[^>]*>", "", text))
+    assert reader.open == []
+    # Each figure of the terminal is on the page, and in a notebook.
+    sheet = result._sheet()
+    cells = [x for row in sheet.facts for x in row]
+    for part in sheet.parts:
+        cells += [x for row in [*part.facts, *part.rows] for x in row]
+    assert len(cells) > 10
+    shown = re.sub("<[^>]*>", "\n", text)
+    notebook = re.sub("<[^>]*>", "\n", result._repr_html_())
+    for cell in cells:
+        assert html.escape(cell, quote=False) in shown.replace("&#39;", "'")
+        assert html.escape(cell) in notebook
+    with pytest.raises(FileExistsError):
+        result.report(path)
+    result.report(path, title="<T>", overwrite=True)
+    assert path.read_text("utf-8") == text
+
+
+def test_a_check_says_its_verdict_on_the_page(data, tmp_path):
+    for bound, passed in ((1.0, True), (0.0, False)):
+        found = check(data, KEYS, "WEIGHT", max_risk=bound)
+        assert found.passed == passed
+        found.report(tmp_path / "c.html", overwrite=True)
+        text = (tmp_path / "c.html").read_text("utf-8")
+        assert f'<p class="verdict">{found.verdict}</p>' in text
+        assert found.verdict in found._repr_html_()
