@@ -8,9 +8,10 @@ is computed from the result.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment import (
     WEIGHTS,
+    Assessment,
     Method,
     PopulationBelowSample,
 )
@@ -46,8 +48,16 @@ from riskcore.protection.result import (
     codes_before,
     warn_of_what_shows,
 )
-from riskcore.protection.rounds import Aim, Masks, costs_of_keys, suppress
-from riskcore.protection.settings import Costs, Settings
+from riskcore.protection.rounds import (
+    Aim,
+    Mask,
+    Masks,
+    Risks,
+    costs_of_keys,
+    suppress,
+)
+from riskcore.protection.settings import Costs, Plan, Settings
+from riskcore.protection.whole import Certificate, leaning, plan_whole
 from riskcore.risk.household import Households
 
 
@@ -72,6 +82,7 @@ def protect(
     cost: Costs | None = None,
     population: Any = WEIGHTS,
     suppression: Suppression = "exact",
+    plan: Plan = "record",
     method: Method = "exact",
     missing: str = "wildcard",
     alpha: float = 1.0,
@@ -211,6 +222,7 @@ def protect(
         related=related,
         cost=cost,
         suppression=suppression,
+        plan=plan,
         population=population,
         method=method,
         missing=missing,
@@ -238,6 +250,12 @@ def protect_source(
     say = progress or silent
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
+        if settings.plan != "record":
+            raise TypeError(
+                f"plan={settings.plan!r}: {engine.name} holds the records, and the cells "
+                "that are planned here stand for many; collect the data, or use "
+                "plan='record'"
+            )
         return _protect_on_engine(source, engine, settings, say, rule_files)
     source.check(settings.columns)
     if source.path is not None:
@@ -256,6 +274,7 @@ def protect_source(
         made.masks,
         made.rounds,
         tuple(rule_files),
+        certificate=made.certificate,
     )
     _warn_of_households(result)
     if source.path is None:
@@ -286,6 +305,7 @@ def _protect_on_engine(
         made.rounds,
         tuple(rule_files),
         replace(held, give=give),
+        made.certificate,
     )
     warn_of_what_shows(result, result.shown)
     if result.hidden:
@@ -307,6 +327,7 @@ class _Made:
     sets : tuple of KeySet
     masks : dict of column name to bool ndarray, each shape (n,)
     rounds : tuple of Round
+    certificate : Certificate
     """
 
     data: Any
@@ -315,6 +336,7 @@ class _Made:
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
+    certificate: Certificate
 
 
 def _made_safe(
@@ -343,7 +365,7 @@ def _made_safe(
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]
-        protected = recoded
+        protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
@@ -360,11 +382,125 @@ def _made_safe(
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings, recoded)
+        by_record = _By(masks, coded, protected, tuple(rounds))
+        made, certificate = by_record, _of_record(by_record, settings, recoded, aims)
+        if rounds and settings.plan != "record":
+            made, certificate = _made_whole(
+                by_record, start, recoded, aims, costs, settings, say
+            )
+        masks, coded, protected = made.masks, made.coded, made.protected
     if rounds:
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _Made(data, coded, columns, sets, masks, tuple(rounds))
+    return _Made(data, coded, columns, sets, masks, made.rounds, certificate)
+
+
+@dataclass(frozen=True, slots=True)
+class _By:
+    """What one plan blanks, and the file after it."""
+
+    masks: Masks
+    coded: CodedRecords
+    protected: list[Assessment]
+    rounds: tuple[Round, ...]
+
+
+def _unsafe(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
+    """Return the mask of the rows unsafe from any set of keys."""
+    pairs = zip(aims, assessments, strict=True)
+    either: Mask = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
+    return either
+
+
+def _of_record(
+    by_record: _By,
+    settings: Settings,
+    recoded: Sequence[Assessment],
+    aims: Sequence[Aim],
+) -> Certificate:
+    """Return the figures of a plan by record, which counts on nobody's blanks.
+
+    The cheapest for each record is the cheapest of all such plans if nothing ties the
+    records, or several sets of keys, together.
+    """
+    cells = recoded[0].cells
+    suppressed = {
+        name: cells.count_of(mask) for name, mask in by_record.masks.items()
+    }
+    cost = _cost(suppressed, settings, recoded)
+    proven = (
+        len(settings.keys) == 1
+        and settings.suppression == "exact"
+        and not settings.household_keys
+        and not settings.related
+        and len(by_record.rounds) <= 1
+    )
+    return Certificate(
+        "record",
+        cost,
+        cost if proven else None,
+        proven,
+        sum(suppressed.values()),
+        cells.count_of(_unsafe(aims, recoded)),
+        0,
+    )
+
+
+def _cost(
+    suppressed: Mapping[Any, int], settings: Settings, recoded: Sequence[Assessment]
+) -> float:
+    """Return the summed costs of the keys that are blanked."""
+    each = {
+        key: cost
+        for one in recoded
+        for key, cost in zip(one.cells.keys, costs_of_keys(one, settings), strict=True)
+    }
+    return math.fsum(
+        count * each[key] for key, count in suppressed.items() if count and key in each
+    )
+
+
+def _made_whole(
+    by_record: _By,
+    coded: CodedRecords,
+    recoded: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+    say: Lines,
+) -> tuple[_By, Certificate]:
+    """Plan the file as a whole, and verify it like any plan.
+
+    If a record turns out to be unsafe that is safe by the plan by record, that plan
+    stays.
+    """
+    limits = [
+        aim.limit(assessment) for aim, assessment in zip(aims, recoded, strict=True)
+    ]
+    stuck = _unsafe(aims, by_record.protected)
+    found = plan_whole(
+        coded, recoded, limits, costs, by_record.masks, stuck, settings, say
+    )
+    say(f"plan {settings.plan!r}: verifying")
+    after = coded.blanked(found.masks)
+    protected = assess_key_sets(None, after, settings, recoded)
+    made, optimal = by_record, False
+    if not np.any(_unsafe(aims, protected) & ~stuck):
+        rounds = (Round.of(recoded, aims, found.masks),)
+        made, optimal = _By(found.masks, after, protected, rounds), found.optimal
+    cells = recoded[0].cells
+    suppressed = {name: cells.count_of(mask) for name, mask in made.masks.items()}
+    certificate = Certificate(
+        settings.plan,
+        _cost(suppressed, settings, recoded),
+        found.lower_bound,
+        optimal,
+        sum(cells.count_of(mask) for mask in by_record.masks.values()),
+        cells.count_of(_unsafe(aims, recoded)),
+        leaning(recoded, limits, made.masks, stuck),
+    )
+    return made, certificate
 
 
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:

@@ -56,6 +56,7 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
+from riskcore.protection.whole import Certificate
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -130,6 +131,8 @@ class Protected:
         The recode files that were read, which `write` leaves alone as the source.
     on_engine : OnEngine or None
         Of data on an engine, what was counted there.
+    certificate : Certificate
+        How good the plan is, and how many records count on others' blanks.
 
     Examples
     --------
@@ -159,6 +162,7 @@ class Protected:
     rounds: tuple[Round, ...]
     rule_files: tuple[Path, ...] = ()
     on_engine: OnEngine | None = None
+    certificate: Certificate | None = None
 
     @property
     def data(self) -> Any:
@@ -410,6 +414,7 @@ class Protected:
                 for one in self.sets
             ],
             "suppressed": self.suppressed,
+            "plan": None if self.certificate is None else self.certificate.to_dict(),
             "blanked_share": self.blanked_share,
             "shown": shown_plain(self, self.shown if shown is None else shown),
             **self._not_checked_plain(),

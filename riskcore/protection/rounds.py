@@ -141,7 +141,7 @@ def _suppress_set(
     unsafe = np.flatnonzero(assessment.row_risk >= limit)
     if not len(unsafe):
         return
-    margins = _margins(assessment)
+    margins = margins_of(assessment)
     loss = entropies(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
@@ -169,7 +169,7 @@ def _suppress_set(
     _join_related(masks, assessment, settings)
 
 
-def _margins(assessment: Assessment) -> Margins:
+def margins_of(assessment: Assessment) -> Margins:
     """Return what gives the risks of combinations of fewer keys."""
     cells, model = assessment.cells, assessment.model
     if model is None:
