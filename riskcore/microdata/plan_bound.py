@@ -61,19 +61,21 @@ def least_helpers(
     F: Floats,
     limit: Floats,
     weight: Floats,
-    records: Integers,
+    helpers: Integers,
     alpha: float,
     risk: Risk,
 ) -> Floats:
-    """Return how many further matches units need at least, with the heaviest weights.
+    """Return how many further matches units need at least, all of the heaviest weight.
 
     Parameters
     ----------
     f, F : float64 ndarray, shape (J,)
         Of the units as they are.
     limit : float64 ndarray, shape (J,)
-    weight, records : ndarray, shape (U,)
-        The weight of a record of the units that may match, and how many they are.
+    weight : float64 ndarray, shape (J,)
+        The heaviest weight of a record that may match each unit.
+    helpers : int64 ndarray, shape (J,)
+        How many records may.
     alpha : float
         What each of them counts.
     risk : callable
@@ -85,26 +87,75 @@ def least_helpers(
 
     Examples
     --------
-    >>> f, w = np.array([1.0, 3.0]), np.array([1.0, 1.0, 1.0])
-    >>> least_helpers(
-    ...     f, f, np.array([0.3, 0.3]), w, w.astype(int), 1.0, lambda f, F: 1 / f
-    ... )
+    >>> f, w, n = np.array([1.0, 3.0]), np.ones(2), np.array([9, 9])
+    >>> least_helpers(f, f, np.full(2, 0.3), w, n, 1.0, lambda f, F: 1 / f)
     array([3., 1.])
     """
-    order = np.argsort(-weight, kind="stable")
-    weights = np.repeat(weight[order], records[order])
-    # A little more than the sum: the bound must not be above the truth by rounding.
-    sums = np.concatenate([[0.0], np.cumsum(weights)]) * (1 + 1e-9)
     low = np.ones(len(f), np.int64)
-    high = np.full(len(f), len(weights) + 1)
+    high = helpers + 1
+    # A little more than the truth: rounding must not raise the bound.
+    heaviest = alpha * weight * (1 + 1e-9)
     while np.any(low < high):
         t = (low + high) // 2
-        inside = np.minimum(t, len(weights))
-        safe = risk(f + alpha * inside, F + alpha * sums[inside]) < limit
-        safe |= t > len(weights)
+        safe = risk(f + alpha * t, F * (1 + 1e-12) + heaviest * t) < limit
+        safe |= t > helpers
         high = np.where(safe, t, high)
         low = np.where(safe, low, np.minimum(t + 1, high))
-    return np.where(high > len(weights), np.inf, high)
+    return np.where(high > helpers, np.inf, np.maximum(high, 1))
+
+
+def helpers_of(
+    codes: NDArray[np.int32], may: KeyMasks, size: Integers, heaviest: Floats
+) -> tuple[Integers, Floats]:
+    """Return how many records may match each unit by their own blanks alone.
+
+    Parameters
+    ----------
+    codes : int32 ndarray, shape (U, m)
+    may : uint64 ndarray, shape (U,)
+        The keys that each unit may lose.
+    size : int64 ndarray, shape (U,)
+        Its records.
+    heaviest : float64 ndarray, shape (U,)
+        The weight of the heaviest of them.
+
+    Returns
+    -------
+    helpers : int64 ndarray, shape (U,)
+        Counted are records that match already, too.
+    heaviest : float64 ndarray, shape (U,)
+        Of all helpers; 0 if there is none.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
+    >>> may, ones = np.array([2, 0, 0], np.uint64), np.ones(3, int)
+    >>> helpers_of(codes, may, ones, np.array([5.0, 6.0, 7.0]))
+    (array([1, 1, 0]), array([5., 5., 0.]))
+    """
+    U, m = codes.shape
+    columns, levels = _as_columns(codes)
+    lacks = (codes < 0) @ (1 << np.arange(m))
+    free = may.astype(np.int64) | np.where(may != 0, lacks, 0)
+    helpers, largest = np.zeros(U, np.int64), np.zeros(U)
+    for lost in np.unique(free[free != 0]).tolist():
+        at = np.flatnonzero(free == lost)
+        kept = [k for k in range(m) if not lost >> k & 1]
+        group, groups = np.zeros(U, np.int64), 1
+        if kept:
+            found = count([columns[k] for k in kept], [levels[k] for k in kept])
+            group, groups = found.inverse.astype(np.int64), len(found.frequency)
+        helpers += np.bincount(group[at], size[at], groups).astype(np.int64)[group]
+        top = np.zeros(groups)
+        np.maximum.at(top, group[at], heaviest[at])
+        largest = np.maximum(largest, top[group])
+    return helpers, largest
+
+
+def _as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
+    """Return codes from 0, by key, and how many each key has."""
+    columns = [(column + 1).astype(np.uint32) for column in codes.T]
+    return columns, [int(column.max()) + 1 for column in columns]
 
 
 class Bound:
@@ -118,6 +169,9 @@ class Bound:
     ----------
     best : float
         The best bound so far.
+    worth : float64 ndarray, shape (U,)
+        By its prices, what the best set of keys that each unit may lose gives to the
+        rules beyond its cost; below 0 where it gives less.
 
     Examples
     --------
@@ -133,6 +187,7 @@ class Bound:
     def __init__(self, unsafe: Unsafe) -> None:
         self._of = unsafe
         self.best = 0.0
+        self.worth = np.zeros(len(unsafe.size))
         U, m = unsafe.codes.shape
         self._whole = np.all(unsafe.price == np.rint(unsafe.price))
         self._rows = unsafe.needs > 0
@@ -143,11 +198,9 @@ class Bound:
         missing = (unsafe.codes < 0) @ (1 << np.arange(m))
         finite = np.isfinite(unsafe.price) @ (1 << np.arange(m))
         may = unsafe.may.astype(np.int64) & finite & ~missing
-        self._sets = []
+        self._sets: list[tuple[int, Integers, Floats, Integers, int]] = []
         full = (1 << m) - 1
-        levels = [int(column.max()) + 2 for column in unsafe.codes.T]
-        columns = [(column + 1).astype(np.uint32) for column in unsafe.codes.T]
-        every = np.arange(U)
+        columns, levels = _as_columns(unsafe.codes)
         for S in range(1 << m):
             at = np.flatnonzero((S & ~may) == 0)
             if not len(at):
@@ -171,40 +224,37 @@ class Bound:
                 )
         found = count(columns, levels)
         self._cell, self._cells = found.inverse.astype(np.int64), len(found.frequency)
-        self._every = every
+        self._lost = np.array([one[0] for one in self._sets])
 
-    def _value(self, u: Floats) -> tuple[float, Floats]:
-        """Return the bound by some prices, and by how much each rule is broken."""
+    def _value(self, u: Floats) -> tuple[float, Floats, Floats]:
+        """Return the bound by some prices, how much each rule is broken, and worth."""
         of, U = self._of, len(u)
         pays = u * self._share * of.size
         own = np.bincount(self._cell, pays, self._cells)[self._cell]
-        best = np.full(U, np.inf)
+        best, worth = np.full(U, np.inf), np.full(U, -np.inf)
         chosen = np.zeros(U, np.int64)
-        tables = []
         for number, (S, part, cost, group, groups) in enumerate(self._sets):
             sums = np.bincount(group, pays, groups)
-            value = cost - (sums[group[part]] - own[part])
+            value = cost + own[part] - sums[group[part]]
             if S:
                 value -= u[part]
-            better = value < best[part]
-            best[part[better]] = value[better]
-            chosen[part[better]] = number
-            tables.append((S, group, groups))
+                worth[part] = np.maximum(worth[part], -value)
+            better = np.flatnonzero(value < best[part])
+            at = part[better]
+            best[at] = value[better]
+            chosen[at] = number
         best[np.isinf(best)] = 0.0
         total = math.fsum((u * of.size).tolist()) + math.fsum((best * of.size).tolist())
         # What the chosen sets give to each rule.
-        helped = np.zeros(U)
-        broken = np.ones(U)
-        for number, (S, group, groups) in enumerate(tables):
+        loses = self._lost[chosen] != 0
+        alike = np.bincount(self._cell, of.size * loses, self._cells)
+        helped = -alike[self._cell]
+        for number in np.unique(chosen[loses]).tolist():
+            _, _, _, group, groups = self._sets[number]
             at = np.flatnonzero(chosen == number)
-            if not len(at) or S == 0:
-                continue
-            broken[at] -= 1.0
-            number_of = np.bincount(group[at], of.size[at], groups)
-            same = np.bincount(self._cell[at], of.size[at], self._cells)
-            helped += number_of[group] - same[self._cell]
-        broken -= helped * self._share
-        return total, np.where(self._rows, broken, 0.0)
+            helped += np.bincount(group[at], of.size[at], groups)[group]
+        broken = 1.0 - loses - helped * self._share
+        return total, np.where(self._rows, broken, 0.0), worth
 
     def raised(self, goal: float, steps: int) -> float:
         """Return the bound after some steps.
@@ -229,11 +279,11 @@ class Bound:
         best_u, theta, since = u, 1.0, 0
         direction = np.zeros(len(u))
         for _ in range(steps):
-            value, broken = self._value(u)
+            value, broken, worth = self._value(u)
             if value > self.best:
                 if value > self.best + 1e-4 * max(goal, 1.0):
                     since = 0
-                self.best, best_u = value, u
+                self.best, best_u, self.worth = value, u, worth
             since += 1
             if since > 12:
                 theta, since, u = theta / 2, 0, best_u
@@ -241,7 +291,7 @@ class Bound:
                 continue
             direction = broken + 0.6 * direction
             norm = float((direction * direction * of.size).sum())
-            if norm == 0 or self.best >= goal - 1 + 1e-6:
+            if norm == 0 or self.best >= goal - 1 + 1e-6 or theta < 1e-3:
                 break
             step = theta * (goal - value) / norm
             u = np.maximum(u + step * direction, 0.0)

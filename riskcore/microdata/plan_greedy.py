@@ -118,9 +118,9 @@ def greedy_cover(
         rest = np.flatnonzero(unsafe)
         if not len(rest):
             break
-        needs = least_helpers(
-            f[rest], F[rest], limit[rest], heaviest, np.ones(U, np.int64), alpha, risk
-        )
+        top = np.full(len(rest), heaviest.max())
+        many = np.full(len(rest), int(size.sum()))
+        needs = least_helpers(f[rest], F[rest], limit[rest], top, many, alpha, risk)
         value = size[rest] / needs
         best: tuple[float, float, int, int, int] | None = None
         for number, (S, group, groups, price, who, _) in enumerate(margins):

@@ -31,7 +31,7 @@ from riskcore.microdata.matching import (
     Parts,
     View,
 )
-from riskcore.microdata.plan_bound import Bound, Unsafe, least_helpers
+from riskcore.microdata.plan_bound import Bound, Unsafe, helpers_of, least_helpers
 from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.microdata.plan_greedy import greedy_cover
 from riskcore.microdata.suppression import entropies
@@ -159,6 +159,13 @@ def plan_whole(
     by_record = file.packed(masks)
     say(f"plan {settings.plan!r}: putting values back")
     best = file.put_back(by_record, by_record, still_unsafe)
+    spent = file.plain_cost(best)
+    bound, worth = file.bound(by_record, spent, still_unsafe)
+    if bound is not None and bound < spent:
+        say(f"plan {settings.plan!r}: again, what helps others least first")
+        other = file.put_back(by_record, by_record, still_unsafe, worth)
+        if file.cost_of(other) < file.cost_of(best):
+            best = other
     if settings.plan == "file" and file.apart:
         say(f"plan {settings.plan!r}: looking for the fewest blanks")
         for start in file.covers(by_record, still_unsafe):
@@ -171,9 +178,12 @@ def plan_whole(
     exact, optimal = file.exact(best, may, by_record, still_unsafe)
     if exact is not None:
         best = exact
-    say(f"plan {settings.plan!r}: a bound from below")
     spent = file.plain_cost(best)
-    bound = spent if optimal else file.bound(may, spent, still_unsafe)
+    if optimal:
+        bound = spent
+    elif settings.plan == "file":
+        say(f"plan {settings.plan!r}: a bound from below")
+        bound, _ = file.bound(may, spent, still_unsafe)
     found = file.unpacked(best, masks, settings)
     return Found(found, bound, optimal or bound == spent)
 
@@ -318,11 +328,26 @@ class _File:
         every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
         return np.where(still_unsafe, by_record, every)
 
-    def put_back(self, start: KeyMasks, most: KeyMasks, frozen: Mask) -> KeyMasks:
-        """Return a plan from which no value can be put back."""
+    def put_back(
+        self,
+        start: KeyMasks,
+        most: KeyMasks,
+        frozen: Mask,
+        worth: Floats | None = None,
+    ) -> KeyMasks:
+        """Return a plan from which no value can be put back.
+
+        ``worth``: what each record's blanks give to others; the least are tried first.
+        """
         units = _Units.of(self, most != 0)
         state = units.matching(self, start, most)
         moves, cost = units.moves(self, np.where(frozen, np.uint64(0), start))
+        if worth is not None:
+            of_move = np.full(len(moves), -np.inf)
+            move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
+            np.maximum.at(of_move, move, worth[units.row[moves.unit]])
+            order = np.argsort(of_move, kind="stable")
+            moves, cost = moves.take(order), cost[order]
         made = state.try_moves(moves)
         for _ in range(_PASSES):
             left = _WORK - state.work
@@ -399,12 +424,14 @@ class _File:
 
     def bound(
         self, may: KeyMasks, goal: float, frozen: Mask
-    ) -> float | None:
-        """Return a cost that no plan within some keys can be below."""
+    ) -> tuple[float | None, Floats]:
+        """Return a cost that no plan within some keys can be below, and worths."""
+        worth = np.full(len(self.codes), -np.inf)
         if len(self.names) > _MOST_KEYS:
-            return None
+            return None, worth
         units = _Units.of(self, may != self._usual(may))
-        open_ = np.flatnonzero(may != 0)
+        heaviest = np.zeros(len(units.size))
+        np.maximum.at(heaviest, units.of_row, self.weight)
         best = 0.0
         for v, assessment in enumerate(self.assessments):
             row, limit = units.row, units.limits[v]
@@ -412,16 +439,17 @@ class _File:
             unsafe = (risk >= limit) & ~frozen[row]
             of = assessment.cells.rows[row[unsafe]]
             needs = np.zeros(len(row))
+            part = units.unsafe(self, v, may[row], needs)
+            helpers, top = helpers_of(part.codes, part.may, part.size, heaviest)
             needs[unsafe] = least_helpers(
                 assessment.cells.sample_frequency[of].astype(np.float64),
                 assessment.cells.population_frequency[of],
                 limit[unsafe],
-                self.weight[open_],
-                np.ones(len(open_), np.int64),
+                top[unsafe],
+                helpers[unsafe],
                 self.alpha,
                 margins_of(assessment).risk_of,
             )
-            part = units.unsafe(self, v, may[row], needs)
             use = (needs > 0) | (part.may != 0)
             part = Unsafe(
                 part.codes[use], part.size[use], part.price[use], part.may[use],
@@ -429,8 +457,12 @@ class _File:
             )  # fmt: skip
             sets = len(part.size) << part.codes.shape[1]
             steps = int(min(_STEPS, _PRICED // max(sets, 1)))
-            best = max(best, Bound(part).raised(goal, steps))
-        return best
+            bound = Bound(part)
+            best = max(best, bound.raised(goal, steps))
+            each = np.full(len(use), -np.inf)
+            each[use] = bound.worth
+            worth = np.maximum(worth, each[units.of_row])
+        return best, worth
 
     def _usual(self, may: KeyMasks) -> KeyMasks:
         """Return the keys of which records that are alike may lose the same."""
