@@ -24,7 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.compiled.jit import kernel, native
+from riskcore.microdata.matching_kernels import (
+    change_unit,
+    count_units,
+    exchange_units,
+    put_back_units,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -125,37 +130,31 @@ class Matching:
     """
 
     def __init__(
-        self,
-        codes: NDArray[np.int32],
-        size: Integers,
-        parts: Parts,
-        views: Sequence[View],
-        alpha: float,
-        blank_matches_complete: bool,
-        blank: KeyMasks,
+        self, codes: NDArray[np.int32], size: Integers, parts: Parts, views:
+        Sequence[View], alpha: float, blank_matches_complete: bool, blank: KeyMasks,
         most: KeyMasks,
-    ) -> None:
-        U = len(codes)
+    ) -> None:  # fmt: skip
+        units = len(codes)
         self.blank = blank.copy()
         self.work = 0
         self._views, self._size, self._parts = views, size, parts
         whole = alpha in (0.0, 1.0)
         self._table_bits = 0 if whole else _TABLE_BITS
-        gives = np.empty((U, 4), np.int64)
+        gives = np.empty((units, 4), np.int64)
         gives[:, 0] = size << _F_BITS
         gives[:, 1] = parts.number
         gives[:, 2] = size * int(alpha * (1 << _F_BITS))
         gives[:, 3] = np.floor(alpha * parts.number).astype(np.int64)
         self._gives = gives
         M = max(len(view.columns) for view in views)
-        V = len(views)
-        code = np.full((V, U, M), -1, np.int32)
-        key = np.full((V, U, M), -1, np.int32)
-        after = np.empty((V, U, M), np.int32)
-        order = np.empty((V, U), np.int32)
-        bits = np.zeros((V, M), np.uint64)
-        self.limit = np.empty((V, U), np.int32)
-        shape = np.empty((V, 4), np.int64)
+        sets = len(views)
+        code = np.full((sets, units, M), -1, np.int32)
+        key = np.full((sets, units, M), -1, np.int32)
+        after = np.empty((sets, units, M), np.int32)
+        order = np.empty((sets, units), np.int32)
+        bits = np.zeros((sets, M), np.uint64)
+        self.limit = np.empty((sets, units), np.int32)
+        shape = np.empty((sets, 4), np.int64)
         tables: list[Integers] = []
         for v, view in enumerate(views):
             m = len(view.columns)
@@ -175,14 +174,17 @@ class Matching:
             shape[v] = m, m > 1 and not blank_matches_complete, at, table.shape[1]
             tables.append(table)
         self._least = np.concatenate([each.ravel() for each in tables])
-        self._fixed = (U, V, M, _F_BITS - self._table_bits)
+        self._fixed = (units, sets, M, _F_BITS - self._table_bits)
         self._arrays = (code, key, after, order, bits, shape, gives)
-        self.f, self.F = np.zeros((V, U), np.int64), np.zeros((V, U), np.int64)
+        self.f, self.F = (
+            np.zeros((sets, units), np.int64),
+            np.zeros((sets, units), np.int64),
+        )
         self._tally = np.zeros(4, np.int64)
         count_units(*self.state())
 
     def state(self) -> tuple[Any, ...]:
-        """Return what kernels take first, see `STATE`."""
+        """Return what kernels take first, see `matching_kernels.STATE`."""
         state = (self.limit, self._least, self.blank, self.f, self.F, self._tally)
         return (*self._fixed, *self._arrays, *state)
 
@@ -278,16 +280,16 @@ class Matching:
         ndarray of bool
             Which are put back now.
         """
-        U = len(self.blank)
+        units = len(self.blank)
         of_unit = np.argsort(moves.unit, kind="stable")
         move_of = np.repeat(np.arange(len(moves)), np.diff(moves.begin))[of_unit]
-        first = np.searchsorted(moves.unit[of_unit], np.arange(U + 1))
+        first = np.searchsorted(moves.unit[of_unit], np.arange(units + 1))
         now = made.astype(np.uint8)
         self._tally[1] = 0
         exchange_units(
             *self.state(), moves.begin, moves.unit, moves.columns, len(moves),
             most_work, now, cost, first.astype(np.int64), move_of.astype(np.int64),
-            np.zeros(U, np.int32), np.empty(U, np.int32),
+            np.zeros(units, np.int32), np.empty(units, np.int32),
             np.empty(len(moves) + 1, np.int64), np.zeros(len(moves), np.uint8),
         )  # fmt: skip
         self.work += int(self._tally[1])
@@ -356,326 +358,11 @@ def _most_telling(codes: NDArray[np.int32]) -> list[int]:
 
 def _after(key: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return for each row and key the next row that differs in it or a key before."""
-    U, M = key.shape
-    differs = np.zeros((U + 1, M), bool)
-    differs[U] = True
-    differs[1:U] = key[1:] != key[:-1]
+    units, M = key.shape
+    differs = np.zeros((units + 1, M), bool)
+    differs[units] = True
+    differs[1:units] = key[1:] != key[:-1]
     np.logical_or.accumulate(differs, axis=1, out=differs)
-    at = np.where(differs, np.arange(U + 1)[:, None], U)
+    at = np.where(differs, np.arange(units + 1)[:, None], units)
     nearest = np.minimum.accumulate(at[::-1], axis=0)[::-1]
     return np.ascontiguousarray(nearest[1:], dtype=np.int32)
-
-
-# What all kernels take: sizes, what stays, and what changes.
-STATE = (
-    "int64, int64, int64, int64, int32*, int32*, int32*, int32*, uint64*, int64*, "
-    "int64*, int32*, int64*, uint64*, int64*, int64*, int64*"
-)
-
-
-@kernel
-def is_safe(
-    v: int, u: int, U: int, shift: int, shape: Any, limit: Any, least: Any, f: Any, F: Any
-) -> bool:
-    """Whether a watched unit is below its limit."""
-    at = v * U + u
-    row = limit[at]
-    if row < 0:
-        return True
-    most = shape[4 * v + 3] - 1
-    i = f[at] >> shift
-    if i > most:
-        i = most
-    return F[at] >= least[shape[4 * v + 2] + row * (most + 1) + i]
-
-
-@kernel
-def _kinds(
-    v: int, u: int, w: int, U: int, M: int, m: int, apart: int, code: Any, bits: Any,
-    blank_u: Any, blank_w: Any,
-) -> int:
-    """Return how w counts for u, and u for w: 0 not, 1 perhaps, 2 surely; u + 4 w."""
-    same = True
-    full_u, full_w, any_u, any_w = True, True, False, False
-    row_u, row_w, row = (v * U + u) * M, (v * U + w) * M, v * M
-    for k in range(m):
-        a, b = code[row_u + k], code[row_w + k]
-        if blank_u & bits[row + k] != 0:
-            a = -1
-        if blank_w & bits[row + k] != 0:
-            b = -1
-        if a != b:
-            same = False
-            if a >= 0 and b >= 0:
-                return 0
-        if a < 0:
-            full_u = False
-        else:
-            any_u = True
-        if b < 0:
-            full_w = False
-        else:
-            any_w = True
-    if same:
-        return 10
-    for_u, for_w = 1, 1
-    if full_w or not any_u:
-        for_u = 2
-    elif apart != 0 and full_u and not any_w:
-        for_u = 0
-    if full_u or not any_w:
-        for_w = 2
-    elif apart != 0 and full_w and not any_u:
-        for_w = 0
-    return for_u + 4 * for_w
-
-
-@kernel
-def _next(
-    v: int, u: int, p: int, U: int, M: int, m: int, code: Any, key: Any, after: Any,
-    bits: Any, blank: Any, tally: Any,
-) -> int:
-    """Return the first place from p on of a unit that may match u; U if none."""
-    while p < U:
-        at = (v * U + p) * M
-        k = 0
-        while k < m:
-            b = key[at + k]
-            if b >= 0 and blank & bits[v * M + k] == 0:
-                a = code[(v * U + u) * M + k]
-                if a >= 0 and a != b:
-                    break
-            k += 1
-        tally[1] += 1
-        if k == m:
-            return p
-        p = after[at + k]
-    return U
-
-
-@kernel
-def _change(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, u: int, new: Any,
-) -> int:
-    """Change what is blanked of a unit; return how many units turn unsafe."""
-    old = blank[u]
-    turned = 0
-    for v in range(V):
-        own = np.uint64(0)
-        m = shape[4 * v]
-        for k in range(m):
-            own |= bits[v * M + k]
-        if (old ^ new) & own == 0:
-            continue
-        total_f, total_F = gives[4 * u], gives[4 * u + 1]
-        p = _next(v, u, 0, U, M, m, code, key, after, bits, old | new, tally)
-        while p < U:
-            w = order[v * U + p]
-            if w != u:
-                apart = shape[4 * v + 1]
-                before = _kinds(v, u, w, U, M, m, apart, code, bits, old, blank[w])
-                now = _kinds(v, u, w, U, M, m, apart, code, bits, new, blank[w])
-                kind = now & 3
-                if kind != 0:
-                    total_f += gives[4 * w + 4 - 2 * kind]
-                    total_F += gives[4 * w + 5 - 2 * kind]
-                before, now = before >> 2, now >> 2
-                at = v * U + w
-                if before != now and limit[at] >= 0:
-                    safe = is_safe(v, w, U, shift, shape, limit, least, f, F)
-                    if before != 0:
-                        f[at] -= gives[4 * u + 4 - 2 * before]
-                        F[at] -= gives[4 * u + 5 - 2 * before]
-                    if now != 0:
-                        f[at] += gives[4 * u + 4 - 2 * now]
-                        F[at] += gives[4 * u + 5 - 2 * now]
-                    if safe and not is_safe(
-                        v, w, U, shift, shape, limit, least, f, F
-                    ):
-                        turned += 1
-            p = _next(v, u, p + 1, U, M, m, code, key, after, bits, old | new, tally)
-        if limit[v * U + u] >= 0:
-            safe = is_safe(v, u, U, shift, shape, limit, least, f, F)
-            f[v * U + u], F[v * U + u] = total_f, total_F
-            if safe and not is_safe(v, u, U, shift, shape, limit, least, f, F):
-                turned += 1
-    blank[u] = new
-    return turned
-
-
-@native(STATE)
-def count_units(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any,
-) -> None:
-    """Count f and F of all watched units."""
-    for v in range(V):
-        m = shape[4 * v]
-        for u in range(U):
-            at = v * U + u
-            if limit[at] < 0:
-                continue
-            f[at], F[at] = gives[4 * u], gives[4 * u + 1]
-            p = _next(v, u, 0, U, M, m, code, key, after, bits, blank[u], tally)
-            while p < U:
-                w = order[v * U + p]
-                if w != u:
-                    kind = 3 & _kinds(
-                        v, u, w, U, M, m, shape[4 * v + 1], code, bits, blank[u],
-                        blank[w],
-                    )
-                    if kind != 0:
-                        f[at] += gives[4 * w + 4 - 2 * kind]
-                        F[at] += gives[4 * w + 5 - 2 * kind]
-                p = _next(v, u, p + 1, U, M, m, code, key, after, bits, blank[u], tally)
-
-
-@native(f"{STATE}, int64, uint64")
-def change_unit(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, u: int, new: Any,
-) -> None:
-    """Change what is blanked of a unit; in the tally, how many turn unsafe."""
-    tally[0] = _change(
-        U, V, M, shift, code, key, after, order, bits, shape, gives, limit, least,
-        blank, f, F, tally, u, new,
-    )
-
-
-@kernel
-def give(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, start: int, stop: int, unit: Any, columns: Any, take: int,
-) -> int:
-    """Put the parts of a move back, or take them again; return who turns unsafe."""
-    turned = 0
-    for part in range(start, stop):
-        at = part if take == 0 else stop - 1 - (part - start)
-        u = unit[at]
-        new = blank[u] | columns[at]
-        if take == 0:
-            new = blank[u] & ~columns[at]
-        turned += _change(
-            U, V, M, shift, code, key, after, order, bits, shape, gives, limit, least,
-            blank, f, F, tally, u, new,
-        )
-    return turned
-
-
-@native(f"{STATE}, int64*, int64*, uint64*, int64, int64, uint8*")
-def put_back_units(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, most: int,
-    made: Any,
-) -> None:
-    """Make each move that turns no unit unsafe."""
-    for t in range(moves):
-        if tally[1] > most:
-            break
-        turned = give(
-            U, V, M, shift, code, key, after, order, bits, shape, gives, limit, least,
-            blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 0,
-        )
-        if turned == 0:
-            made[t] = 1
-        else:
-            give(
-                U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 1,
-            )
-
-
-@kernel
-def _note(
-    w: int, first: Any, move_of: Any, made: Any, noted: Any, tried: Any, count: int
-) -> int:
-    """Add the moves of a unit that may be put back to a list."""
-    for i in range(first[w], first[w + 1]):
-        t = move_of[i]
-        if made[t] == 0 and noted[t] == 0:
-            noted[t] = 1
-            tried[count] = t
-            count += 1
-    return count
-
-
-@native(
-    f"{STATE}, int64*, int64*, uint64*, int64, int64, uint8*, int64*, int64*, int64*, "
-    "int32*, int32*, int64*, uint8*"
-)
-def exchange_units(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, most: int,
-    made: Any, cost: Any, first: Any, move_of: Any, mark: Any, near: Any, tried: Any,
-    noted: Any,
-) -> None:
-    """Take a move back if the moves that this allows are worth more.
-
-    Allowed are those of units that match more by it, and of units that matched them.
-    """
-    for e in range(moves):
-        if made[e] == 0:
-            continue
-        if tally[1] > most:
-            break
-        give(
-            U, V, M, shift, code, key, after, order, bits, shape, gives, limit, least,
-            blank, f, F, tally, begin[e], begin[e + 1], unit, columns, 1,
-        )
-        made[e] = 0
-        noted[e] = 1
-        count = 0
-        for part in range(begin[e], begin[e + 1]):
-            u = unit[part]
-            count = _note(u, first, move_of, made, noted, tried, count)
-            for v in range(V):
-                m = shape[4 * v]
-                p = _next(v, u, 0, U, M, m, code, key, after, bits, blank[u], tally)
-                while p < U:
-                    w = order[v * U + p]
-                    if w != u and blank[w] != 0:
-                        count = _note(w, first, move_of, made, noted, tried, count)
-                    p = _next(
-                        v, u, p + 1, U, M, m, code, key, after, bits, blank[u], tally
-                    )
-        saved = np.int64(0)
-        kept = 0
-        for i in range(count):
-            t = tried[i]
-            noted[t] = 0
-            turned = give(
-                U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 0,
-            )
-            if turned == 0:
-                made[t] = 1
-                saved += cost[t]
-                tried[kept] = t
-                kept += 1
-            else:
-                give(
-                    U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                    least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 1,
-                )
-        noted[e] = 0
-        if saved > cost[e]:
-            continue
-        for i in range(kept):
-            t = tried[kept - 1 - i]
-            made[t] = 0
-            give(
-                U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 1,
-            )
-        give(
-            U, V, M, shift, code, key, after, order, bits, shape, gives, limit, least,
-            blank, f, F, tally, begin[e], begin[e + 1], unit, columns, 0,
-        )
-        made[e] = 1

@@ -6,11 +6,11 @@ match it. For each choice of prices u >= 0 of this rule the sum
     sum_j u_j + sum_i min_S [ c(S) - u_i [S not empty] - sum_j (u_j / d_j) ]
 
 is at most the cost of every plan: i runs over all units and S over the sets of keys
-that they may lose; the last sum is over the unsafe units that i would match without the
-keys S, and does not match now (Lagrange's relaxation; for each i the best S is found by
-trying all). The last sums are margins: tables of u/d over the keys that are left. Prices
-are raised where the rule is broken and lowered where it has slack (Held and Karp).
-Whatever the prices are, the bound holds.
+that they may lose; the last sum is over the unsafe units that i would match without
+the keys S, and does not match now (Lagrange's relaxation; for each i the best S is
+found by trying all). The last sums are margins: tables of u/d over the keys that are
+left. Prices are raised where the rule is broken and lowered where it has slack (Held
+and Karp). Whatever the prices are, the bound holds.
 """
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ def helpers_of(
     >>> helpers_of(codes, may, ones, np.array([5.0, 6.0, 7.0]))
     (array([1, 1, 0]), array([5., 5., 0.]))
     """
-    U, m = codes.shape
-    columns, levels = _as_columns(codes)
+    units, m = codes.shape
+    columns, levels = as_columns(codes)
     lacks = (codes < 0) @ (1 << np.arange(m))
     free = may.astype(np.int64) | np.where(may != 0, lacks, 0)
-    helpers, largest = np.zeros(U, np.int64), np.zeros(U)
+    helpers, largest = np.zeros(units, np.int64), np.zeros(units)
     for lost in np.unique(free[free != 0]).tolist():
         at = np.flatnonzero(free == lost)
         kept = [k for k in range(m) if not lost >> k & 1]
-        group, groups = np.zeros(U, np.int64), 1
+        group, groups = np.zeros(units, np.int64), 1
         if kept:
             found = count([columns[k] for k in kept], [levels[k] for k in kept])
             group, groups = found.inverse.astype(np.int64), len(found.frequency)
@@ -152,7 +152,7 @@ def helpers_of(
     return helpers, largest
 
 
-def _as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
+def as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
     """Return codes from 0, by key, and how many each key has."""
     columns = [(column + 1).astype(np.uint32) for column in codes.T]
     return columns, [int(column.max()) + 1 for column in columns]
@@ -188,7 +188,7 @@ class Bound:
         self._of = unsafe
         self.best = 0.0
         self.worth = np.zeros(len(unsafe.size))
-        U, m = unsafe.codes.shape
+        units, m = unsafe.codes.shape
         self._whole = np.all(unsafe.price == np.rint(unsafe.price))
         self._rows = unsafe.needs > 0
         # Missing keys match anything: only complete units are asked for.
@@ -200,27 +200,27 @@ class Bound:
         may = unsafe.may.astype(np.int64) & finite & ~missing
         self._sets: list[tuple[int, Integers, Floats, Integers, int]] = []
         full = (1 << m) - 1
-        columns, levels = _as_columns(unsafe.codes)
-        for S in range(1 << m):
-            at = np.flatnonzero((S & ~may) == 0)
+        columns, levels = as_columns(unsafe.codes)
+        for lost in range(1 << m):
+            at = np.flatnonzero((lost & ~may) == 0)
             if not len(at):
                 continue
             cost = np.where(
-                (S >> np.arange(m) & 1).astype(bool), unsafe.price[at], 0.0
+                (lost >> np.arange(m) & 1).astype(bool), unsafe.price[at], 0.0
             ).sum(axis=1)
             for lacks in np.unique(missing[at]):
                 part = at[missing[at] == lacks]
-                kept = [k for k in range(m) if full & ~(S | int(lacks)) >> k & 1]
-                group, groups = np.zeros(U, np.int64), 1
+                kept = [k for k in range(m) if full & ~(lost | int(lacks)) >> k & 1]
+                group, groups = np.zeros(units, np.int64), 1
                 if kept:
                     found = count([columns[k] for k in kept], [levels[k] for k in kept])
                     group, groups = found.inverse.astype(np.int64), len(found.frequency)
                 allowed = np.ones(len(part), bool)
                 if unsafe.enough is not None:
-                    allowed = unsafe.enough[part, S]
+                    allowed = unsafe.enough[part, lost]
                 part_cost = cost[missing[at] == lacks]
                 self._sets.append(
-                    (S, part[allowed], part_cost[allowed], group, groups)
+                    (lost, part[allowed], part_cost[allowed], group, groups)
                 )
         found = count(columns, levels)
         self._cell, self._cells = found.inverse.astype(np.int64), len(found.frequency)
@@ -228,15 +228,15 @@ class Bound:
 
     def _value(self, u: Floats) -> tuple[float, Floats, Floats]:
         """Return the bound by some prices, how much each rule is broken, and worth."""
-        of, U = self._of, len(u)
+        of, units = self._of, len(u)
         pays = u * self._share * of.size
         own = np.bincount(self._cell, pays, self._cells)[self._cell]
-        best, worth = np.full(U, np.inf), np.full(U, -np.inf)
-        chosen = np.zeros(U, np.int64)
-        for number, (S, part, cost, group, groups) in enumerate(self._sets):
+        best, worth = np.full(units, np.inf), np.full(units, -np.inf)
+        chosen = np.zeros(units, np.int64)
+        for number, (lost, part, cost, group, groups) in enumerate(self._sets):
             sums = np.bincount(group, pays, groups)
             value = cost + own[part] - sums[group[part]]
-            if S:
+            if lost:
                 value -= u[part]
                 worth[part] = np.maximum(worth[part], -value)
             better = np.flatnonzero(value < best[part])

@@ -1,9 +1,9 @@
 """The cheapest plan of a small file, proven by trying what can matter.
 
 An unsafe unit can be helped only by a value of its own, or by one of another unit in a
-key in which the two differ. So one of these values is blanked in every plan that adds to
-what is blanked: each is tried, those tried before it left out. A branch ends where it
-costs as much as the best plan.
+key in which the two differ. So one of these values is blanked in every plan that adds
+to what is blanked: each is tried, those tried before it left out. A branch ends where
+it costs as much as the best plan.
 """
 
 from __future__ import annotations
@@ -13,15 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.compiled.jit import native
-from riskcore.microdata.matching import (
-    STATE,
-    Integers,
-    Matching,
-    Moves,
-    give,
-    is_safe,
-)
+from riskcore.compiled.jit import kernel, native
+from riskcore.microdata.matching import Integers, Matching, Moves
+from riskcore.microdata.matching_kernels import STATE, give, is_safe
 
 # What is chosen is a set of so many bits.
 MOST_MOVES = 63
@@ -65,28 +59,73 @@ def cheapest(
     >>> int(blanked.sum()), proven
     (2, True)
     """
-    J = len(moves)
-    if J > MOST_MOVES:
-        raise ValueError(f"{J} moves: at most {MOST_MOVES}")
+    number = len(moves)
+    if number > MOST_MOVES:
+        raise ValueError(f"{number} moves: at most {MOST_MOVES}")
     found = np.zeros(4, np.uint64)
-    stack = np.zeros((J + 2, 4), np.uint64)
+    stack = np.zeros((number + 2, 4), np.uint64)
     search(
-        *matching.state(), moves.begin, moves.unit, moves.columns, J, cost, most,
+        *matching.state(), moves.begin, moves.unit, moves.columns, number, cost, most,
         nodes, stack, found,
     )  # fmt: skip
     proven = bool(found[2])
     if not found[1]:
         return None, proven
-    return (found[0] >> np.arange(J, dtype=np.uint64) & np.uint64(1)).astype(bool), proven
+    return (found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)).astype(
+        bool
+    ), proven
 
 
-@native(f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, uint64*, uint64*")
+@kernel
+def _first_unsafe(
+    units: int, sets: int, shift: int, shape: Any, limit: Any, least: Any, f: Any,
+    F: Any,
+) -> int:  # fmt: skip
+    """Return the first unsafe unit of the first set of keys that has one, or -1."""
+    for v in range(sets):
+        for u in range(units):
+            if not is_safe(v, u, units, shift, shape, limit, least, f, F):
+                return v * units + u
+    return -1
+
+
+@kernel
+def _what_helps(
+    bad: int, units: int, M: int, code: Any, bits: Any, shape: Any, blank: Any,
+    begin: Any, unit: Any, columns: Any, moves: int, settled: Any,
+) -> Any:  # fmt: skip
+    """Return the moves that may make a unit safe, of those that are not settled.
+
+    A value of another that agrees with the unit's own value is none of them.
+    """
+    v, of = bad // units, bad % units
+    helps = np.uint64(0)
+    for t in range(moves):
+        bit = np.uint64(1) << np.uint64(t)
+        if settled & bit != 0:
+            continue
+        for part in range(begin[t], begin[t + 1]):
+            u = unit[part]
+            for k in range(shape[4 * v]):
+                flag = bits[v * M + k]
+                if columns[part] & flag == 0:
+                    continue
+                mine = code[bad * M + k]
+                hidden = blank[of] & flag != 0 or mine < 0
+                if u == of or hidden or mine != code[(v * units + u) * M + k]:
+                    helps |= bit
+    return helps
+
+
+@native(
+    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, uint64*, uint64*"
+)
 def search(
-    U: int, V: int, M: int, shift: int, code: Any, key: Any, after: Any, order: Any,
-    bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
+    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
+    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
     F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, cost: Any,
     most: int, nodes: int, stack: Any, found: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Search in depth; found: the moves, whether any, whether all were tried."""
     one = np.uint64(1)
     best = most
@@ -94,11 +133,7 @@ def search(
     for t in range(moves):
         cheap = min(cheap, cost[t])
     # Of each depth: chosen, left out, still to try, whether it was entered.
-    depth = 0
-    spent = np.int64(0)
-    tried = 0
-    for i in range(4):
-        stack[i] = np.uint64(0)
+    depth, tried, spent = 0, 0, 0
     while depth >= 0:
         at = 4 * depth
         if stack[at + 3] == 0:
@@ -106,39 +141,17 @@ def search(
             tried += 1
             if tried > nodes:
                 break
-            # The first unsafe unit, and what may help it.
-            bad_v, bad = -1, -1
-            for v in range(V):
-                for u in range(U):
-                    if bad < 0 and not is_safe(
-                        v, u, U, shift, shape, limit, least, f, F
-                    ):
-                        bad_v, bad = v, u
+            bad = _first_unsafe(units, sets, shift, shape, limit, least, f, F)
             helps = np.uint64(0)
             if bad < 0:
                 if spent < best:
                     best = spent
-                    found[0] = stack[at]
-                    found[1] = one
+                    found[0], found[1] = stack[at], one
             elif spent + cheap < best:
-                for t in range(moves):
-                    bit = one << np.uint64(t)
-                    if (stack[at] | stack[at + 1]) & bit != 0:
-                        continue
-                    matters = False
-                    for part in range(begin[t], begin[t + 1]):
-                        u = unit[part]
-                        for k in range(shape[4 * bad_v]):
-                            flag = bits[bad_v * M + k]
-                            if columns[part] & flag == 0:
-                                continue
-                            mine = code[(bad_v * U + bad) * M + k]
-                            hidden = blank[bad] & flag != 0 or mine < 0
-                            theirs = code[(bad_v * U + u) * M + k]
-                            if u == bad or hidden or mine != theirs:
-                                matters = True
-                    if matters:
-                        helps |= bit
+                helps = _what_helps(
+                    bad, units, M, code, bits, shape, blank, begin, unit, columns,
+                    moves, stack[at] | stack[at + 1],
+                )  # fmt: skip
             stack[at + 2] = helps
         if stack[at + 2] == 0:
             # Back: what led here is left out of what follows.
@@ -150,10 +163,10 @@ def search(
                         spent -= cost[t]
                         stack[4 * depth + 1] |= bit
                         give(
-                            U, V, M, shift, code, key, after, order, bits, shape, gives,
-                            limit, least, blank, f, F, tally, begin[t], begin[t + 1],
-                            unit, columns, 0,
-                        )
+                            units, sets, M, shift, code, key, after, order, bits, shape,
+                            gives, limit, least, blank, f, F, tally, begin[t], begin[t +
+                            1], unit, columns, 0,
+                        )  # fmt: skip
             continue
         for t in range(moves):
             bit = one << np.uint64(t)
@@ -164,13 +177,12 @@ def search(
                     break
                 spent += cost[t]
                 give(
-                    U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                    least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 1,
-                )
-                stack[at + 4] = stack[at] | bit
-                stack[at + 5] = stack[at + 1]
-                stack[at + 6] = np.uint64(0)
-                stack[at + 7] = np.uint64(0)
+                    units, sets, M, shift, code, key, after, order, bits, shape, gives,
+                    limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit,
+                    columns, 1,
+                )  # fmt: skip
+                stack[at + 4], stack[at + 5] = stack[at] | bit, stack[at + 1]
+                stack[at + 6], stack[at + 7] = np.uint64(0), np.uint64(0)
                 depth += 1
                 break
     if depth < 0:
@@ -179,6 +191,7 @@ def search(
     for t in range(moves):
         if stack[4 * depth] & (one << np.uint64(t)) != 0:
             give(
-                U, V, M, shift, code, key, after, order, bits, shape, gives, limit,
-                least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 0,
-            )
+                units, sets, M, shift, code, key, after, order, bits, shape, gives,
+                limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns,
+                0,
+            )  # fmt: skip

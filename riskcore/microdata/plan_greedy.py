@@ -8,14 +8,13 @@ most files safe by the rule that missing matches any value.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from riskcore.microdata.count import count
 from riskcore.microdata.matching import Floats, Integers, KeyMasks, Risk
-from riskcore.microdata.plan_bound import Unsafe, least_helpers
+from riskcore.microdata.plan_bound import Unsafe, as_columns, least_helpers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +31,32 @@ class Cover:
 
     unit: Integers
     columns: KeyMasks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Margin:
+    """What is left of all units without some keys.
+
+    Attributes
+    ----------
+    lost : int
+        The mask of these keys.
+    group, groups : int64 ndarray, shape (U,), and int
+        The combination of each unit, and how many there are.
+    price : float64 ndarray, shape (groups,)
+        What it costs to blank the keys of one record.
+    who : int64 ndarray, shape (groups,)
+        The unit of which one is taken; -1 if there is none.
+    order : int64 ndarray
+        All that may be taken, the best first.
+    """
+
+    lost: int
+    group: Integers
+    groups: int
+    price: Floats
+    who: Integers
+    order: Integers
 
 
 def greedy_cover(
@@ -79,38 +104,14 @@ def greedy_cover(
     ...     units, ones, ones, limits, ones, 1.0, False, lambda f, F: 1 / f, 9
     ... )
     >>> found.unit.tolist(), found.columns.tolist()
-    ([0, 2], [1, 2])
+    ([0, 1], [1, 1])
     """
     f, F = f.copy(), F.copy()
     size = units.size
-    U, m = units.codes.shape
-    full = (1 << m) - 1
-    levels = [int(column.max()) + 2 for column in units.codes.T]
-    columns = [(column + 1).astype(np.uint32) for column in units.codes.T]
+    n = len(size)
     complete = np.all(units.codes >= 0, axis=1)
-    margins = []
-    for S in range(1, full + 1):
-        if S == full and m > 1 and not blank_matches_complete:
-            continue
-        lost = [k for k in range(m) if S >> k & 1]
-        cost = units.price[:, lost].sum(axis=1)
-        able = complete & ((np.uint64(S) & ~units.may) == 0) & np.isfinite(cost)
-        if not able.any():
-            continue
-        group, groups = np.zeros(U, np.int64), 1
-        kept = [k for k in range(m) if not S >> k & 1]
-        if kept:
-            found = count([columns[k] for k in kept], [levels[k] for k in kept])
-            group, groups = found.inverse.astype(np.int64), len(found.frequency)
-        price = np.full(groups, np.inf)
-        np.minimum.at(price, group[able], cost[able])
-        # The heaviest record of the cheapest units helps most; of equal ones the first.
-        at = np.flatnonzero(able & (cost == price[group]))
-        at = at[np.lexsort((at, -heaviest[at]))]
-        who = np.full(groups, -1)
-        who[group[at[::-1]]] = at[::-1]
-        margins.append((S, group, groups, price, who, at))
-    used = np.zeros(U, np.int64)
+    margins = _margins(units, heaviest, blank_matches_complete)
+    used = np.zeros(n, np.int64)
     taken: list[tuple[int, int]] = []
     unsafe = complete & np.isfinite(limit)
     while len(taken) < most:
@@ -123,19 +124,19 @@ def greedy_cover(
         needs = least_helpers(f[rest], F[rest], limit[rest], top, many, alpha, risk)
         value = size[rest] / needs
         best: tuple[float, float, int, int, int] | None = None
-        for number, (S, group, groups, price, who, _) in enumerate(margins):
-            gain = np.bincount(group[rest], value, groups)
-            ratio = np.where(who >= 0, gain / price, 0.0)
+        for number, each in enumerate(margins):
+            gain = np.bincount(each.group[rest], value, each.groups)
+            ratio = np.where(each.who >= 0, gain / each.price, 0.0)
             at = int(np.argmax(ratio))
-            one = (-float(ratio[at]), float(price[at]), S, at, number)
+            one = (-float(ratio[at]), float(each.price[at]), each.lost, at, number)
             if ratio[at] > 0 and (best is None or one < best):
                 best = one
         if best is None:
             break
-        _, _, S, at, number = best
-        group, who = margins[number][1], margins[number][4]
-        i = int(who[at])
-        taken.append((i, S))
+        _, _, lost, at, number = best
+        group = margins[number].group
+        i = int(margins[number].who[at])
+        taken.append((i, lost))
         used[i] += 1
         helped = rest[(group[rest] == at) & (rest != i)]
         f[helped] += alpha
@@ -144,13 +145,46 @@ def greedy_cover(
         if used[i] == size[i]:
             _replace(margins, used, size, i)
     unit = np.array([i for i, _ in taken], np.int64)
-    return Cover(unit, np.array([S for _, S in taken], np.uint64))
+    return Cover(unit, np.array([lost for _, lost in taken], np.uint64))
 
 
-def _replace(margins: list, used: Integers, size: Integers, i: int) -> None:
+def _replace(margins: list[_Margin], used: Integers, size: Integers, i: int) -> None:
     """Let others stand for a unit of which every record is taken."""
-    for _, group, _, _, who, order in margins:
-        cell = group[i]
-        if who[cell] == i:
-            left = order[(group[order] == cell) & (used[order] < size[order])]
-            who[cell] = left[0] if len(left) else -1
+    for each in margins:
+        cell = each.group[i]
+        if each.who[cell] == i:
+            alike = each.order[each.group[each.order] == cell]
+            left = alike[used[alike] < size[alike]]
+            each.who[cell] = left[0] if len(left) else -1
+
+
+def _margins(
+    units: Unsafe, heaviest: Floats, blank_matches_complete: bool
+) -> list[_Margin]:
+    """Return who may be taken for each combination of the keys that are left."""
+    n, m = units.codes.shape
+    columns, levels = as_columns(units.codes)
+    complete = np.all(units.codes >= 0, axis=1)
+    margins: list[_Margin] = []
+    for lost in range(1, 1 << m):
+        if lost == (1 << m) - 1 and m > 1 and not blank_matches_complete:
+            continue
+        gone = [k for k in range(m) if lost >> k & 1]
+        cost = units.price[:, gone].sum(axis=1)
+        able = complete & ((np.uint64(lost) & ~units.may) == 0) & np.isfinite(cost)
+        if not able.any():
+            continue
+        group, groups = np.zeros(n, np.int64), 1
+        kept = [k for k in range(m) if not lost >> k & 1]
+        if kept:
+            found = count([columns[k] for k in kept], [levels[k] for k in kept])
+            group, groups = found.inverse.astype(np.int64), len(found.frequency)
+        price = np.full(groups, np.inf)
+        np.minimum.at(price, group[able], cost[able])
+        # The heaviest record of the cheapest units helps most; of equal ones the first.
+        at = np.flatnonzero(able & (cost == price[group]))
+        at = at[np.lexsort((at, -heaviest[at]))]
+        who = np.full(groups, -1)
+        who[group[at[::-1]]] = at[::-1]
+        margins.append(_Margin(lost, group, groups, price, who, at))
+    return margins

@@ -8,7 +8,6 @@ is computed from the result.
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -35,6 +34,13 @@ from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.certificate import (
+    Certificate,
+    of_record,
+    of_whole,
+    unsafe_rows,
+    warn_of_leaning,
+)
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -50,14 +56,13 @@ from riskcore.protection.result import (
 )
 from riskcore.protection.rounds import (
     Aim,
-    Mask,
     Masks,
     Risks,
     costs_of_keys,
     suppress,
 )
 from riskcore.protection.settings import Costs, Plan, Settings
-from riskcore.protection.whole import Certificate, leaning, plan_whole
+from riskcore.protection.whole import plan_whole
 from riskcore.risk.household import Households
 
 
@@ -252,8 +257,8 @@ def protect_source(
     if engine is not None:
         if settings.plan != "record":
             raise TypeError(
-                f"plan={settings.plan!r}: {engine.name} holds the records, and the cells "
-                "that are planned here stand for many; collect the data, or use "
+                f"plan={settings.plan!r}: {engine.name} holds the records, and the "
+                "cells that are planned here stand for many; collect the data, or use "
                 "plan='record'"
             )
         return _protect_on_engine(source, engine, settings, say, rule_files)
@@ -277,6 +282,7 @@ def protect_source(
         certificate=made.certificate,
     )
     _warn_of_households(result)
+    warn_of_leaning(made.certificate)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
@@ -383,7 +389,10 @@ def _made_safe(
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings, recoded)
         by_record = _By(masks, coded, protected, tuple(rounds))
-        made, certificate = by_record, _of_record(by_record, settings, recoded, aims)
+        made, certificate = (
+            by_record,
+            of_record(masks, len(rounds), settings, recoded, aims),
+        )
         if rounds and settings.plan != "record":
             made, certificate = _made_whole(
                 by_record, start, recoded, aims, costs, settings, say
@@ -406,61 +415,6 @@ class _By:
     rounds: tuple[Round, ...]
 
 
-def _unsafe(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
-    """Return the mask of the rows unsafe from any set of keys."""
-    pairs = zip(aims, assessments, strict=True)
-    either: Mask = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
-    return either
-
-
-def _of_record(
-    by_record: _By,
-    settings: Settings,
-    recoded: Sequence[Assessment],
-    aims: Sequence[Aim],
-) -> Certificate:
-    """Return the figures of a plan by record, which counts on nobody's blanks.
-
-    The cheapest for each record is the cheapest of all such plans if nothing ties the
-    records, or several sets of keys, together.
-    """
-    cells = recoded[0].cells
-    suppressed = {
-        name: cells.count_of(mask) for name, mask in by_record.masks.items()
-    }
-    cost = _cost(suppressed, settings, recoded)
-    proven = (
-        len(settings.keys) == 1
-        and settings.suppression == "exact"
-        and not settings.household_keys
-        and not settings.related
-        and len(by_record.rounds) <= 1
-    )
-    return Certificate(
-        "record",
-        cost,
-        cost if proven else None,
-        proven,
-        sum(suppressed.values()),
-        cells.count_of(_unsafe(aims, recoded)),
-        0,
-    )
-
-
-def _cost(
-    suppressed: Mapping[Any, int], settings: Settings, recoded: Sequence[Assessment]
-) -> float:
-    """Return the summed costs of the keys that are blanked."""
-    each = {
-        key: cost
-        for one in recoded
-        for key, cost in zip(one.cells.keys, costs_of_keys(one, settings), strict=True)
-    }
-    return math.fsum(
-        count * each[key] for key, count in suppressed.items() if count and key in each
-    )
-
-
 def _made_whole(
     by_record: _By,
     coded: CodedRecords,
@@ -478,7 +432,7 @@ def _made_whole(
     limits = [
         aim.limit(assessment) for aim, assessment in zip(aims, recoded, strict=True)
     ]
-    stuck = _unsafe(aims, by_record.protected)
+    stuck = unsafe_rows(aims, by_record.protected)
     found = plan_whole(
         coded, recoded, limits, costs, by_record.masks, stuck, settings, say
     )
@@ -486,20 +440,13 @@ def _made_whole(
     after = coded.blanked(found.masks)
     protected = assess_key_sets(None, after, settings, recoded)
     made, optimal = by_record, False
-    if not np.any(_unsafe(aims, protected) & ~stuck):
+    if not np.any(unsafe_rows(aims, protected) & ~stuck):
         rounds = (Round.of(recoded, aims, found.masks),)
         made, optimal = _By(found.masks, after, protected, rounds), found.optimal
-    cells = recoded[0].cells
-    suppressed = {name: cells.count_of(mask) for name, mask in made.masks.items()}
-    certificate = Certificate(
-        settings.plan,
-        _cost(suppressed, settings, recoded),
-        found.lower_bound,
-        optimal,
-        sum(cells.count_of(mask) for mask in by_record.masks.values()),
-        cells.count_of(_unsafe(aims, recoded)),
-        leaning(recoded, limits, made.masks, stuck),
-    )
+    certificate = of_whole(
+        made.masks, by_record.masks, settings, recoded, aims, stuck,
+        found.lower_bound, optimal=optimal,
+    )  # fmt: skip
     return made, certificate
 
 

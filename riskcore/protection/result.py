@@ -31,6 +31,7 @@ from riskcore.microdata.recode import recode
 from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
+from riskcore.protection.certificate import Certificate
 from riskcore.protection.digests import digest, versions
 from riskcore.protection.disclosure import (
     RecodedColumn,
@@ -56,7 +57,6 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
-from riskcore.protection.whole import Certificate
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -342,6 +342,12 @@ class Protected:
         that had a value, and how many records have lost all keys.
         """
         said = [_verdict(self, one) for one in self.sets]
+        if self.certificate is not None and self.certificate.leaning:
+            count, unsafe = self.certificate.leaning, self.certificate.unsafe
+            said.append(
+                f"Of {unsafe:,} records that were unsafe {count:,} count on values "
+                "blanked in others."
+            )
         if self.on_engine is not None and self.hidden:
             said.append(f"But {unchecked(self.not_checked)}.")
         return " ".join(said)

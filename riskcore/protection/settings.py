@@ -448,7 +448,8 @@ _KINDS: _Kinds = {
         lambda value: _is_text(value) or _dict_of(_is_cost)(value),
         "a word or an object of numbers",
     ),
-    "population": _WORD, "suppression": _WORD, "plan": _WORD, "method": _WORD, "missing": _WORD,
+    "population": _WORD, "suppression": _WORD, "plan": _WORD,
+    "method": _WORD, "missing": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
 }  # fmt: skip

@@ -18,6 +18,7 @@ from riskcore import figures
 from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
+from riskcore.protection.certificate import certificate_facts
 from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.listed_settings import (
     Pairs,
@@ -213,6 +214,13 @@ def page(
     )
 
 
+def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
+    """Return how good the plan is: what the public page does not say."""
+    if protected.certificate is None or protected.settings.plan == "record":
+        return []
+    return certificate_facts(protected.certificate.to_dict())
+
+
 def protection_page(
     protected: Protected,
     *,
@@ -295,6 +303,7 @@ def protection_page(
             ),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
+            *_plan_facts(protected),
             *threshold_facts(settings),
             *related_facts(settings),
         ],
