@@ -78,6 +78,7 @@ SECTIONS = (
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
     Section("bench_protect", README, "protect", measured=True),
+    Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),

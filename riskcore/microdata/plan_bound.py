@@ -26,6 +26,9 @@ from riskcore.microdata.matching import Floats, Integers, KeyMasks, Risk
 
 Mask = NDArray[np.bool_]
 
+# A call takes as long as so many numbers.
+_CALL = 10_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unsafe:
@@ -169,6 +172,8 @@ class Bound:
     ----------
     best : float
         The best bound so far.
+    work : int
+        About how many numbers a step looks at.
     worth : float64 ndarray, shape (U,)
         By its prices, what the best set of keys that each unit may lose gives to the
         rules beyond its cost; below 0 where it gives less.
@@ -224,6 +229,7 @@ class Bound:
                 )
         found = count(columns, levels)
         self._cell, self._cells = found.inverse.astype(np.int64), len(found.frequency)
+        self.work = sum(_CALL + len(one[3]) + len(one[1]) for one in self._sets)
         self._lost = np.array([one[0] for one in self._sets])
 
     def _value(self, u: Floats) -> tuple[float, Floats, Floats]:

@@ -144,6 +144,14 @@ def protect(
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.
+    plan : {"record", "restore", "file"}
+        Whose blanks make a record safe. "record": its own, if all others keep their
+        values. "restore": the same, less every value that can be put back while all
+        stay safe: a part of them counts on blanks of others then. "file": the fewest
+        values of all, whoever carries them; with ``alpha=1`` a few records without
+        keys match everybody then, and the others stand as they were. The latter two
+        say how many records count on others, and what no plan of their kind can be
+        below, see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
@@ -175,6 +183,8 @@ def protect(
         Of data on an engine, if values were suppressed or recoded: only the keys, and
         columns related to them, have been looked at for what they tell; see
         `Protected.shown_in`.
+    CountsOnOthers
+        If more than half of the unsafe records are safe only by the blanks of others.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -186,7 +196,9 @@ def protect(
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`; ValueError also if no threshold is given or they
         contradict each other, and for a rule, cost or number of rounds that is none;
-        TypeError also for households of data on an engine.
+        TypeError also for households of data on an engine, and for plans of them other
+        than "record". ValueError for such plans with ``missing="category"``,
+        ``suppression="argus"``, ``rounds`` or a model of the population.
     RuntimeError
         If the data that would be given back are not those that were verified, as when
         data on an engine change meanwhile.

@@ -32,8 +32,8 @@ _WORK = 100_000_000
 _PASSES = 4
 _NODES = 100_000
 _STEPS = 300
-# Prices of rules are changed while (steps x units x sets of keys) is below it.
-_PRICED = 2_000_000_000
+# Prices of rules are changed while the work of it is below this.
+_PRICED = 1_000_000_000
 # Tables of 2**m sets of keys are made of no more.
 _MOST_KEYS = 8
 
@@ -91,7 +91,9 @@ def plan_whole(
     say(f"plan {settings.plan!r}: putting values back")
     best = _put_back(file, by_record, by_record, still_unsafe)
     spent = file.plain_cost(best)
-    bound, worth = _bound(file, by_record, spent, still_unsafe)
+    bound: float | None = None
+    if settings.plan == "restore" or not file.apart:
+        bound, worth = _bound(file, by_record, spent, still_unsafe)
     if bound is not None and bound < spent:
         say(f"plan {settings.plan!r}: again, what helps others least first")
         other = _put_back(file, by_record, by_record, still_unsafe, worth)
@@ -148,6 +150,8 @@ def _put_back(
         made = state.exchange(moves, cost, made, left)
         if np.array_equal(made, before):
             break
+    # So that no value is left that could be put back by itself.
+    state.try_moves(moves)
     return units.of_rows(state.blank, start)
 
 
@@ -255,9 +259,8 @@ def _bound(
             part.codes[use], part.size[use], part.price[use], part.may[use],
             part.needs[use],
         )  # fmt: skip
-        sets = len(part.size) << part.codes.shape[1]
-        steps = int(min(_STEPS, _PRICED // max(sets, 1)))
         bound = Bound(part)
+        steps = min(_STEPS, _PRICED // max(bound.work, 1))
         best = max(best, bound.raised(goal, steps))
         each = np.full(len(use), -np.inf)
         each[use] = bound.worth
