@@ -69,7 +69,7 @@ class Certificate:
         """The share of the cost that is not proven to be needed."""
         if self.lower_bound is None:
             return None
-        return 1 - self.lower_bound / self.cost if self.cost else 0.0
+        return (self.cost - self.lower_bound) / self.cost if self.cost else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON: for the office alone."""

@@ -20,7 +20,14 @@ from riskcore.assessment import Assessment
 from riskcore.common.progress import Lines
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.matching import Floats, KeyMasks
-from riskcore.microdata.plan_bound import Bound, Unsafe, helpers_of, least_helpers
+from riskcore.microdata.plan_bound import (
+    Bound,
+    Unsafe,
+    helpers_of,
+    least_helpers,
+    shares_of_count,
+    shares_of_weight,
+)
 from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.microdata.plan_greedy import greedy_cover
 from riskcore.protection.plan_file import File, Units
@@ -244,20 +251,22 @@ def _bound(
         of = assessment.cells.rows[row[unsafe]]
         needs = np.zeros(len(row))
         part = units.unsafe(file, v, may[row], needs)
-        helpers, top = helpers_of(part.codes, part.may, part.size, heaviest)
-        needs[unsafe] = least_helpers(
-            assessment.cells.sample_frequency[of].astype(np.float64),
-            assessment.cells.population_frequency[of],
-            limit[unsafe],
-            top[unsafe],
-            helpers[unsafe],
-            file.alpha,
-            margins_of(assessment).risk_of,
-        )
+        helpers, top, mean = helpers_of(part.codes, part.may, part.size, heaviest)
+        f = assessment.cells.sample_frequency[of].astype(np.float64)
+        F, limit = assessment.cells.population_frequency[of], limit[unsafe]
+        risk_of, helpers = margins_of(assessment).risk_of, helpers[unsafe]
+        least = least_helpers(f, F, limit, top[unsafe], helpers, file.alpha, risk_of)
+        needs[unsafe] = least
+        by_weight = shares_of_weight(f, F, limit, least, helpers, file.alpha, risk_of)
+        # Whichever a helper of usual weight gives less to.
+        usual = by_weight[:, 0] + by_weight[:, 1] * mean[unsafe]
+        share = shares_of_count(needs)
+        better = (usual > 0) & (usual < share[unsafe, 0])
+        share[np.flatnonzero(unsafe)[better]] = by_weight[better]
         use = (needs > 0) | (part.may != 0)
         part = Unsafe(
             part.codes[use], part.size[use], part.price[use], part.may[use],
-            part.needs[use],
+            part.needs[use], heaviest[use], share[use],
         )  # fmt: skip
         bound = Bound(part)
         steps = min(_STEPS, _PRICED // max(bound.work, 1))

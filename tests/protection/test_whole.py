@@ -320,6 +320,6 @@ def test_the_bound_is_near_that_of_linear_programming(seed):
         rng.integers(1, 4, n).astype(float),
     )
     best = of_edges(units)
-    bound = Bound(units)
-    bound.raised(best * 1.1, 300)
-    assert 0.9 * best < bound.best <= best * (1 + 1e-9)
+    # The programme of all together; what is apart is rounded up by itself.
+    bound = Bound(units).raised(best * 1.1, 300)
+    assert 0.9 * best < bound < best + n
