@@ -53,7 +53,7 @@ class View:
     columns : tuple of int
         The positions of the keys among the columns.
     limit : float64 ndarray, shape (U,)
-        The risk that each unit may not reach; infinite if it is not watched.
+        The risk that each unit may not reach; nan if it is not watched.
     risk : callable
         Takes f and F, does not rise in either.
     """
@@ -118,7 +118,7 @@ class Matching:
 
     Examples
     --------
-    >>> one = View((0, 1), np.array([0.6, 0.6, np.inf]), lambda f, F: 1 / f)
+    >>> one = View((0, 1), np.array([0.6, 0.6, np.nan]), lambda f, F: 1 / f)
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
     >>> ones, blank = np.ones(3, np.int64), np.array([2, 0, 0], np.uint64)
     >>> parts = Parts.of(np.ones(3))
@@ -190,7 +190,7 @@ class Matching:
 
     def _table_of(self, view: View) -> tuple[Integers, NDArray[np.int32]]:
         """Return the least F for each limit and f, and the limit of each unit."""
-        watched = np.isfinite(view.limit)
+        watched = ~np.isnan(view.limit)
         levels, level = np.unique(view.limit[watched], return_inverse=True)
         where = np.full(len(view.limit), -1, np.int32)
         where[watched] = level

@@ -398,7 +398,8 @@ class Bound:
             chosen[at] = number
         best[np.isinf(best)] = 0.0
         gained: Floats = (u + best) * of.size
-        each: Floats = np.bincount(self._component, gained, len(self._bests))
+        parts = len(self._bests)
+        each = np.bincount(self._component, gained, parts).astype(np.float64)
         # What the chosen sets give to each rule.
         loses = self._lost[chosen] != 0
         broken = 1.0 - loses

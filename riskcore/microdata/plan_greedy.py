@@ -79,7 +79,7 @@ def greedy_cover(
     f, F : float64 ndarray, shape (U,)
         Frequencies as they are.
     limit : float64 ndarray, shape (U,)
-        Infinite for what is safe.
+        nan for what is safe.
     heaviest : float64 ndarray, shape (U,)
         The weight of the heaviest record of each unit.
     alpha : float
@@ -113,7 +113,7 @@ def greedy_cover(
     margins = _margins(units, heaviest, blank_matches_complete)
     used = np.zeros(n, np.int64)
     taken: list[tuple[int, int]] = []
-    unsafe = complete & np.isfinite(limit)
+    unsafe = complete & ~np.isnan(limit)
     while len(taken) < most:
         unsafe &= ~(risk(f, F) < limit)
         rest = np.flatnonzero(unsafe)

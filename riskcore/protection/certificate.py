@@ -15,7 +15,6 @@ from riskcore.protection.rounds import (
     Aim,
     Mask,
     Masks,
-    Risks,
     costs_of_keys,
     margins_of,
 )
@@ -175,8 +174,6 @@ def of_whole(
     optimal: bool,
 ) -> Certificate:
     """Return the figures of a plan of the whole file."""
-    pairs = zip(aims, recoded, strict=True)
-    limits = [aim.limit(assessment) for aim, assessment in pairs]
     return Certificate(
         settings.plan,
         _cost(_counts(masks, recoded), settings, recoded),
@@ -184,7 +181,7 @@ def of_whole(
         optimal,
         sum(_counts(by_record, recoded).values()),
         recoded[0].cells.count_of(unsafe_rows(aims, recoded)),
-        leaning(recoded, limits, masks, still_unsafe),
+        leaning(recoded, aims, masks, still_unsafe),
     )
 
 
@@ -209,7 +206,7 @@ def _cost(
 
 def leaning(
     assessments: Sequence[Assessment],
-    limits: Sequence[Risks],
+    aims: Sequence[Aim],
     masks: Masks,
     still_unsafe: Mask,
 ) -> int:
@@ -218,14 +215,13 @@ def leaning(
     They would be unsafe with their own blanks if all others had their keys.
     """
     leans = np.zeros(len(still_unsafe), bool)
-    for assessment, limit in zip(assessments, limits, strict=True):
-        cells, margins = assessment.cells, margins_of(assessment)
+    for assessment, aim in zip(assessments, aims, strict=True):
+        cells, margins = assessment.cells, margins_of(assessment, aim)
+        limit = aim.limit(assessment)
         own = np.zeros(len(cells.rows), np.uint64)
         for k, key in enumerate(cells.keys):
             own |= masks[key].astype(np.uint64) << np.uint64(k)
-        at = np.flatnonzero(
-            ((assessment.row_risk >= limit) | (own != 0)) & ~still_unsafe
-        )
+        at = np.flatnonzero((aim.unsafe(assessment) | (own != 0)) & ~still_unsafe)
         for mask in np.unique(own[at]).tolist():
             rows = at[own[at] == mask]
             risk = margins.risk(margins.all_keys & ~mask, cells.rows[rows])

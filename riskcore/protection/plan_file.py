@@ -22,11 +22,12 @@ from riskcore.microdata.matching import (
     Matching,
     Moves,
     Parts,
+    Risk,
     View,
 )
 from riskcore.microdata.plan_bound import Unsafe
 from riskcore.microdata.suppression import entropies
-from riskcore.protection.rounds import Mask, Masks, margins_of
+from riskcore.protection.rounds import Aim, Mask, Masks, margins_of
 from riskcore.protection.settings import Settings
 
 # A value costs so much more than it counts: of equal costs the fewest values.
@@ -55,8 +56,11 @@ class File:
         The mask of the keys of households.
     household : int64 ndarray, shape (n,), or None
     assessments : sequence of Assessment
+    aims : sequence of Aim
+    unsafe : list of bool ndarray, each shape (n,)
+        Who is unsafe before.
     limits : list of float64 ndarray, each shape (n,)
-        Infinite for records that are safe anyhow.
+        nan for records that are safe anyhow.
     alpha : float
     blank_matches_complete : bool
     """
@@ -73,6 +77,8 @@ class File:
     shared: int
     household: Integers | None
     assessments: Sequence[Assessment]
+    aims: Sequence[Aim]
+    unsafe: list[Mask]
     limits: list[Floats]
     alpha: float
     blank_matches_complete: bool
@@ -82,7 +88,7 @@ class File:
         cls,
         coded: CodedRecords,
         assessments: Sequence[Assessment],
-        limits: Sequence[Floats],
+        aims: Sequence[Aim],
         costs: Sequence[Floats],
         settings: Settings,
     ) -> File:
@@ -105,11 +111,12 @@ class File:
             )
         prices = np.array([price[name] for name in names])
         units, whole = _whole_costs(prices)
+        unsafe = [aim.unsafe(one) for one, aim in zip(assessments, aims, strict=True)]
         watched = []
-        for one, limit in zip(assessments, limits, strict=True):
+        for one, aim, bad in zip(assessments, aims, unsafe, strict=True):
             # With alpha = 1 no blank harms anybody.
-            safe = (one.row_risk < limit) & (settings.alpha == 1)
-            watched.append(np.where(safe, np.inf, limit))
+            safe = ~bad & (settings.alpha == 1)
+            watched.append(np.where(safe, np.nan, aim.limit(one)))
         shared = [name in settings.household_keys for name in names]
         return cls(
             names,
@@ -124,10 +131,16 @@ class File:
             sum(1 << k for k, one in enumerate(shared) if one),
             coded.households,
             assessments,
+            aims,
+            unsafe,
             watched,
             settings.alpha,
             settings.missing == "argus",
         )
+
+    def risk_of(self, number: int) -> Risk:
+        """Return the risk that decides by one set of keys, of f and F."""
+        return margins_of(self.assessments[number], self.aims[number]).risk_of
 
     @property
     def apart(self) -> bool:
@@ -244,9 +257,11 @@ class Units:
             View(
                 tuple(file.names.index(key) for key in one.cells.keys),
                 limit,
-                margins_of(one).risk_of,
+                file.risk_of(number),
             )
-            for one, limit in zip(file.assessments, self.limits, strict=True)
+            for number, (one, limit) in enumerate(
+                zip(file.assessments, self.limits, strict=True)
+            )
         ]
         return Matching(
             file.codes[self.row],

@@ -34,6 +34,7 @@ from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.by_household import Units
 from riskcore.protection.certificate import (
     Certificate,
     of_record,
@@ -41,6 +42,7 @@ from riskcore.protection.certificate import (
     unsafe_rows,
     warn_of_leaning,
 )
+from riskcore.protection.goals import Goal
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -61,7 +63,7 @@ from riskcore.protection.rounds import (
     costs_of_keys,
     suppress,
 )
-from riskcore.protection.settings import Costs, Plan, Settings
+from riskcore.protection.settings import Costs, Level, Plan, Settings
 from riskcore.protection.whole import plan_whole
 from riskcore.risk.household import Households
 
@@ -76,6 +78,10 @@ def protect(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    level: Level = "record",
+    k: Goal | None = None,
+    subsets: int | None = None,
+    strata: Iterable[Hashable] | None = None,
     threshold: float | None = None,
     rate: float | None = None,
     household_threshold: float | None = None,
@@ -109,11 +115,28 @@ def protect(
         of different knowledge. The file must be safe from each.
     weight, household : column name, optional
         As for `assess`.
+    level : {"record", "household"}
+        Whether each record is counted, or each household once: with "household" one
+        row of each, with its weight, is assessed and protected, and what is blanked or
+        recoded goes back to all members. They must agree in the keys and the weight. A
+        pass with keys of persons can follow.
+    k : int or mapping of sets of keys to int, optional
+        No record may have a sample frequency f below it, from 2 on: the file shall be
+        k-anonymous by the keys. One for all sets of keys, or by set, as in
+        ``{("region", "sex"): 3}``. A threshold may be asked for too: a record is unsafe
+        if f < k or its risk reaches the threshold. f is that of the rule for missing
+        keys; with ``alpha`` it is a real number.
+    subsets : int, optional
+        In place of each set of keys, all combinations of so many of them are sets, each
+        of an intruder who knows just these; at most 300 in all.
+    strata : iterable of column names, optional
+        Columns within whose groups records are counted: they are keys of every set, and
+        are never blanked.
     threshold, rate : float, optional
         The individual risk that no record may reach, or the re-identification rate,
         a fraction, that gives it, see `Assessment.risk_threshold`.
     household_threshold, household_rate : float, optional
-        The same for the risk of households. At least one of the four is needed.
+        The same for the risk of households. Of the four and ``k`` one is needed.
     within_households : bool
         Who must be protected in unsafe households: members whose risk is at least the
         household threshold divided by the size of the household. If False, such
@@ -169,7 +192,7 @@ def protect(
     -------
     Protected
         Its ``safe`` tells whether the risks, computed again, are all below their
-        thresholds; its ``verdict`` says so in words.
+        thresholds, and no f is below k; its ``verdict`` says so in words.
 
     Warns
     -----
@@ -194,11 +217,12 @@ def protect(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`; ValueError also if no threshold is given or they
-        contradict each other, and for a rule, cost or number of rounds that is none;
-        TypeError also for households of data on an engine, and for plans of them other
-        than "record". ValueError for such plans with ``missing="category"``,
-        ``suppression="argus"``, ``rounds`` or a model of the population.
+        As `assess` and `recode`; ValueError also if there is no threshold and no k,
+        they contradict each other, and for a rule, cost or number of rounds that is
+        none; TypeError also for households of data on an engine, and for plans of
+        them other than "record". ValueError for such plans with ``missing="category"``,
+        ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
+        population.
     RuntimeError
         If the data that would be given back are not those that were verified, as when
         data on an engine change meanwhile.
@@ -222,11 +246,18 @@ def protect(
     {'sex': 1, 'age': 0}
     >>> result.data["sex"], result.safe
     (['f', 'f', None, 'f', 'f'], True)
+    >>> result = protect({"age": [31, 31, 47, 31]}, ["age"], k=3)
+    >>> result.data, result.protected.k_anonymity
+    ({'age': [31, 31, None, 31]}, 4)
     """
     source = Source.of(data, reading)
     settings = Settings.resolve(
         source,
         keys,
+        level=level,
+        k=k,
+        subsets=subsets,
+        strata=strata,
         weight=weight,
         household=household,
         threshold=threshold,
@@ -279,6 +310,11 @@ def protect_source(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    if settings.level == "household":
+        result = _protect_households(source, coded, settings, say, rule_files)
+        if source.path is None:
+            warn_of_what_shows(result, result.shown)
+        return result
     made = _made_safe(data, coded, settings, settings.recodings, say)
     # A file is read back when it is written.
     if made.rounds and source.path is None:
@@ -298,6 +334,48 @@ def protect_source(
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
+
+
+def _protect_households(
+    source: Source,
+    coded: CodedRecords,
+    settings: Settings,
+    say: Lines,
+    rule_files: Iterable[Path],
+) -> Protected:
+    """Protect one row of each household, and give it back to all members."""
+    say("finding households")
+    units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
+    rows = units.rows(data, inner.suppressible)
+    if coded.weights is not None:
+        rows[settings.weight] = coded.weights[units.first]
+    of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
+    made = _made_safe(rows, coded_records(rows, inner), inner, of_rows, say, units.size)
+    say("giving back to all members")
+    if settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already, of the households
+            columns = recoded_columns(data, settings.recodings, coded.columns)
+        data = without_notes(with_columns(data, columns))
+        coded = coded.recoded(columns)
+    present_in = {name: present(data, name, coded) for name in settings.suppressible}
+    masks = units.spread(made.masks, present_in, settings)
+    if made.rounds:
+        data, coded = blank(data, masks), coded.blanked(masks)
+    # What the members have now is, household by household, what was verified.
+    merged = Units.found(coded, settings).row_codes(coded)
+    verified = replace(
+        made.coded, columns={n: made.coded.columns[n] for n in merged.columns}
+    )
+    if not merged.equals(verified):
+        raise _not_verified()
+    if made.rounds and source.path is None:
+        _refuse_other_keys(data, coded, settings)
+    return Protected(
+        source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
+        certificate=made.certificate,
+        units=units,
+    )  # fmt: skip
 
 
 def _protect_on_engine(
@@ -323,7 +401,7 @@ def _protect_on_engine(
         made.rounds,
         tuple(rule_files),
         replace(held, give=give),
-        made.certificate,
+        certificate=made.certificate,
     )
     warn_of_what_shows(result, result.shown)
     if result.hidden:
@@ -363,10 +441,12 @@ def _made_safe(
     settings: Settings,
     recodings: Mapping[Any, Recoding],
     say: Lines,
+    sizes: NDArray[np.int64] | None = None,
 ) -> _Made:
     """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
 
-    ``recodings`` are those of the settings for which there are columns.
+    ``recodings`` are those of the settings for which there are columns; ``sizes`` are
+    the members of each row that is a household.
     """
     say("assessing the file as it is")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -395,7 +475,7 @@ def _made_safe(
                 mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):
                 break
-            rounds.append(Round.of(protected, aims, new))
+            rounds.append(Round.of(protected, aims, new, sizes))
             masks = {name: masks[name] | mask for name, mask in new.items()}
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
@@ -441,19 +521,16 @@ def _made_whole(
     If a record turns out to be unsafe that is safe by the plan by record, that plan
     stays.
     """
-    limits = [
-        aim.limit(assessment) for aim, assessment in zip(aims, recoded, strict=True)
-    ]
     stuck = unsafe_rows(aims, by_record.protected)
     found = plan_whole(
-        coded, recoded, limits, costs, by_record.masks, stuck, settings, say
+        coded, recoded, aims, costs, by_record.masks, stuck, settings, say
     )
     say(f"plan {settings.plan!r}: verifying")
     after = coded.blanked(found.masks)
     protected = assess_key_sets(None, after, settings, recoded)
     made, optimal = by_record, False
     if not np.any(unsafe_rows(aims, protected) & ~stuck):
-        rounds = (Round.of(recoded, aims, found.masks),)
+        rounds = (Round.of(recoded, aims, found.masks, None),)
         made, optimal = _By(found.masks, after, protected, rounds), found.optimal
     certificate = of_whole(
         made.masks, by_record.masks, settings, recoded, aims, stuck,
@@ -465,10 +542,14 @@ def _made_whole(
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
     """Refuse data whose keys are not those that were verified as codes."""
     if not coded.equals(CodedRecords.of(data, settings.variables)):
-        raise RuntimeError(
-            "the protected data are not what was verified; nothing is returned. Please "
-            "report this as a defect of riskcore, with the types of the columns"
-        )
+        raise _not_verified()
+
+
+def _not_verified() -> RuntimeError:
+    return RuntimeError(
+        "the protected data are not what was verified; nothing is returned. Please "
+        "report this as a defect of riskcore, with the types of the columns"
+    )
 
 
 def _warn_of_households(result: Protected) -> None:

@@ -31,7 +31,7 @@ from riskcore.microdata.plan_bound import (
 from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.microdata.plan_greedy import greedy_cover
 from riskcore.protection.plan_file import File, Units
-from riskcore.protection.rounds import Mask, Masks, margins_of
+from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.settings import Settings
 
 # Work is counted, not timed: the result depends on no machine.
@@ -64,7 +64,7 @@ class Found:
 def plan_whole(
     coded: CodedRecords,
     assessments: Sequence[Assessment],
-    limits: Sequence[Floats],
+    aims: Sequence[Aim],
     costs: Sequence[Floats],
     masks: Masks,
     still_unsafe: Mask,
@@ -79,8 +79,7 @@ def plan_whole(
         The file before suppression.
     assessments : sequence of Assessment
         Of it, from each set of keys.
-    limits : sequence of float64 ndarray, each shape (n,)
-        The risk that makes each record unsafe.
+    aims : sequence of Aim
     costs : sequence of float64 ndarray, each shape (m,)
     masks : dict of column name to bool ndarray, each shape (n,)
         The plan by record.
@@ -93,25 +92,26 @@ def plan_whole(
     -------
     Found
     """
-    file = File.of(coded, assessments, limits, costs, settings)
+    file = File.of(coded, assessments, aims, costs, settings)
     by_record = file.packed(masks)
     say(f"plan {settings.plan!r}: putting values back")
     best = _put_back(file, by_record, by_record, still_unsafe)
-    spent = file.plain_cost(best)
+    starts = []
+    if settings.plan == "file" and file.apart:
+        say(f"plan {settings.plan!r}: looking for the fewest blanks")
+        starts = _covers(file, by_record, still_unsafe)
     bound: float | None = None
-    if settings.plan == "restore" or not file.apart:
+    for start in starts:
+        other = _put_back(file, start, start, still_unsafe)
+        if file.cost_of(other) < file.cost_of(best):
+            best = other
+    if not starts:
+        spent = file.plain_cost(best)
         bound, worth = _bound(file, by_record, spent, still_unsafe)
-    if bound is not None and bound < spent:
         say(f"plan {settings.plan!r}: again, what helps others least first")
         other = _put_back(file, by_record, by_record, still_unsafe, worth)
         if file.cost_of(other) < file.cost_of(best):
             best = other
-    if settings.plan == "file" and file.apart:
-        say(f"plan {settings.plan!r}: looking for the fewest blanks")
-        for start in _covers(file, by_record, still_unsafe):
-            other = _put_back(file, start, start, still_unsafe)
-            if file.cost_of(other) < file.cost_of(best):
-                best = other
     may = by_record
     if settings.plan == "file":
         may = file.all_keys(by_record, still_unsafe)
@@ -208,11 +208,11 @@ def _covers(file: File, by_record: KeyMasks, frozen: Mask) -> list[KeyMasks]:
         units.unsafe(file, 0, may, np.zeros(len(of))),
         assessment.cells.sample_frequency[of].astype(np.float64),
         assessment.cells.population_frequency[of],
-        np.where(assessment.row_risk[heaviest] >= limit, limit, np.inf),
+        np.where(file.unsafe[0][heaviest], limit, np.nan),
         file.weight[heaviest],
         file.alpha,
         file.blank_matches_complete,
-        margins_of(assessment).risk_of,
+        file.risk_of(0),
         most=max(64, n // 100),
     )
     plan = np.where(frozen, by_record, np.uint64(0))
@@ -246,15 +246,14 @@ def _bound(
     best = 0.0
     for v, assessment in enumerate(file.assessments):
         row, limit = units.row, units.limits[v]
-        risk = assessment.row_risk[row]
-        unsafe = (risk >= limit) & ~frozen[row]
+        unsafe = file.unsafe[v][row] & ~frozen[row]
         of = assessment.cells.rows[row[unsafe]]
         needs = np.zeros(len(row))
         part = units.unsafe(file, v, may[row], needs)
         helpers, top, mean = helpers_of(part.codes, part.may, part.size, heaviest)
         f = assessment.cells.sample_frequency[of].astype(np.float64)
         F, limit = assessment.cells.population_frequency[of], limit[unsafe]
-        risk_of, helpers = margins_of(assessment).risk_of, helpers[unsafe]
+        risk_of, helpers = file.risk_of(v), helpers[unsafe]
         least = least_helpers(f, F, limit, top[unsafe], helpers, file.alpha, risk_of)
         needs[unsafe] = least
         by_weight = shares_of_weight(f, F, limit, least, helpers, file.alpha, risk_of)

@@ -159,9 +159,8 @@ def test_who_counts_on_others():
     for plan in ("record", "restore", "file"):
         result = protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
         before, aim = result.recoded, result.sets[0].aim
-        limits = [aim.limit(before)]
         nobody = np.zeros(result.n, bool)
-        found = leaning([before], limits, result.masks, nobody)
+        found = leaning([before], [aim], result.masks, nobody)
         assert found == result.certificate.leaning
         # By definition: each record's own blanks in the file as it was.
         by_hand = 0
@@ -323,3 +322,24 @@ def test_the_bound_is_near_that_of_linear_programming(seed):
     # The programme of all together; what is apart is rounded up by itself.
     bound = Bound(units).raised(best * 1.1, 300)
     assert 0.9 * best < bound < best + n
+
+
+def test_k_anonymity_by_every_plan():
+    data, keys = survey(400)
+    sets = [keys[:4], keys[3:]]
+    values = {}
+    for plan in ("record", "restore", "file"):
+        result = protect(data, sets, k=3, plan=plan)
+        assert result.safe
+        assert (
+            min(one.protected.cells.sample_frequency.min() for one in result.sets) >= 3
+        )
+        assert result.certificate.lower_bound is None or (
+            result.certificate.lower_bound <= result.certificate.cost
+        )
+        values[plan] = sum(result.suppressed.values())
+    assert values["file"] <= values["restore"] < values["record"]
+    with pytest.raises(ValueError, match="rows are households"):
+        protect(
+            data, keys[:1], household="HOUSEHOLD", k=3, level="household", plan="file"
+        )
