@@ -15,6 +15,7 @@ from riskcore import __version__
 from riskcore.cli import (
     assess,
     check,
+    compare,
     completion,
     demo,
     diversity,
@@ -24,6 +25,7 @@ from riskcore.cli import (
     simulate,
     stop,
     suda,
+    try_out,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -114,6 +116,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
         completion.complete(parser, _Once)
     parsed = parser.parse_args(arguments)
+    parsed.words = list(sys.argv[1:] if arguments is None else arguments)
     if parsed.run is None:
         parser.print_help(sys.stderr)
         return 2
@@ -201,6 +204,8 @@ def _parser() -> argparse.ArgumentParser:
     assess.add(commands)
     protect.add(commands)
     check.add(commands)
+    compare.add(commands)
+    try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)

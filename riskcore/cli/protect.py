@@ -24,6 +24,7 @@ from riskcore.cli.options import (
     fraction,
     goal_of,
     number,
+    provenance,
     reading,
     source_of,
     whole,
@@ -190,7 +191,7 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--recode",
         nargs="+",
-        type=_recoding,
+        type=recoding,
         default=[],
         metavar="VARIABLE=RULE",
         help="recode variables first, see below",
@@ -325,7 +326,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
-    source = source_of(options, progress, _reading(options, before))
+    source = source_of(options, progress, reading_as_recorded(options, before))
     settings = _settings(source, options, before)
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))
@@ -446,7 +447,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _reading(options: argparse.Namespace, before: Any) -> Any:
+def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
     """Return how to read the file: by the options, and what else the record has.
 
     A record names no file that is opened: metadata that are not beside the data must be
@@ -532,11 +533,9 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
     """Return the files of the reports, one for each set of keys."""
     if options.report is None:
         return []
-    more = [
-        options.report.with_stem(f"{options.report.stem}-{i}")
-        for i in range(2, sets + 1)
-    ]
-    return [options.report, *more]
+    from riskcore.report.page import report_paths
+
+    return report_paths(options.report, sets)
 
 
 def _pages(
@@ -551,6 +550,8 @@ def _pages(
     if title is None:
         title = f"{options.file.name}: re-identification risk and protection"
 
+    made = provenance(options)
+
     def maker(position: int) -> Callable[[Any], str]:
         return lambda shown: protection_page(
             result,
@@ -558,6 +559,7 @@ def _pages(
             keys=position,
             riskiest=options.report_top,
             shown=shown,
+            provenance=made,
         )
 
     return {path: maker(position) for position, path in enumerate(reports)}
@@ -653,35 +655,38 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
-    return Settings.resolve(
-        source,
-        options.keys,
-        level=options.level,
-        k=goal_of(options),
-        subsets=options.subsets,
-        strata=options.strata,
-        weight=options.weight,
-        household=options.household,
-        threshold=options.threshold,
-        rate=options.rate,
-        household_threshold=options.household_threshold,
-        household_rate=options.household_rate,
-        within_households=options.households == "unsafe",
-        recodings=_gathered("--recode", options.recode),
-        household_keys=options.household_keys,
-        related=_related(options.related),
-        cost=_cost(options.cost),
-        population=options.population,
-        suppression=options.suppression,
-        plan=options.plan,
-        method=options.method,
-        missing=options.missing,
-        alpha=options.alpha,
-        rounds=options.rounds,
-    )
+    return Settings.resolve(source, options.keys, **arguments_of(options))
 
 
-def _gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `riskcore.protect` that the options give."""
+    return {
+        "level": options.level,
+        "k": goal_of(options),
+        "subsets": options.subsets,
+        "strata": options.strata,
+        "weight": options.weight,
+        "household": options.household,
+        "threshold": options.threshold,
+        "rate": options.rate,
+        "household_threshold": options.household_threshold,
+        "household_rate": options.household_rate,
+        "within_households": options.households == "unsafe",
+        "recodings": gathered("--recode", options.recode),
+        "household_keys": options.household_keys,
+        "related": _related(options.related),
+        "cost": _cost(options.cost),
+        "population": options.population,
+        "suppression": options.suppression,
+        "plan": options.plan,
+        "method": options.method,
+        "missing": options.missing,
+        "alpha": options.alpha,
+        "rounds": options.rounds,
+    }
+
+
+def gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return pairs as a dict; the same name twice is a mistake."""
     names = [name for name, _ in pairs]
     twice = [name for i, name in enumerate(names) if name in names[:i]]
@@ -713,7 +718,7 @@ def _cost(words: list[str] | None) -> Any:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:
             raise ValueError(f"--cost {word}: {number!r} is no number") from None
-    return _gathered("--cost", costs)
+    return gathered("--cost", costs)
 
 
 def _seed(text: str) -> int:
@@ -734,7 +739,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _recoding(text: str) -> tuple[str, Any]:
+def recoding(text: str) -> tuple[str, Any]:
     """Read VARIABLE=RULE; what has no known keyword is the name of a .grc file."""
     from riskcore.microdata.recode import Recoding
 
@@ -747,7 +752,7 @@ def _recoding(text: str) -> tuple[str, Any]:
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
         "map": lambda: Recoding.mapping(
-            _gathered("map", [_pair(one) for one in value.split(",")])
+            gathered("map", [_pair(one) for one in value.split(",")])
         ),
     }
     if not colon or kind not in makers:

@@ -270,6 +270,39 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
     return weight
 
 
+def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of numbers as doubles, nan for missing.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If it is not a column of real numbers (text is not read as numbers).
+    ValueError
+        If a number is infinite, or an integer too large for a double.
+
+    Examples
+    --------
+    >>> real_numbers(Records.of({"income": [1200, None]}), "income")
+    array([1200.,   nan])
+    """
+    column = records.column(name)
+    read = _real_array if isinstance(column, np.ndarray) else _real_series
+    try:
+        values = np.ascontiguousarray(read(column))
+    except TypeError as error:
+        raise TypeError(f"column {name!r}: {error}, not real numbers") from None
+    except OverflowError:
+        raise ValueError(f"column {name!r}: an integer beyond 1.8e308") from None
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise ValueError(
+            f"column {name!r}: infinite in {infinite:,} of {records.n:,} records"
+        )
+    return values
+
+
 def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     """Return the number of each record's household.
 
