@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from riskcore.assessment import Assessment as Assessment
     from riskcore.assessment import assess as assess
     from riskcore.files.reading import Reading as Reading
+    from riskcore.gate import Checked as Checked
+    from riskcore.gate import check as check
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from riskcore.protection.result import Protected as Protected
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
+    from riskcore.sensitive import diversity as diversity
+    from riskcore.special_uniques import suda as suda
     from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
@@ -63,15 +67,19 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
+    "Checked": "riskcore.gate",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
     "assess": "riskcore.assessment",
+    "check": "riskcore.gate",
+    "diversity": "riskcore.sensitive",
     "estimate_uniques": "riskcore.uniques",
     "household_risk": "riskcore.risk.household",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
+    "suda": "riskcore.special_uniques",
     "tabulate": "riskcore.microdata.cells",
     "individual_risk": "riskcore.risk.individual",
     "individual_risk_bounds": "riskcore.risk.bounds",

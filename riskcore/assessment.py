@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +19,7 @@ from riskcore.common.warn import warn
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
+from riskcore.microdata.anonymity import Below
 from riskcore.microdata.cells import (
     WILDCARDS,
     Cells,
@@ -27,6 +28,7 @@ from riskcore.microdata.cells import (
     check_names,
     refuse_taken,
     tabulate_coded,
+    with_results,
 )
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
@@ -496,6 +498,40 @@ class Assessment:
         return uniques_interval(self.model, self.cells, level)
 
     @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency f: the file is k-anonymous up to this k.
+
+        By the rule for missing keys: with ``alpha`` f may be a real number.
+        """
+        return self.cells.k_anonymity
+
+    def below(self, k: int) -> Below:
+        """Count the records and the cells with a sample frequency below k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 on; 2: sample uniques.
+
+        Returns
+        -------
+        Below
+            ``records``, which sdcMicro counts, and ``cells``, which mu-Argus counts.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If k is no such number.
+
+        Examples
+        --------
+        >>> result = assess({"age": [31, 31, 47, 52, 52, 52]}, ["age"])
+        >>> result.k_anonymity, result.below(2), result.below(3)
+        (1, Below(k=2, records=1, cells=1), Below(k=3, records=3, cells=2))
+        """
+        return self.cells.below(k)
+
+    @property
     def row_risk(self) -> Risks:
         """Individual risk of each row of the cells.
 
@@ -720,18 +756,7 @@ class Assessment:
         results = self._columns_at(self.cells.inverse)
         if self.households is not None:
             results["household_risk"] = self.household_risk
-        if isinstance(self.data, Mapping):
-            refuse_taken(self.data, results)
-            return {**self.data, **results}
-        import narwhals.stable.v2 as nw
-
-        frame = nw.from_native(self.data, eager_only=True, pass_through=False)
-        refuse_taken(frame.columns, results)
-        series = [
-            nw.new_series(name, values, backend=frame.implementation)
-            for name, values in results.items()
-        ]
-        return frame.with_columns(*series).to_native()
+        return with_results(self.data, results)
 
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of some cells as columns."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riskcore.common.html import short
 from riskcore.common.words import counted, shortened
 from riskcore.files.intake import intake_text
+from riskcore.microdata.anonymity import SHOWN
 from riskcore.microdata.cells import Cells
 from riskcore.risk.household import Households
 from riskcore.risk.threshold import RiskDistribution
@@ -35,6 +36,8 @@ DISAGREE = 2.0
 # Sample uniques, in number and as a share of the records, and people for a record, from
 # which on the weights alone tell little of the risk (notes/calibration_of_cells.md).
 MANY_UNIQUES, SHARE_OF_UNIQUES, FEW_SAMPLED = 100, 0.1, 2.0
+# The k at which records and cells are counted, in words.
+_SHOWN = " / ".join(map(str, SHOWN))
 # A name or label of more characters is cut in text.
 _LONGEST_LABEL = 40
 
@@ -80,6 +83,8 @@ def of_file(
         "records": totals.records,
         "cells": totals.cells,
         "sample_uniques": totals.uniques,
+        "k_anonymity": cells.k_anonymity,
+        "below": [asdict(cells.below(k)) for k in SHOWN],
         "intake": None if cells.intake is None else cells.intake.to_dict(),
         "keys": [code(key) for key in cells.keys],
         "labels": None if cells.labels is None else cells.labels.plain(cells.keys),
@@ -179,6 +184,15 @@ def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 def _count(value: int, _: Plain, __: Place) -> str:
     return f"{value:,}"
+
+
+def _below(units: str) -> Form:
+    """Return what writes the counts of records or cells of small f."""
+
+    def written(counts: list[dict[str, int]], _: Plain, __: Place) -> str:
+        return " / ".join(f"{one[units]:,}" for one in counts)
+
+    return written
 
 
 def _risk(value: float, _: Plain, place: Place) -> str:
@@ -287,6 +301,21 @@ FIGURES = (
     Figure("sample_uniques", _count, {
         "page": "Sample uniques", "stages": "sample uniques",
     }),
+    Figure("k_anonymity", lambda f, *_: f"{f:.6g}", {
+        "text": "k-anonymity (smallest f)", "page": "k-anonymity (smallest *f*)",
+        "stages": "k-anonymity (smallest f)", "notebook": "k-anonymity",
+    }),
+    Figure("below", _below("records"), {
+        "text": f"records, f below {_SHOWN}",
+        "page": f"Records, *f* below {_SHOWN}",
+        "stages": f"records, f below {_SHOWN}",
+        "notebook": f"records, f below {_SHOWN}",
+    }),
+    Figure("below", _below("cells"), {
+        "text": f"cells, f below {_SHOWN}",
+        "page": f"Cells, *f* below {_SHOWN}",
+        "stages": f"cells, f below {_SHOWN}",
+    }),
     Figure(
         "missing_values", lambda counts, *_: missing_counts(counts),
         {"text": "missing values"},
@@ -345,8 +374,11 @@ FIGURES = (
         "page": "Records in such cells",
     }, if_any=True),
     Figure("unsafe_records", _count, {
-        "page": "Unsafe records, by their own risk or their household's",
+        "page": "Unsafe records, by *f*, their own risk or their household's",
         "stages": "unsafe records", "notebook of stages": "unsafe records",
+    }),
+    Figure("below_k", lambda one, *_: f"{one['records']:,}", {
+        "page": "Records, *f* below the *k* asked for", "stages": "  f below k",
     }),
     Figure("at_risk_threshold", _count, {
         "page": "Unsafe records, risk at or above", "stages": "  by their own risk",

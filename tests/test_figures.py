@@ -44,6 +44,7 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
     known = {
         **modelled.figures, **result.figures, **stages["original"], **asked,
         "records_in_unsafe_households": 1, "intake": {"records": 40},
+        "below_k": {"k": 4, "records": 1, "cells": 1},
         "labels": {"k": {"label": "K", "values": {}}},
     }  # fmt: skip
     for one in FIGURES:
@@ -141,6 +142,29 @@ def test_rows_are_declared_nowhere_else():
         if path.name not in own:
             text = path.read_text()
             assert [name for name in names if f'"{name}"' in text] == [], path
+
+
+def test_records_and_cells_of_small_f_stand_in_every_report(protected):
+    ages = [1, 2, 2, 3, 3, 3, 4, 4, 4, 4] + [5] * 1200 + list(range(6, 1300))
+    result = assess({"age": ages}, ["age"])
+    assert result.figures["k_anonymity"] == 1
+    assert result.figures["below"] == [
+        {"k": 2, "records": 1295, "cells": 1295},
+        {"k": 3, "records": 1297, "cells": 1296},
+        {"k": 5, "records": 1304, "cells": 1298},
+    ]
+    said = text(summary(result), "title")
+    assert re.search(r"^  k-anonymity \(smallest f\) +1$", said, re.M)
+    assert re.search(
+        r"^  records, f below 2 / 3 / 5 +1,295 / 1,297 / 1,304$", said, re.M
+    )
+    assert re.search(r"^  cells, f below 2 / 3 / 5 +1,295 / 1,296 / 1,298$", said, re.M)
+    assert "1,295 / 1,297 / 1,304" in page.page({"original": result}, title="T")
+    assert "1,295 / 1,297 / 1,304" in result._repr_html_()
+    for stage in protected.sets[0].comparison().values():
+        assert [one["k"] for one in stage["below"]] == [2, 3, 5]
+    said = protection_text(protected.to_dict(), "title")
+    assert re.search(r"^    records, f below 2 / 3 / 5 .*\d /.*\d$", said, re.M)
 
 
 def test_an_advice_where_the_weights_tell_little():

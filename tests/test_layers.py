@@ -20,10 +20,10 @@ FLOORS = [
     {"engines"},
     {"microdata"},
     {"models"},
-    {"figures", "population"},
+    {"figures", "population", "sensitive", "special_uniques"},
     {"accuracy", "assessment", "embed", "reproduce", "uniques"},
     {"protection"},
-    {"report"},
+    {"gate", "report"},
     {"chart", "page"},  # public names of modules of reports
     {"ahead", "cli"},
     {"__main__"},

@@ -13,13 +13,16 @@ from typing import Any, NoReturn
 from riskcore import __version__
 from riskcore.cli import (
     assess,
+    check,
     completion,
     demo,
+    diversity,
     error_table,
     protect,
     reproduce,
     simulate,
     stop,
+    suda,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -82,7 +85,7 @@ def _as_option(found: re.Match[str]) -> str:
 
 # Arguments of functions as messages name them, which are options here.
 _ARGUMENT = re.compile(
-    r"\b(alpha|cost|decimal|delimiter|encoding|method|missing|rounds|suppression|unsafe"
+    r"\b(alpha|cost|decimal|delimiter|encoding|k|max_rate|max_risk|method|min_population|missing|rounds|subsets|suppression|unsafe"
     r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
 )
 
@@ -149,9 +152,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     assess.add(commands)
     protect.add(commands)
+    check.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)
+    diversity.add(commands)
+    suda.add(commands)
     simulate.add(commands)
     demo.add(commands)
     return parser

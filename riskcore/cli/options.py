@@ -29,6 +29,11 @@ def add_roles(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--household", metavar="COLUMN", help="household ids, for household risks"
     )
+    add_method(command)
+
+
+def add_method(command: Any) -> None:
+    """Add how the individual risk is computed."""
     command.add_argument(
         "--method",
         choices=("exact", "series7", "franconi"),
@@ -52,7 +57,45 @@ def add_population(command: argparse.ArgumentParser, *, files: bool = False) -> 
     )
 
 
-def add_alpha(command: argparse.ArgumentParser) -> None:
+def add_k(command: Any) -> None:
+    """Add k-anonymity, by sets of keys."""
+    command.add_argument(
+        "--k",
+        nargs="+",
+        type=whole,
+        metavar="K",
+        help="k-anonymity: at least so many records have the keys of a record (its f, "
+        "by the rule for missing keys); one number, or one for each --keys. It holds "
+        "beside all else that is asked",
+    )
+    command.add_argument(
+        "--subsets",
+        type=whole,
+        metavar="M",
+        help="in place of each set of keys take all combinations of M of them, each by "
+        "itself",
+    )
+    command.add_argument(
+        "--strata",
+        nargs="+",
+        metavar="COLUMN",
+        help="count within the groups of these columns, which are never blanked",
+    )
+
+
+def goal_of(options: argparse.Namespace) -> Any:
+    """Return k: one number, or one for each set of keys."""
+    if options.k is None or len(options.k) == 1:
+        return options.k and options.k[0]
+    if len(options.k) != len(options.keys):
+        raise ValueError(
+            f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
+            "one, or one for each --keys"
+        )
+    return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
+
+
+def add_alpha(command: Any) -> None:
     """Add the weight of records with missing keys."""
     command.add_argument(
         "--alpha",

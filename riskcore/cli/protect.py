@@ -14,6 +14,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_k,
     add_population,
     add_quiet,
     add_reading,
@@ -21,6 +22,7 @@ from riskcore.cli.options import (
     add_roles,
     check_reports,
     fraction,
+    goal_of,
     number,
     reading,
     source_of,
@@ -34,10 +36,10 @@ Protect a file of survey microdata: recode key variables, suppress keys of unsaf
 records, compute the risks again, and write the safe file.
 
 A record is unsafe if its individual risk reaches the threshold, given or found from a
-re-identification rate. Of each unsafe record the cheapest keys are blanked with which
-its risk comes below the threshold; then the risks of the whole file are computed again,
-and rounds follow until no record is unsafe. If some cannot be made safe nothing is
-written, and the reason is given.
+re-identification rate, or if fewer than k records have its keys (--k). Of each unsafe
+record the cheapest keys are blanked with which it becomes safe; then the risks of the
+whole file are computed again, and rounds follow until no record is unsafe. If some
+cannot be made safe nothing is written, and the reason is given.
 """
 
 _PROTECT_EXAMPLES = """\
@@ -59,6 +61,9 @@ examples:
       --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
+  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
+  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \
+      --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
 Without --output the outcome is only shown. The safe file has the format of FILE (or
@@ -90,6 +95,7 @@ another file than that of the record; 2 if the input is refused; 130 if interrup
 # The settings that a record holds, by their options.
 _SETTINGS = {
     "keys", "weight", "household", "population", "method", "threshold", "rate",
+    "k", "subsets", "strata", "level",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
     "shuffle", "renumber", "keep_ids",
@@ -106,7 +112,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "protect",
         usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
-        "(--threshold RISK | --rate RATE) [options]",
+        "(--threshold RISK | --rate RATE | --k K) [options]",
         help="recode, suppress, verify, and write the safe file",
         description=_PROTECT,
         epilog=_PROTECT_EXAMPLES,
@@ -133,6 +139,15 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
+    group.add_argument(
+        "--level",
+        choices=("record", "household"),
+        default="record",
+        help="what is counted: records (default), or one row for each --household, "
+        "whose members agree in the keys and the weight; what is blanked goes back to "
+        "all of them",
+    )
+    add_k(group)
     group.add_argument(
         "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
     )
@@ -630,6 +645,10 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
     return Settings.resolve(
         source,
         options.keys,
+        level=options.level,
+        k=goal_of(options),
+        subsets=options.subsets,
+        strata=options.strata,
         weight=options.weight,
         household=options.household,
         threshold=options.threshold,

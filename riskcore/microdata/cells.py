@@ -17,6 +17,7 @@ from riskcore.engines.groups import Groups
 from riskcore.files.intake import Intake
 from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
+from riskcore.microdata.anonymity import Below, count_below
 from riskcore.microdata.coded import CodedRecords, count_records
 from riskcore.microdata.columns import CodedColumn, key_names, plain_value
 from riskcore.microdata.count import count
@@ -114,6 +115,8 @@ class Cells:
     array([ True, False])
     >>> cells.count_of(cells.rows == 0)
     2
+    >>> cells.k_anonymity, cells.below(2)
+    (1, Below(k=2, records=1, cells=1))
     >>> list(cells.to_dict())
     ['sex', 'age', 'sample_frequency', 'population_frequency', 'sampling_fraction']
     >>> cells.to_frame("pyarrow").num_rows
@@ -194,6 +197,31 @@ class Cells:
             below=int(np.count_nonzero(below)),
             records_below=int(self.records[below].sum()),
         )
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency: the file is k-anonymous up to this k."""
+        smallest: int | float = self.sample_frequency.min().item()
+        return smallest
+
+    def below(self, k: int) -> Below:
+        """Count the records and the cells with a sample frequency below k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 on.
+
+        Returns
+        -------
+        Below
+
+        Raises
+        ------
+        TypeError, ValueError
+            If k is no such number.
+        """
+        return count_below(self.sample_frequency, None, self.records, k)
 
     @property
     def labels(self) -> Labels | None:
@@ -503,6 +531,40 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
             f"column {taken[0]!r} is called like a result of riskcore: "
             "rename or drop it"
         )
+
+
+def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
+    """Return the data with results added as columns, same type and order.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes, or a mapping of column names to arrays.
+    results : mapping of column names to ndarray, each shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If the data already have a column of such a name, ignoring case.
+
+    Examples
+    --------
+    >>> with_results({"a": [1, 2]}, {"score": np.array([0.5, 0.0])})
+    {'a': [1, 2], 'score': array([0.5, 0. ])}
+    """
+    taken = {str(name).lower() for name in results}
+    if isinstance(data, Mapping):
+        refuse_taken(data, taken)
+        return {**data, **results}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    refuse_taken(frame.columns, taken)
+    series = [
+        nw.new_series(str(name), values, backend=frame.implementation)
+        for name, values in results.items()
+    ]
+    return frame.with_columns(*series).to_native()
 
 
 def overflow(weight: Hashable | None) -> ValueError:

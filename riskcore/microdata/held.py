@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from riskcore.common.warn import warn
 from riskcore.engines.door import Counted
 from riskcore.files.reading import DoubtfulCodes
+from riskcore.microdata.anonymity import Below, count_below
 from riskcore.microdata.cells import (
     Cells,
     Totals,
@@ -35,6 +36,7 @@ from riskcore.microdata.columns import (
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.risk.threshold import RiskDistribution
 
+Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
 Risk = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 # A mantissa is added in two parts, of which a million add to a whole number < 2**53.
@@ -52,17 +54,22 @@ class HeldCells(Cells):
     missing : str
         The rule for missing key values, by which a cell has its own records alone.
     totals : Totals
+    sizes : pair of int64 ndarray, shape (S,)
+        The sample frequencies that occur, rising, and how many cells have each.
     """
 
-    __slots__ = ("_totals",)
+    __slots__ = ("_sizes", "_totals")
     _COLLECTED = frozenset({
         "categories", "codes", "sample_frequency", "population_frequency", "records",
         "weight_sum", "rows",
     })  # fmt: skip
 
     _totals: Totals
+    _sizes: Sizes
 
-    def __init__(self, counted: Counted, missing: str, totals: Totals) -> None:
+    def __init__(
+        self, counted: Counted, missing: str, totals: Totals, sizes: Sizes
+    ) -> None:
         known = {
             "keys": tuple(counted.question.keys),
             "weighted": counted.question.weight is not None,
@@ -72,6 +79,7 @@ class HeldCells(Cells):
             "intake": None,
             "counted": counted,
             "_totals": totals,
+            "_sizes": sizes,
         }
         for name, value in known.items():
             object.__setattr__(self, name, value)
@@ -88,7 +96,7 @@ class HeldCells(Cells):
 
     def __reduce__(self) -> Any:
         """Tell copies and pickles to ask the engine again, if they need the cells."""
-        return type(self), (self.held, self.missing, self._totals)
+        return type(self), (self.held, self.missing, self._totals, self._sizes)
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
@@ -98,6 +106,16 @@ class HeldCells(Cells):
     def totals(self) -> Totals:
         """What is known of all cells together."""
         return self._totals
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency: the file is k-anonymous up to this k."""
+        return int(self._sizes[0][0])
+
+    def below(self, k: int) -> Below:
+        """Count what has a sample frequency below k, see `Cells.below`."""
+        f, cells = self._sizes
+        return count_below(f, cells, f * cells, k)
 
     @property
     def held(self) -> Counted:
@@ -145,6 +163,7 @@ def tally(
     uniques = below = records_below = 0
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
+    sizes: Sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
     for f, F in counted.numbers():
         if not np.isfinite(F).all():
             raise overflow(counted.question.weight)
@@ -155,6 +174,7 @@ def tally(
         records_below += int(f[less].sum())
         risks.append(risk(f.astype(np.float64), F))
         records.append(f.astype(kind))
+        sizes = _with_sizes(sizes, f)
     try:
         total = population.rounded()
     except OverflowError:
@@ -164,7 +184,19 @@ def tally(
     )
     warn_below(totals)
     distribution = RiskDistribution.of_own(_joined(risks), _joined(records))
-    return HeldCells(counted, missing, totals), distribution
+    return HeldCells(counted, missing, totals, sizes), distribution
+
+
+def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
+    """Return the frequencies of the sample frequencies with those of more cells.
+
+    There are few: different f of n records add to n at most, so fewer than sqrt(2n).
+    """
+    values, cells = np.unique(f, return_counts=True)
+    both, place = np.unique(np.concatenate([sizes[0], values]), return_inverse=True)
+    total = np.zeros(len(both), np.int64)
+    np.add.at(total, place, np.concatenate([sizes[1], cells]))
+    return both.astype(np.int64), total
 
 
 def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, Any]]:

@@ -104,7 +104,7 @@ def count_compatible(
         np.zeros(len(frequency), bool) if code is None else column == code
         for column, code in zip(codes, missing, strict=True)
     ]
-    patterns = _patterns(codes, absent)
+    patterns = patterns_of(codes, absent)
     order = patterns.order
     own, own_weight = frequency[order], weight_sum[order]
     gained, gained_weight = _join(patterns, own, own_weight, blank_matches_complete)
@@ -120,7 +120,7 @@ def count_compatible(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Patterns:
+class Patterns:
     """Combinations in the order of their pattern: which keys are missing.
 
     Attributes
@@ -148,14 +148,15 @@ class _Patterns:
         return len(self.present)
 
 
-def _patterns(codes: Sequence[Codes], absent: Sequence[Mask]) -> _Patterns:
+def patterns_of(codes: Sequence[Codes], absent: Sequence[Mask]) -> Patterns:
+    """Return combinations, each key's codes and where it is missing, by pattern."""
     counts = count([flags.view(np.uint8) for flags in absent], [2] * len(codes))
     order = np.argsort(counts.inverse, kind="stable")
     code, fields = _pack(codes)
     present = np.zeros((len(counts.frequency), code.shape[1]), np.uint64)
     for flags, field in zip(counts.codes, fields, strict=True):
         present[flags == 0] |= field
-    return _Patterns(
+    return Patterns(
         order,
         np.concatenate([[0], np.cumsum(counts.frequency)]),
         code[order],
@@ -184,7 +185,7 @@ def _pack(codes: Sequence[Codes]) -> tuple[Words, Words]:
 
 
 def _join(
-    patterns: _Patterns,
+    patterns: Patterns,
     frequency: NDArray[np.int64],
     weight: NDArray[np.float64],
     blank_matches_complete: bool,
@@ -199,7 +200,7 @@ def _join(
     room = int(np.sort(np.append(np.diff(patterns.begin), 1))[-2])
     scratch = (
         np.empty(patterns.code.shape[1], np.uint64),
-        np.empty(1 << _table_bits(room), np.int32),
+        np.empty(1 << table_bits(room), np.int32),
         np.empty(room, np.int32),
         np.empty((2, room), np.int64),
         np.empty((2, room, 2)),
@@ -243,7 +244,7 @@ def _frequencies(
 
 
 @kernel
-def _table_bits(entries: int) -> int:
+def table_bits(entries: int) -> int:
     """Return the binary logarithm of the size of a hash table.
 
     It is at most an eighth full: what is not in it mostly meets an empty slot.
@@ -255,7 +256,7 @@ def _table_bits(entries: int) -> int:
 
 
 @kernel
-def _slot(code: Any, i: int, words: int, joint: Any, table: Any, bits: int) -> Any:
+def slot_of(code: Any, i: int, words: int, joint: Any, table: Any, bits: int) -> Any:
     """Return where the table has, or may take, the joint keys of a combination."""
     spread = np.uint64(0)
     for w in range(words):
@@ -321,7 +322,7 @@ def join_patterns(
             joint[w] = present[few * words + w] & present[many * words + w]
         start = begin[few]
         size = begin[few + 1] - start
-        bits = _table_bits(size)
+        bits = table_bits(size)
         for slot in range(1 << bits):
             table[slot] = -1
         for g in range(size):
@@ -333,7 +334,7 @@ def join_patterns(
             weight_sums[2 * (room + g) + 1] = 0.0
         # Groups of equal joint keys are called by their first combination.
         for i in range(start, start + size):
-            at = _slot(code, i, words, joint, table, bits)
+            at = slot_of(code, i, words, joint, table, bits)
             if table[at] < 0:
                 table[at] = i
             g = table[at] - start
@@ -341,7 +342,7 @@ def join_patterns(
             _add(sums, weight_sums, g, frequency[i], weight[i], 0.0)
         row = 0 if few == complete else K
         for i in range(begin[many], begin[many + 1]):
-            g = table[_slot(code, i, words, joint, table, bits)]
+            g = table[slot_of(code, i, words, joint, table, bits)]
             if g >= 0:
                 g -= start
                 high, low = weight_sums[2 * g], weight_sums[2 * g + 1]

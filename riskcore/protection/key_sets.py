@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,9 @@ from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import Records, code_column
 from riskcore.protection.rounds import Aim, Mask
 from riskcore.protection.settings import Settings
+
+# The figures of the cells that are compared before and after.
+_COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
 
 def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
@@ -88,7 +91,7 @@ class KeySet:
 
     @property
     def safe(self) -> bool:
-        """Whether no record and no household reaches its threshold."""
+        """Whether no record and household reaches its threshold or has an f below k."""
         return not self.unsafe.any() and not self.aim.unsafe_households(self.protected)
 
     @property
@@ -103,17 +106,21 @@ class KeySet:
     def without_keys(self) -> int:
         """Number of records of which the suppression has taken the last key."""
         before, after = (
-            int(cells.records[~_some_key(cells)].sum())
+            int(cells.records[~_some_key(cells, self.aim.strata)].sum())
             for cells in (self.recoded.cells, self.protected.cells)
         )
         return after - before
 
-    def _of_households(self, stage: Assessment) -> dict[str, int]:
-        """Return the figures that differ where there is a threshold for households."""
-        return {
-            "at_risk_threshold": stage.unsafe_count(self.aim.threshold),
-            "unsafe_households": self.aim.unsafe_households(stage),
-        }
+    def _of_each_goal(self, stage: Assessment) -> dict[str, Any]:
+        """Return what is unsafe by each goal, where that is not all that is unsafe."""
+        aim, found = self.aim, dict[str, Any]()
+        if aim.k is not None:
+            found["below_k"] = asdict(stage.below(aim.k))
+        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+            found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
+        if aim.of_households:
+            found["unsafe_households"] = aim.unsafe_households(stage)
+        return found
 
     def comparison(self) -> dict[str, dict[str, Any]]:
         """Return the figures of every stage: before and after, by name."""
@@ -123,22 +130,23 @@ class KeySet:
     def _comparison(self) -> dict[str, dict[str, Any]]:
         return {
             name: {
-                **{name: stage.figures[name] for name in ("cells", "sample_uniques")},
+                **{name: stage.figures[name] for name in _COUNTS},
                 "reidentification_rate": stage.reidentification_rate,
                 "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
                 "expected_reidentifications": stage.expected_reidentifications,
                 "max_risk": stage.max_risk,
                 "unsafe_records": stage.cells.count_of(self.aim.unsafe(stage)),
                 **{name: stage.figures[name] for name in of_model(stage.figures)},
-                **(self._of_households(stage) if self.aim.of_households else {}),
+                **self._of_each_goal(stage),
             }
             for name, stage in self.stages.items()
         }
 
 
-def _some_key(cells: Cells) -> Mask:
-    """Return the mask of the cells in which a key is not missing."""
-    either: Mask = np.logical_or.reduce([*map(cells.present, range(len(cells.keys)))])
+def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:
+    """Return the mask of the cells in which a key is not missing, strata apart."""
+    keys = [i for i, key in enumerate(cells.keys) if key not in strata]
+    either: Mask = np.logical_or.reduce([*map(cells.present, keys)])
     return either
 
 

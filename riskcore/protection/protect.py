@@ -33,6 +33,8 @@ from riskcore.microdata.columns import with_columns
 from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.by_household import Units
+from riskcore.protection.goals import Goal
 from riskcore.protection.key_sets import (
     KeySet,
     assess_key_sets,
@@ -47,7 +49,7 @@ from riskcore.protection.result import (
     warn_of_what_shows,
 )
 from riskcore.protection.rounds import Aim, Masks, costs_of_keys, suppress
-from riskcore.protection.settings import Costs, Settings
+from riskcore.protection.settings import Costs, Level, Settings
 from riskcore.risk.household import Households
 
 
@@ -61,6 +63,10 @@ def protect(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    level: Level = "record",
+    k: Goal | None = None,
+    subsets: int | None = None,
+    strata: Iterable[Hashable] | None = None,
     threshold: float | None = None,
     rate: float | None = None,
     household_threshold: float | None = None,
@@ -93,11 +99,28 @@ def protect(
         of different knowledge. The file must be safe from each.
     weight, household : column name, optional
         As for `assess`.
+    level : {"record", "household"}
+        Whether each record is counted, or each household once: with "household" one
+        row of each, with its weight, is assessed and protected, and what is blanked or
+        recoded goes back to all members. They must agree in the keys and the weight. A
+        pass with keys of persons can follow.
+    k : int or mapping of sets of keys to int, optional
+        No record may have a sample frequency f below it, from 2 on: the file shall be
+        k-anonymous by the keys. One for all sets of keys, or by set, as in
+        ``{("region", "sex"): 3}``. A threshold may be asked for too: a record is unsafe
+        if f < k or its risk reaches the threshold. f is that of the rule for missing
+        keys; with ``alpha`` it is a real number.
+    subsets : int, optional
+        In place of each set of keys, all combinations of so many of them are sets, each
+        of an intruder who knows just these; at most 300 in all.
+    strata : iterable of column names, optional
+        Columns within whose groups records are counted: they are keys of every set, and
+        are never blanked.
     threshold, rate : float, optional
         The individual risk that no record may reach, or the re-identification rate,
         a fraction, that gives it, see `Assessment.risk_threshold`.
     household_threshold, household_rate : float, optional
-        The same for the risk of households. At least one of the four is needed.
+        The same for the risk of households. Of the four and ``k`` one is needed.
     within_households : bool
         Who must be protected in unsafe households: members whose risk is at least the
         household threshold divided by the size of the household. If False, such
@@ -145,7 +168,7 @@ def protect(
     -------
     Protected
         Its ``safe`` tells whether the risks, computed again, are all below their
-        thresholds; its ``verdict`` says so in words.
+        thresholds, and no f is below k; its ``verdict`` says so in words.
 
     Warns
     -----
@@ -168,8 +191,9 @@ def protect(
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`; ValueError also if no threshold is given or they
-        contradict each other, and for a rule, cost or number of rounds that is none;
+        As `assess` and `recode`; ValueError also if there is no threshold and no k,
+        they contradict each other, and for a rule, cost or number of rounds that is
+        none;
         TypeError also for households of data on an engine.
     RuntimeError
         If the data that would be given back are not those that were verified, as when
@@ -194,11 +218,18 @@ def protect(
     {'sex': 1, 'age': 0}
     >>> result.data["sex"], result.safe
     (['f', 'f', None, 'f', 'f'], True)
+    >>> result = protect({"age": [31, 31, 47, 31]}, ["age"], k=3)
+    >>> result.data, result.protected.k_anonymity
+    ({'age': [31, 31, None, 31]}, 4)
     """
     source = Source.of(data, reading)
     settings = Settings.resolve(
         source,
         keys,
+        level=level,
+        k=k,
+        subsets=subsets,
+        strata=strata,
         weight=weight,
         household=household,
         threshold=threshold,
@@ -244,6 +275,11 @@ def protect_source(
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
+    if settings.level == "household":
+        result = _protect_households(source, coded, settings, say, rule_files)
+        if source.path is None:
+            warn_of_what_shows(result, result.shown)
+        return result
     made = _made_safe(data, coded, settings, settings.recodings, say)
     # A file is read back when it is written.
     if made.rounds and source.path is None:
@@ -261,6 +297,47 @@ def protect_source(
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
+
+
+def _protect_households(
+    source: Source,
+    coded: CodedRecords,
+    settings: Settings,
+    say: Lines,
+    rule_files: Iterable[Path],
+) -> Protected:
+    """Protect one row of each household, and give it back to all members."""
+    say("finding households")
+    units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
+    rows = units.rows(data, inner.suppressible)
+    if coded.weights is not None:
+        rows[settings.weight] = coded.weights[units.first]
+    of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
+    made = _made_safe(rows, coded_records(rows, inner), inner, of_rows, say, units.size)
+    say("giving back to all members")
+    if settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already, of the households
+            columns = recoded_columns(data, settings.recodings, coded.columns)
+        data = without_notes(with_columns(data, columns))
+        coded = coded.recoded(columns)
+    present_in = {name: present(data, name, coded) for name in settings.suppressible}
+    masks = units.spread(made.masks, present_in, settings)
+    if made.rounds:
+        data, coded = blank(data, masks), coded.blanked(masks)
+    # What the members have now is, household by household, what was verified.
+    merged = Units.found(coded, settings).row_codes(coded)
+    verified = replace(
+        made.coded, columns={n: made.coded.columns[n] for n in merged.columns}
+    )
+    if not merged.equals(verified):
+        raise _not_verified()
+    if made.rounds and source.path is None:
+        _refuse_other_keys(data, coded, settings)
+    return Protected(
+        source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
+        units=units,
+    )  # fmt: skip
 
 
 def _protect_on_engine(
@@ -323,10 +400,12 @@ def _made_safe(
     settings: Settings,
     recodings: Mapping[Any, Recoding],
     say: Lines,
+    sizes: NDArray[np.int64] | None = None,
 ) -> _Made:
     """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
 
-    ``recodings`` are those of the settings for which there are columns.
+    ``recodings`` are those of the settings for which there are columns; ``sizes`` are
+    the members of each row that is a household.
     """
     say("assessing the file as it is")
     original = recoded = assess_key_sets(data, coded, settings)
@@ -355,7 +434,7 @@ def _made_safe(
                 mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):
                 break
-            rounds.append(Round.of(protected, aims, new))
+            rounds.append(Round.of(protected, aims, new, sizes))
             masks = {name: masks[name] | mask for name, mask in new.items()}
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
@@ -370,10 +449,14 @@ def _made_safe(
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
     """Refuse data whose keys are not those that were verified as codes."""
     if not coded.equals(CodedRecords.of(data, settings.variables)):
-        raise RuntimeError(
-            "the protected data are not what was verified; nothing is returned. Please "
-            "report this as a defect of riskcore, with the types of the columns"
-        )
+        raise _not_verified()
+
+
+def _not_verified() -> RuntimeError:
+    return RuntimeError(
+        "the protected data are not what was verified; nothing is returned. Please "
+        "report this as a defect of riskcore, with the types of the columns"
+    )
 
 
 def _warn_of_households(result: Protected) -> None:

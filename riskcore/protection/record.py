@@ -69,7 +69,9 @@ def thresholds(settings: Settings) -> dict[str, Any]:
     One that a rate gave is a figure of the recoded file, and rounded it still leaves
     some candidates for a blank and not others: the rate stands in its place.
     """
-    names = ("threshold", "rate", "household_threshold", "household_rate")
+    names = (
+        "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
+    )  # fmt: skip
     plain = settings.to_dict()
     return {name: plain[name] for name in names}
 
@@ -125,8 +127,8 @@ def private(
 
 # The figures that need nothing but the safe file, not the threshold.
 _OF_THE_SAFE_FILE = (
-    "cells", "sample_uniques", "reidentification_rate", "expected_reidentifications",
-    "max_risk",
+    "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
+    "expected_reidentifications", "max_risk",
 )  # fmt: skip
 
 
@@ -161,7 +163,7 @@ def public(
     """
     plain = settings.to_dict()
     same = (
-        "within_households", "population", "method", "missing", "alpha",
+        "level", "within_households", "population", "method", "missing", "alpha",
         "suppression", "cost", "household_keys", "related",
     )  # fmt: skip
     return {

@@ -26,11 +26,13 @@ from riskcore.files import formats
 from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
+from riskcore.microdata.coded import count_records
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.recode import recode
 from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
+from riskcore.protection.by_household import Units, assess_again
 from riskcore.protection.digests import digest, versions
 from riskcore.protection.disclosure import (
     RecodedColumn,
@@ -86,7 +88,7 @@ class Round:
     Attributes
     ----------
     unsafe : int
-        Records unsafe before it, from any set of keys.
+        Records unsafe before it, or households, from any set of keys.
     suppressed : dict of column name to int
         The values blanked.
     """
@@ -96,13 +98,23 @@ class Round:
 
     @classmethod
     def of(
-        cls, assessments: Sequence[Assessment], aims: Sequence[Aim], masks: Masks
+        cls,
+        assessments: Sequence[Assessment],
+        aims: Sequence[Aim],
+        masks: Masks,
+        sizes: NDArray[np.int64] | None = None,
     ) -> Round:
-        """Count what was unsafe, and what is blanked for it."""
+        """Count what was unsafe, and what is blanked for it.
+
+        ``sizes``: the members of each row that is a household.
+        """
         pairs = zip(aims, assessments, strict=True)
         unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
         count_of = assessments[0].cells.count_of
-        counts = {name: count_of(mask) for name, mask in masks.items()}
+        counts = {
+            name: count_of(mask) if sizes is None else count_records(mask, sizes)
+            for name, mask in masks.items()
+        }
         return cls(count_of(unsafe), counts)
 
 
@@ -130,6 +142,8 @@ class Protected:
         The recode files that were read, which `write` leaves alone as the source.
     on_engine : OnEngine or None
         Of data on an engine, what was counted there.
+    units : Units or None
+        The households, if each of them is a row of the assessments.
 
     Examples
     --------
@@ -159,6 +173,7 @@ class Protected:
     rounds: tuple[Round, ...]
     rule_files: tuple[Path, ...] = ()
     on_engine: OnEngine | None = None
+    units: Units | None = None
 
     @property
     def data(self) -> Any:
@@ -181,13 +196,25 @@ class Protected:
     @property
     def n(self) -> int:
         """Number of records."""
-        return self.sets[0].protected.cells.n
+        return (
+            self.sets[0].protected.cells.n if self.units is None else len(self.units.of)
+        )
 
     @property
     def suppressed(self) -> dict[Any, int]:
         """The number of values suppressed, by column."""
         count_of = self.sets[0].protected.cells.count_of
         return {name: count_of(mask) for name, mask in self.masks.items()}
+
+    @property
+    def suppressed_rows(self) -> dict[Any, int]:
+        """The same of what the assessments count: of records, or of households."""
+        if self.units is None:
+            return self.suppressed
+        # A household counts if a member has lost a value.
+        masks = self.masks.items()
+        of = self.units.of
+        return {name: len(np.unique(of[mask])) for name, mask in masks}
 
     @cached_property
     def unsafe(self) -> Mask:
@@ -202,7 +229,7 @@ class Protected:
         if counted is not None:
             raise counted.refuse_single("which records are unsafe")
         either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
-        return either
+        return either if self.units is None else either[self.units.of]
 
     @property
     def safe(self) -> bool:
@@ -362,7 +389,7 @@ class Protected:
     def _with_a_value(self, name: Hashable) -> int:
         """Return the number of records that have a value of a column still."""
         for one in self.sets:
-            if name in one.keys:
+            if name in one.keys and self.units is None:
                 cells = one.protected.cells
                 return int(cells.records[cells.present(one.keys.index(name))].sum())
         return self.sets[0].protected.cells.count_of(present(self.rows, name))
@@ -402,6 +429,7 @@ class Protected:
             "sets": [
                 {
                     "keys": list(one.keys),
+                    "k": one.aim.k,
                     "threshold": finite(one.aim.threshold),
                     "household_threshold": finite(one.aim.household_threshold),
                     "records_without_keys": one.without_keys,
@@ -626,6 +654,8 @@ class Protected:
     @property
     def _units(self) -> NDArray[np.int64] | None:
         """The household of each record, if there are any."""
+        if self.units is not None:
+            return self.units.of
         groups = self.sets[0].protected.households
         return None if groups is None else groups.inverse
 
@@ -686,9 +716,12 @@ class Protected:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PopulationBelowSample)
             warnings.simplefilter("ignore", DoubtfulCodes)
-            coded = coded_records(columns, settings)
             before = [one.recoded for one in self.sets]
-            assessments = assess_key_sets(columns, coded, settings, before)
+            if self.units is None:
+                coded = coded_records(columns, settings)
+                assessments = assess_key_sets(columns, coded, settings, before)
+            else:
+                assessments = assess_again(columns, settings, before)
         pairs = zip(self.sets, assessments, strict=True)
         sets = tuple(replace(one, protected=after) for one, after in pairs)
         return replace(self, sets=sets)
@@ -827,7 +860,8 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
         but = f"; but {price}" if price else ""
         return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
     if public:
-        return f"NOT SAFE: by {keys}, records still reach their threshold ({rule})."
+        rows = "records" if result.units is None else "households"
+        return f"NOT SAFE: by {keys}, {rows} still {_fault(one)} ({rule})."
     unsafe = one.unsafe
     cells = one.protected.cells
     count = cells.count_of(unsafe)
@@ -843,23 +877,41 @@ def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
         why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
     elif count > stuck:
         why.append(
-            f"{count - stuck:,} would even with all keys blanked, so raise the "
-            "threshold or recode"
+            f"{count - stuck:,} would even with all keys blanked, so "
+            f"{_easier(one)} or recode"
         )
     households = one.aim.unsafe_households(one.protected)
     units = "household" if households == 1 else "households"
+    rows = "records" if result.units is None else "households"
     of_households = f" and {households:,} {units}" if households else ""
     return (
-        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} records{of_households} still "
-        f"reach their threshold ({rule}): {', '.join(why)}."
+        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} {rows}{of_households} still "
+        f"{_fault(one)} ({rule}): {', '.join(why)}."
     )
+
+
+def _fault(one: KeySet) -> str:
+    """Say what unsafe records do."""
+    short = "" if one.aim.k is None else f"have f below {one.aim.k}"
+    reach = "reach their threshold" if one.aim.has_threshold or not short else ""
+    return " or ".join(filter(None, (reach, short)))
+
+
+def _easier(one: KeySet) -> str:
+    """Say what could be asked for instead."""
+    lower = "" if one.aim.k is None else "lower k"
+    rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
+    return ", ".join(filter(None, (rise, lower)))
 
 
 def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
     """Say what no record and no household does."""
     settings, aim = result.settings, one.aim
+    unit = "record" if result.units is None else "household"
+    if aim.k is not None:
+        yield f"no {unit} has f below {aim.k}"
     for what, threshold, rate in (
-        ("the risk of no record reaches", aim.threshold, settings.rate),
+        (f"the risk of no {unit} reaches", aim.threshold, settings.rate),
         (
             "that of no household reaches",
             aim.household_threshold,
@@ -882,7 +934,8 @@ def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             yield f"{key} is blanked in {amount} of the records"
     if lost := one.without_keys:
         count = records.about(lost) if public else f"{lost:,}"
-        units = "record has" if count == "1" else "records have"
+        unit = "record" if result.units is None else "household"
+        units = f"{unit} has" if count == "1" else f"{unit}s have"
         yield f"{count} {units} lost all keys"
 
 
@@ -906,7 +959,8 @@ def codes_before(
             cells = (one.recoded if recoded else one.original).cells
             codes = _signed(cells.codes[i])
             codes[~cells.present(i)] = -1
-            return codes[cells.rows]
+            of_rows = codes[cells.rows]
+            return of_rows if result.units is None else of_rows[result.units.of]
     # A related column that is no key.
     data = {name: Records.of(result.before).column(name)}
     if recoded and name in result.settings.recodings:

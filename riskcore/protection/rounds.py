@@ -1,9 +1,9 @@
 """One round of suppression: which records are unsafe, and which values to blank.
 
-A record is unsafe if its risk reaches the threshold of the records, or its share of the
-threshold of its household. Sets of keys are planned one after the other; what is
-blanked already is free for the next. Where no costs are given, the order of the keys
-and of their sets decides nothing.
+A record is unsafe if its sample frequency is below k, or its risk reaches the threshold
+of the records, or its share of the threshold of its household. Sets of keys are planned
+one after the other; what is blanked already is free for the next. Where no costs are
+given, the order of the keys and of their sets decides nothing.
 
 Rows are records; of data on an engine, cells of all keys, of which all records are
 planned alike, for without households nothing else counts.
@@ -11,7 +11,7 @@ planned alike, for without households nothing else counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment import Assessment, risk_of
 from riskcore.common.progress import Lines
+from riskcore.microdata.anonymity import short_of
 from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.protection.settings import Settings
 
@@ -41,11 +42,17 @@ class Aim:
         The same for the risk of households.
     within_households : bool
         Whether members are unsafe only within unsafe households.
+    k : int or None
+        The smallest sample frequency that a record may have.
+    strata : tuple of column names
+        The keys that are never blanked.
     """
 
     threshold: float
     household_threshold: float
     within_households: bool
+    k: int | None = None
+    strata: tuple[Hashable, ...] = ()
 
     @classmethod
     def of(cls, assessment: Assessment, settings: Settings) -> Aim:
@@ -59,12 +66,19 @@ class Aim:
             np.inf if threshold is None else float(threshold),
             np.inf if household is None else float(household),
             settings.within_households,
+            settings.k_of(assessment.cells.keys),
+            settings.strata,
         )
 
     @property
     def of_households(self) -> bool:
         """Whether there is a threshold for households."""
         return self.household_threshold < np.inf
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether there is a threshold for records or households."""
+        return self.threshold < np.inf or self.of_households
 
     def limit(self, assessment: Assessment) -> Risks:
         """Return for each row the risk that makes it unsafe, shape (n,)."""
@@ -78,9 +92,19 @@ class Aim:
         lower: Risks = np.minimum(limit, member[groups.inverse])
         return lower
 
+    def risk(self, f: NDArray[Any], risk: Risks) -> Risks:
+        """Return the risk that decides: infinite where f is below k.
+
+        So one comparison, with a limit that is infinite where there is no threshold,
+        decides for both goals, and the risk still falls when f grows.
+        """
+        return risk if self.k is None else np.where(short_of(f, self.k), np.inf, risk)
+
     def unsafe(self, assessment: Assessment) -> Mask:
         """Return the mask of the unsafe rows, shape (n,)."""
-        return assessment.row_risk >= self.limit(assessment)
+        cells = assessment.cells
+        risk = self.risk(cells.sample_frequency, assessment.cell_risk)
+        return risk[cells.rows] >= self.limit(assessment)
 
     def unsafe_households(self, assessment: Assessment) -> int:
         """Return the number of households whose risk reaches their threshold."""
@@ -119,14 +143,13 @@ def suppress(
     if settings.by_content:
         sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
     for assessment, aim, cost in sets:
-        limit = aim.limit(assessment)
-        _suppress_set(assessment, limit, cost, masks, settings, progress)
+        _suppress_set(assessment, aim, cost, masks, settings, progress)
     return masks
 
 
 def _suppress_set(
     assessment: Assessment,
-    limit: Risks,
+    aim: Aim,
     cost: Risks,
     masks: Masks,
     settings: Settings,
@@ -137,11 +160,11 @@ def _suppress_set(
     What is blanked already, for another set or another member of the household, is
     free. So household keys are settled first, then the records' own.
     """
-    cells = assessment.cells
-    unsafe = np.flatnonzero(assessment.row_risk >= limit)
+    cells, limit = assessment.cells, aim.limit(assessment)
+    unsafe = np.flatnonzero(aim.unsafe(assessment))
     if not len(unsafe):
         return
-    margins = _margins(assessment)
+    margins = _margins(assessment, aim)
     loss = entropies(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
@@ -169,14 +192,19 @@ def _suppress_set(
     _join_related(masks, assessment, settings)
 
 
-def _margins(assessment: Assessment) -> Margins:
-    """Return what gives the risks of combinations of fewer keys."""
+def _margins(assessment: Assessment, aim: Aim) -> Margins:
+    """Return what gives the risks that decide, of combinations of fewer keys."""
     cells, model = assessment.cells, assessment.model
-    if model is None:
-        return Margins(cells, partial(risk_of, assessment.method))
-    from riskcore.population import risk_of_margins
+    risk: Callable[..., Risks] = partial(risk_of, assessment.method)
+    if model is not None:
+        from riskcore.population import risk_of_margins
 
-    return Margins(cells, partial(risk_of_margins, model, cells), by_keys=True)
+        risk = partial(risk_of_margins, model, cells)
+
+    def deciding(f: Risks, F: Risks, *codes: Any) -> Risks:
+        return aim.risk(f, risk(f, F, *codes))
+
+    return Margins(cells, deciding, by_keys=model is not None)
 
 
 def _prices(
@@ -218,6 +246,7 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
 
 def costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
     """Return the cost of blanking each key."""
+    costs = np.array([settings.cost_of(key) for key in assessment.cells.keys])
     if settings.cost == "entropy":
-        return entropies(assessment.cells)
-    return np.array([settings.cost_of(key) for key in assessment.cells.keys])
+        return np.where(np.isinf(costs), costs, entropies(assessment.cells))
+    return costs

@@ -6,7 +6,7 @@ import math
 import os
 import reprlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -22,13 +22,16 @@ from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
 from riskcore.microdata.suppression import Method as Suppression
+from riskcore.protection.goals import Goal, KeyGoals, check_k
 
+Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
+LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
@@ -43,8 +46,13 @@ class Settings:
     Attributes
     ----------
     keys : tuple of tuple of column names
-        One or several sets of key variables.
+        One or several sets of key variables, each with the strata.
+    k : tuple of int or None
+        By set of keys the smallest sample frequency that records may have.
+    strata : tuple of column names
     weight, household : column name or None
+    level : "record" or "household"
+        What one row is of the file that is counted.
     threshold, rate, household_threshold, household_rate : float or None
     within_households : bool
     recodings : dict of column name to Recoding
@@ -63,8 +71,11 @@ class Settings:
     """
 
     keys: tuple[Names, ...]
+    k: tuple[int | None, ...]
+    strata: Names
     weight: Hashable | None
     household: Hashable | None
+    level: Level
     threshold: float | None
     rate: float | None
     household_threshold: float | None
@@ -85,6 +96,8 @@ class Settings:
         for keys in self.keys:
             check_roles(keys, self.weight, self.household)
         self._check_rules()
+        self._check_level()
+        self._check_goals()
         self._check_thresholds()
         self._check_columns()
 
@@ -106,6 +119,16 @@ class Settings:
         return tuple(dict.fromkeys([*self.suppressible, *roles, *self.recodings]))
 
     @property
+    def columns_assessed(self) -> Names:
+        """The columns that are counted or may be blanked, and the weight."""
+        weight = () if self.weight is None else (self.weight,)
+        return (*self.suppressible, *weight)
+
+    def of_rows(self) -> Settings:
+        """Return the settings for a file of which each household is one row."""
+        return replace(self, level="record", household=None, household_keys=())
+
+    @property
     def population_name(self) -> str:
         """The population as a record names it; of a model that was given its kind."""
         if isinstance(self.population, str):
@@ -117,16 +140,22 @@ class Settings:
         """Whether what is blanked depends on the data alone, on no order of keys."""
         return self.cost == "fewest"
 
+    def k_of(self, keys: Iterable[Hashable]) -> int | None:
+        """Return the k that is asked for by a set of keys, None if there is none."""
+        return self.k[self.keys.index(tuple(keys))]
+
     def cost_of(self, key: Hashable) -> float:
         """Return what a key costs if costs are not those of entropy.
 
         A key that would take one with it that may not be blanked may not be either.
         """
-        if not isinstance(self.cost, dict):
-            return 1.0
         goes = [key]
         for one in goes:
             goes += [name for name in self.related.get(one, ()) if name not in goes]
+        if any(one in self.strata for one in goes):
+            return math.inf
+        if not isinstance(self.cost, dict):
+            return 1.0
         costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
         return math.inf if math.inf in costs else costs[0]
 
@@ -153,6 +182,41 @@ class Settings:
                 "True or False"
             )
 
+    def _check_level(self) -> None:
+        """Refuse what a file of one row for each household has not."""
+        arguments.one_of("level", self.level, LEVELS)
+        if self.level == "record":
+            return
+        if self.household is None:
+            raise ValueError("level='household' needs the household column")
+        if self.household_threshold is not None or self.household_rate is not None:
+            raise ValueError(
+                "level='household': a household is a record there; give threshold, "
+                "rate or k, not a threshold for households"
+            )
+        if set(self.household_keys) != set(self.variables):
+            raise ValueError(
+                "level='household': all keys are those of the household; leave "
+                "household_keys out"
+            )
+
+    def _check_goals(self) -> None:
+        """Refuse goals that fit no set of keys, as a record may hold them."""
+        if len(self.k) != len(self.keys):
+            raise ValueError(
+                f"k: need one for each of {len(self.keys)} sets of keys, not "
+                f"{len(self.k)}"
+            )
+        for k in self.k:
+            if k is not None:
+                check_k(k)
+        for name in self.strata:
+            if any(name not in keys for keys in self.keys):
+                raise ValueError(f"strata: {name!r} is not in every set of keys")
+        for keys in self.keys:
+            if set(keys) <= set(self.strata):
+                raise ValueError("strata: a set of keys has no key but strata")
+
     def _check_thresholds(self) -> None:
         thresholds = {
             "threshold": self.threshold,
@@ -160,9 +224,17 @@ class Settings:
         }
         rates = {"rate": self.rate, "household_rate": self.household_rate}
         if all(v is None for v in (*thresholds.values(), *rates.values())):
-            raise ValueError(
-                "no threshold: give a threshold or a rate, of records or households"
-            )
+            if not any(self.k):
+                raise ValueError(
+                    "no threshold: give a threshold or a rate, of records or "
+                    "households, or k"
+                )
+            for keys, k in zip(self.keys, self.k, strict=True):
+                if k is None:
+                    raise ValueError(
+                        "k: nothing is asked of the set of keys "
+                        f"{' x '.join(map(str, keys))}: give its k, or a threshold"
+                    )
         for (name, threshold), (target, rate) in zip(
             thresholds.items(), rates.items(), strict=True
         ):
@@ -207,6 +279,9 @@ class Settings:
         source: Source,
         keys: Iterable[Any],
         *,
+        k: Goal | None = None,
+        subsets: int | None = None,
+        strata: Iterable[Hashable] | None = None,
         weight: Hashable | None,
         household: Hashable | None,
         recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None,
@@ -224,10 +299,13 @@ class Settings:
             related=related,
             cost=cost,
         )
-        sets = _key_sets(keys)
+        goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
+        sets = goals.keys
         names = list(dict.fromkeys(key for one in sets for key in one))
         declared = source.variables
-        if household_keys is None:
+        if household_keys is None and others.get("level") == "household":
+            household_keys = names
+        elif household_keys is None:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
@@ -237,6 +315,8 @@ class Settings:
             cost = _costs(names, declared)
         return cls(
             keys=sets,
+            k=goals.k,
+            strata=goals.strata,
             weight=source.weight if weight is None else weight,
             household=household,
             recodings={
@@ -268,6 +348,8 @@ class Settings:
         return {
             **plain,
             "keys": [list(keys) for keys in self.keys],
+            "k": list(self.k),
+            "strata": list(self.strata),
             "population": self.population_name,
             "recodings": {
                 name: {**rule.to_dict(), "drop": int(rule.drop)}
@@ -307,7 +389,9 @@ class Settings:
             return cls(
                 **{
                     **plain,
-                    "keys": _key_sets(plain["keys"]),
+                    "keys": key_sets(plain["keys"]),
+                    "k": tuple(plain["k"]),
+                    "strata": tuple(plain["strata"]),
                     "recodings": {
                         name: _recoding(f"settings.recodings.{name}", rules)
                         for name, rules in plain["recodings"].items()
@@ -412,7 +496,9 @@ _CODE = (_is_code, "a code or null")
 _Kinds: TypeAlias = dict[str, tuple[Callable[[Any], bool], str]]
 _KINDS: _Kinds = {
     "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
-    "weight": _NAME, "household": _NAME,
+    "k": (_list_of(_or_none(_is_whole)), "a list of whole numbers or null"),
+    "strata": _NAMES,
+    "weight": _NAME, "household": _NAME, "level": _WORD,
     "threshold": _NUMBER, "rate": _NUMBER,
     "household_threshold": _NUMBER, "household_rate": _NUMBER,
     "within_households": _YES,
@@ -478,7 +564,7 @@ def _no_cost(cost: Any) -> ValueError:
     return ValueError(f"cost={arguments.shown(cost)}: use {words} or a mapping")
 
 
-def _key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
+def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     """Return the sets of keys: one, or several if lists of names are given."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         key_names(keys)

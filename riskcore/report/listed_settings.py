@@ -102,7 +102,31 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
         "household risk threshold": settings.household_threshold,
         "household rate asked for": settings.household_rate,
     }
-    return [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
+    facts = [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
+    return [*k_facts(settings), *facts]
+
+
+def level_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return what a row is, if it is no record."""
+    if settings.level == "record":
+        return []
+    return [("counted", "one row for each household, which is called a record here")]
+
+
+def k_facts(settings: Settings) -> list[tuple[str, str]]:
+    """Return the k that was asked for, by set of keys if they differ, and strata."""
+    facts = []
+    if len(set(settings.k)) > 1:
+        facts += [
+            (f"k-anonymity by {_named(keys)}", str(k))
+            for keys, k in zip(settings.keys, settings.k, strict=True)
+            if k is not None
+        ]
+    elif settings.k[0] is not None:
+        facts.append(("k-anonymity", str(settings.k[0])))
+    if settings.strata:
+        facts.append(("strata, never blanked", _named(settings.strata)))
+    return facts
 
 
 def related_facts(settings: Settings) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.listed_settings import (
     Pairs,
+    level_facts,
     method_facts,
     recoding_facts,
     related_facts,
@@ -56,6 +57,7 @@ def write_page(
     facts: Pairs = (),
     verdict: str = "",
     unsafe: Mapping[str, int] | None = None,
+    k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
     overwrite: bool = False,
@@ -68,7 +70,7 @@ def write_page(
         Of the HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, shown, labels
+    verdict, unsafe, k, shown, labels
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -104,6 +106,7 @@ def write_page(
         facts=facts,
         verdict=verdict,
         unsafe=unsafe,
+        k=k,
         shown=shown,
         labels=labels,
     )
@@ -122,6 +125,7 @@ def page(
     facts: Pairs = (),
     verdict: str = "",
     unsafe: Mapping[str, int] | None = None,
+    k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
 ) -> str:
@@ -150,7 +154,9 @@ def page(
         What to say of the file at the top.
     unsafe : mapping of str to int, optional
         The number of records by stage that are unsafe by their own risk or by that of
-        their household, as `protect` counts them.
+        their household, or by k, as `protect` counts them.
+    k : int, optional
+        The smallest sample frequency that was asked for: what is below it is counted.
     shown : sequence of mappings, optional
         What the file tells although it was suppressed, recoded or shuffled, each with
         "text" and "advice", as `riskcore.Protected.to_dict` gives them.
@@ -191,7 +197,7 @@ def page(
     views = chart_views(stages, threshold, household_threshold)
     file = list(stages.values())[-1]
     by_stage = [
-        stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name))
+        stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name), k)
         for name, one in stages.items()
     ]
     return render(
@@ -295,13 +301,15 @@ def protection_page(
             ),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
+            *level_facts(settings),
             *threshold_facts(settings),
             *related_facts(settings),
         ],
         verdict=protected.verdict,
         unsafe={stage: told["unsafe_records"] for stage, told in comparison.items()}
-        if one.aim.of_households
+        if one.aim.of_households or one.aim.k is not None
         else None,
+        k=one.aim.k,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
         labels=protected.labels,
     )

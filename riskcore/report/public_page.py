@@ -19,6 +19,7 @@ import numpy as np
 
 from riskcore.assessment import Assessment
 from riskcore.common.html import digits
+from riskcore.microdata.anonymity import SHOWN
 from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
 from riskcore.report.listed_settings import Pairs, method_facts
@@ -144,14 +145,16 @@ def public_protection_page(
     threshold = _shown(settings.threshold)
     household_threshold = _shown(settings.household_threshold)
     sets = [
-        _KeySet(one.protected, threshold, household_threshold, protected.safe)
+        _KeySet(
+            one.protected, threshold, household_threshold, protected.safe, one.aim.k
+        )
         for one in protected.sets
     ]
     return _Report(tuple(sets)).page(
         title=title,
         use=_PROTECTED,
         verdict=public_verdict(protected),
-        suppressed=protected.suppressed,
+        suppressed=protected.suppressed_rows,
         facts=public_facts(settings),
     )
 
@@ -175,13 +178,14 @@ class _KeySet:
     """A file as it looks to an intruder, and the thresholds that are shown.
 
     ``safe`` says whether the page says that no risk reaches them, or that some do;
-    None, if it says neither.
+    None, if it says neither. ``k`` is what no f is below, if it is safe.
     """
 
     assessment: Assessment
     threshold: float | None
     household_threshold: float | None
     safe: bool | None = None
+    k: int | None = None
 
     @cached_property
     def views(self) -> list[View]:
@@ -189,7 +193,21 @@ class _KeySet:
             math.inf if one is None or not self.safe else one
             for one in (self.threshold, self.household_threshold)
         ]
+        limits[0] = min(limits[0], self._largest_by_counts)
         return views_of(self.assessment, *limits)
+
+    @property
+    def _largest_by_counts(self) -> float:
+        """What no risk reaches as the page says that no record has f below some k.
+
+        Such a risk is 1/k at most.
+        """
+        below = self.assessment.cells.below
+        told = [k for k in SHOWN if not below(k).records]
+        if self.safe and self.k is not None:
+            told.append(self.k)
+        k = max(told, default=0)
+        return math.nextafter(1 / k, 1) if k else math.inf
 
     def threshold_of(self, view: View) -> float | None:
         """Return the threshold at which to count the records of a view."""
@@ -287,6 +305,10 @@ class _Report:
         yield "Cells", about(len(cells))
         uniques = int(np.count_nonzero(cells.sample_frequency == 1))
         yield "Sample uniques", about(uniques)
+        # Those below 2 are the sample uniques.
+        for below in map(cells.below, SHOWN[1:]):
+            yield f"Records with f below {below.k}", about(below.records)
+            yield f"Cells with f below {below.k}", about(below.cells)
         if cells.weighted:
             population = public_population(one.assessment)
             yield "Population, the sum of the weights", _rounded_text(population)

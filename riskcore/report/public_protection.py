@@ -12,6 +12,8 @@ from riskcore.protection.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.report.listed_settings import (
+    k_facts,
+    level_facts,
     method_facts,
     related_facts,
     suppression_facts,
@@ -44,11 +46,17 @@ def _share(count: int, rounded: int, n: int) -> str:
 def public_verdict(protected: Protected) -> str:
     """Say whether the file is safe, and from what: of an unsafe one, no more."""
     if not protected.safe:
-        return "Not safe: some risks still reach the threshold."
-    goals = " and ".join(
+        short = " or have a small f" if any(protected.settings.k) else ""
+        return f"Not safe: some records still reach the threshold{short}."
+    said = [
         f"no {unit} has a risk that reaches {goal}"
         for unit, goal in _goals(protected.settings)
-    )
+    ]
+    asked = sorted({k for k in protected.settings.k if k is not None})
+    if asked:
+        # Of several sets of keys it is that of each, see the settings.
+        said.insert(0, f"no record has f below {' or '.join(map(str, asked))}")
+    goals = " and ".join(said)
     known = " or ".join(
         " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
     )
@@ -79,6 +87,7 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
         for name, recoding in settings.recodings.items()
     ]
     facts += suppression_facts(settings)
+    facts += [*level_facts(settings), *k_facts(settings)]
     for unit, goal in _goals(settings):
         facts.append((f"the risk of no {unit} may reach", goal))
     return facts + related_facts(settings)

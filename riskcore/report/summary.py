@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from riskcore.assessment import Assessment
@@ -111,6 +112,7 @@ def stage_figures(
     threshold: float | None,
     household_threshold: float | None,
     unsafe: int | None,
+    k: int | None = None,
 ) -> dict[str, Any]:
     """Return the figures of a stage of a file, with what holds at its thresholds.
 
@@ -121,6 +123,8 @@ def stage_figures(
         The second one only with households.
     unsafe : int or None
         The number of records unsafe by either, if it is known.
+    k : int or None
+        The smallest sample frequency that was asked for.
 
     Returns
     -------
@@ -130,6 +134,8 @@ def stage_figures(
     figures = {**assessment.figures}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe
+    if k is not None:
+        figures["below_k"] = asdict(assessment.below(k))
     if threshold is not None:
         figures |= {
             "threshold": threshold,

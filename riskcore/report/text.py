@@ -11,6 +11,8 @@ from riskcore.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.files.labels import Labels, labels_of_plain
 from riskcore.report.listed_settings import cost_text
 
+# Of more sets of keys each has a line in place of a table.
+_MOST_TABLES = 6
 # The widths of counts by threshold, which so stand in line in most files.
 _THRESHOLD, _COUNT = 12, 11
 
@@ -134,13 +136,21 @@ def protection_text(record: dict[str, Any], title: str) -> str:
             [
                 *rows({**file, "method": settings["method"]}, "text"),
                 *rows(missing, "text"),
+                *(
+                    [("level", "one row for each household")]
+                    if settings["level"] == "household"
+                    else []
+                ),
                 ("recoded", _recoded(settings["recodings"])),
                 ("costs of suppression", cost_text(settings["cost"])),
             ],
             "<",
         ),
     ]
-    for one in record["sets"]:
+    many = len(record["sets"]) > _MOST_TABLES
+    if many:
+        lines += ["", *aligned(_sets(record["sets"]), "<>", indent=2)]
+    for one in [] if many else record["sets"]:
         stages = table(list(one["risk"].values()), "stages")
         lines += ["", f"  Keys {' x '.join(map(label, one['keys']))}"]
         lines += aligned(_thresholds(one, settings), "<")
@@ -158,6 +168,24 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 
+def _sets(sets: list[dict[str, Any]]) -> list[list[str]]:
+    """Return a line for each set of keys: what was asked, and before and after."""
+    lines = [["keys", "k", "unsafe before", "after", "smallest f", "maximum risk"]]
+    for one in sets:
+        before, after = one["risk"]["original"], one["risk"]["protected"]
+        lines.append(
+            [
+                " x ".join(map(label, one["keys"])),
+                "-" if one["k"] is None else f"{one['k']:,}",
+                f"{before['unsafe_records']:,}",
+                f"{after['unsafe_records']:,}",
+                f"{after['k_anonymity']:.6g}",
+                f"{after['max_risk']:.6g}",
+            ]
+        )
+    return lines
+
+
 def _recoded(recodings: dict[str, Any]) -> str:
     """Name the recoded variables, and the files of their rules."""
     names = [
@@ -169,7 +197,9 @@ def _recoded(recodings: dict[str, Any]) -> str:
 
 def _thresholds(one: dict[str, Any], settings: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the thresholds of one set of keys, as asked for and as found."""
-    pairs = []
+    pairs = [] if one["k"] is None else [("k", f"{one['k']:,}")]
+    if settings["strata"]:
+        pairs.append(("strata", ", ".join(map(label, settings["strata"]))))
     for unit, name in (("", "risk"), ("household_", "household risk")):
         asked = settings[f"{unit}rate"]
         value = one[f"{unit}threshold"]

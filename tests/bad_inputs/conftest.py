@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 COMMANDS = (
-    "assess", "protect", "uniques", "simulate", "error-table", "reproduce", "demo",
+    "assess", "protect", "uniques", "diversity", "suda", "simulate", "error-table",
+    "reproduce", "demo",
 )  # fmt: skip
 BEGINNINGS = tuple(
     f"{name}: error: " for name in ("riskcore", *(f"riskcore {c}" for c in COMMANDS))

@@ -65,6 +65,8 @@ def test_figures_without_the_keys_of_cells(engine):
     for unsafe in (0, 1, 77, 4000):
         assert got.risk_threshold(unsafe=unsafe) == want.risk_threshold(unsafe=unsafe)
     assert got.unsafe_count(0.01) == want.unsafe_count(0.01)
+    for k in (1, 4, 40, 10**6):
+        assert got.below(k) == want.below(k)
     assert page({"a": got}, title="b") == page({"a": want}, title="b")
     assert not got.cells.collected
     np.testing.assert_array_equal(got.cell_risk, want.cell_risk)

@@ -229,7 +229,8 @@ def check_public(made, *, households, limit=math.inf):
             if text.startswith("about") or text.endswith("%"):
                 value = Decimal(text.strip("about %").replace(",", ""))
                 assert len(value.normalize().as_tuple().digits) <= 2
-            if name in ("Cells", "Sample uniques", "Households") and "about" in text:
+            counted = name in ("Cells", "Sample uniques", "Households")
+            if (counted or " with f below " in name) and "about" in text:
                 assert value % 10 == 0
     for (low, high), (least, most) in intervals(made, limit):
         assert least <= low * (1 + 1e-9)
@@ -525,13 +526,42 @@ def test_small_files(name):
     assert bool(classes_of(made)[0]) == classes
     assert ("too small" in made) != classes
     if not classes:
-        names = {"Records", "Cells", "Sample uniques", ""}
+        names = {"Records", "Cells", "Sample uniques", ""} | {
+            f"{units} with f below {k}"
+            for units in ("Records", "Cells")
+            for k in (3, 5)
+        }
         assert figures_of(made).keys() - names <= {"Population, the sum of the weights"}
 
 
 def test_a_file_without_weights_has_no_population():
     result = assess({"k": [1, 1, 2, 2, 3, 4]}, ["k"])
     assert not any("opulation, the" in name for name in figures_of(public_page(result)))
+
+
+def test_records_in_small_cells_are_counted_about():
+    ages = [age for age in range(40) for _ in range(1 + age % 5)]
+    found = figures_of(public_page(assess({"age": ages}, ["age"])))
+    counts = {name: value for name, (value,) in found.items() if "f below" in name}
+    assert counts == {
+        "Records with f below 3": "about 20", "Cells with f below 3": "about 20",
+        "Records with f below 5": "about 80", "Cells with f below 5": "about 30",
+    }  # fmt: skip
+    found = figures_of(public_page(assess({"age": [1, 1, 2, 2, 2]}, ["age"])))
+    assert found["Records with f below 3"] == ["fewer than 10"]
+
+
+def test_no_small_cells_say_that_no_risk_is_large():
+    """No f below 3: no risk above 1/3, so that a bound at 0.2 would be too near."""
+    of_size = {3: 20, 4: 20, 10: 9}
+    sizes = [size for size, cells in of_size.items() for _ in range(cells)]
+    ages = [age for age, size in enumerate(sizes) for _ in range(size)]
+    made = public_page(assess({"age": ages}, ["age"]))
+    bounds, _ = classes_of(made)
+    assert 0.2 not in {low for low, _ in bounds}
+    check_public(made, households=False, limit=math.nextafter(1 / 3, 1))
+    made = public_page(assess({"age": [*ages, -1, -2, -3]}, ["age"]))
+    assert 0.2 in {low for low, _ in classes_of(made)[0]}
 
 
 def test_one_large_household_is_no_class():

@@ -216,7 +216,7 @@ def inverse_mean_poisson(f: float, mu: float) -> DoubleDouble:
     b, b_low = two_sum(f, mu)
     if where == OTHER:
         b, b_low = dd_add(b, b_low, 1.0, 0.0)
-        return below_one(f, 1.0, (b, b_low), (1.0, 0.0), 0.0, (-mu, 0.0))
+        return below_one(f, 1.0, (b, b_low), (1.0, 0.0), (0.0, 0.0), (-mu, 0.0))
     above, below = noerlund(b, 1.0, 1.0, 0.0, -mu, levels_of(where))
     return of_parts(1.0, b, b_low, -mu, above, below)
 

@@ -23,7 +23,7 @@ from riskcore.special.double_double import (
     dd_multiply_double,
     sqrt,
 )
-from riskcore.special.floats import two_product, two_sum
+from riskcore.special.floats import two_sum
 from riskcore.special.gamma.digamma import dd_digamma_difference
 from riskcore.special.gamma.ratio import dd_log_gamma_quotient
 from riskcore.special.near_one import dd_expm1, dd_log1p
@@ -130,7 +130,7 @@ def below_one(
     p: float,
     b: DoubleDouble,
     step: DoubleDouble,
-    square: float,
+    square: DoubleDouble,
     first: DoubleDouble,
 ) -> DoubleDouble:
     """Return r for f < 1 from D at f + 1, whose b and parts are given.
@@ -143,7 +143,8 @@ def below_one(
     V, V_low = max(b[0] + k * step_high, b[0]), 0.0
     while k > 0.0:
         k -= 1.0
-        part, part_low = dd_add(first_high, first_low, *two_product(k, square))
+        part, part_low = dd_multiply_double(*square, k)
+        part, part_low = dd_add(first_high, first_low, part, part_low)
         part, part_low = dd_multiply_double(part, part_low, k + 1.0)
         part, part_low = dd_divide(part, part_low, V, V_low)
         shift, shift_low = dd_multiply_double(step_high, step_low, k)
@@ -193,7 +194,9 @@ def inverse_mean_pair(f: float, s: float, p: float) -> DoubleDouble:
         b, b_low = dd_multiply_double(*two_sum(f, 1.0), p)
         b, b_low = dd_add(b, b_low, *dd_multiply_double(q, q_low, s))
         step = dd_add(p, 0.0, -q, -q_low)
-        return below_one(f, p, (b, b_low), step, square, (first, first_low))
+        return below_one(
+            f, p, (b, b_low), step, (square, square_low), (first, first_low)
+        )
     steps = float(int(a)) if a >= 1.0 else 0.0
     D, D_low = _gauss(f, s - steps, p)
     r, r_low = dd_divide(p, 0.0, D, D_low)

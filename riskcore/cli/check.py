@@ -1,0 +1,189 @@
+"""``riskcore check``: a gate for pipelines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from riskcore import __version__
+from riskcore.cli.options import (
+    add_alpha,
+    add_k,
+    add_method,
+    add_quiet,
+    add_reading,
+    fraction,
+    goal_of,
+    number,
+    reading,
+    whole,
+)
+from riskcore.cli.terminal import Progress
+from riskcore.common.words import printable
+
+_CHECK = """\
+Check whether a file of survey microdata keeps the rules of a release.
+
+Each rule is counted by itself, for each set of keys: what was asked, what was found,
+and how many records and cells break it. Nothing is changed or written; "riskcore
+protect" makes a file that passes.
+"""
+
+_CHECK_EXAMPLES = """\
+examples:
+  riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5 --missing wildcard
+  riskcore check safe.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
+      --max-rate 0.1% --json
+  riskcore check safe.csv --keys SEX AGE --keys SEX JOB --k 11 5
+  riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
+      --area COUNTY --min-population 20000
+
+  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2
+
+Rules are kept at the bound: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk 0.05.
+Missing keys are refused unless --missing says what they are: as in the file that
+"riskcore protect" makes, wildcard. An area is the combination of the columns of --area;
+its population is the sum of its weights, and a record whose area is missing is in none.
+
+The exit status is 0 if all rules are kept, 1 if one is broken, 2 if the input is
+refused, or 130 if interrupted.
+"""
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "check",
+        usage="riskcore check FILE --keys COLUMN [COLUMN ...] "
+        "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
+        "--t T) [options]",
+        help="whether a file keeps the rules of a release",
+        description=_CHECK,
+        epilog=_CHECK_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar="COLUMN",
+        help="key variables; once for each set of them",
+    )
+    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    rules = parser.add_argument_group("rules")
+    add_k(rules)
+    rules.add_argument(
+        "--max-risk",
+        type=fraction,
+        metavar="RISK",
+        help="largest individual risk that a record may have",
+    )
+    rules.add_argument(
+        "--max-rate",
+        type=fraction,
+        metavar="RATE",
+        help="largest re-identification rate, as 0.001 or 0.1%%",
+    )
+    rules.add_argument(
+        "--min-population",
+        type=whole,
+        metavar="N",
+        help="people, by the sum of the weights, that each area must have at least",
+    )
+    rules.add_argument(
+        "--area", nargs="+", metavar="COLUMN", help="the columns that make an area"
+    )
+    rules.add_argument(
+        "--sensitive",
+        nargs="+",
+        metavar="COLUMN",
+        help="sensitive variables, for --l and --t",
+    )
+    rules.add_argument(
+        "--l",
+        type=number,
+        metavar="L",
+        help="l-diversity that each cell must have of each sensitive variable",
+    )
+    rules.add_argument(
+        "--kind",
+        choices=("distinct", "entropy", "recursive"),
+        default="distinct",
+        help="which l --l asks for (default distinct)",
+    )
+    rules.add_argument(
+        "--t",
+        type=fraction,
+        metavar="T",
+        help="t-closeness: how far a cell may be from the file",
+    )
+    rules.add_argument(
+        "--ordered",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="sensitive variables of numbers whose closeness is measured in order",
+    )
+    rules.add_argument(
+        "--missing-sensitive",
+        choices=("refuse", "category", "ignore"),
+        default="refuse",
+        help="missing values of sensitive variables: refuse the file (default), one "
+        "more value, or do not count these records",
+    )
+    rules.add_argument(
+        "--missing",
+        choices=("refuse", "category", "wildcard", "argus"),
+        default="refuse",
+        help="missing key values: refuse the file (default), one more category, or "
+        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+    )
+    add_alpha(rules)
+    add_method(rules)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from riskcore.gate import check
+
+    progress = Progress(quiet=options.quiet)
+    found = check(
+        options.file,
+        options.keys,
+        options.weight,
+        k=goal_of(options),
+        max_risk=options.max_risk,
+        max_rate=options.max_rate,
+        min_population=options.min_population,
+        area=options.area,
+        sensitive=options.sensitive,
+        l=options.l,
+        kind=options.kind,
+        t=options.t,
+        ordered=options.ordered,
+        missing_sensitive=options.missing_sensitive,
+        subsets=options.subsets,
+        strata=options.strata,
+        method=options.method,
+        missing=options.missing,
+        alpha=options.alpha,
+        reading=reading(options),
+        progress=progress,
+    )
+    progress.done()
+    if options.json:
+        plain = {"file": str(options.file), **found.to_dict()}
+        print(json.dumps(plain, indent=2, allow_nan=False))
+    else:
+        print(printable(f"riskcore {__version__}: {options.file}"))
+        print(found.text())
+    return 0 if found.passed else 1

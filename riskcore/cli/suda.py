@@ -1,0 +1,146 @@
+"""``riskcore suda``: special uniques and their scores."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from riskcore.cli.options import fraction, source_of, whole
+from riskcore.cli.results import (
+    add_file_and_keys,
+    add_results,
+    check_results,
+    print_results,
+    write_results,
+)
+from riskcore.cli.terminal import Progress
+from riskcore.common.text_table import aligned
+from riskcore.common.words import shortened
+
+_SUDA = """\
+Find special uniques: records that few keys single out (SUDA).
+
+For each record that is unique in the file all minimal sets of keys are found on which
+nobody else is like it. The fewer keys such a set has, and the more sets there are, the
+higher is the score of the record. Shown are the sizes of the sets, and what each key
+and its values contribute to the scores.
+"""
+
+_SUDA_EXAMPLES = """\
+examples:
+  riskcore suda survey.csv --keys REGION SEX AGE MARSTAT
+  riskcore suda survey.parquet --keys REGION SEX AGE --weight W --max-size 3 \\
+      --output scores.parquet --plot keys.svg
+
+--output adds to each record, in the order of the file: suda_score, dis_suda_score (with
+--fraction or --weight), minimal_uniques (how many), smallest_unique (keys in the
+smallest). It names single records that are easily found: it is for you.
+
+The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+"""
+_LONGEST = 16
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "suda",
+        usage="riskcore suda FILE --keys COLUMN [COLUMN ...] [options]",
+        help="records that few keys single out, with scores",
+        description=_SUDA,
+        epilog=_SUDA_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    add_file_and_keys(parser)
+    parser.add_argument(
+        "--max-size",
+        type=whole,
+        metavar="M",
+        help="the largest sets of keys to look at (default all keys)",
+    )
+    parser.add_argument(
+        "--scoring",
+        choices=("elliot", "powers"),
+        default="elliot",
+        help="score of a set of k of m keys: elliot (default), (m-k)...(m-M+1), or "
+        "powers, 2^(M-k)",
+    )
+    parser.add_argument(
+        "--fraction",
+        type=fraction,
+        help="the sampling fraction, for DIS-SUDA scores: 0.01 or 1%%",
+    )
+    parser.add_argument(
+        "--weight", metavar="COLUMN", help="sampling weights, in place of --fraction"
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("refuse", "category"),
+        default="refuse",
+        help="missing key values: refuse the file (default), or one more category",
+    )
+    parser.add_argument(
+        "--top",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="list the N records of the highest scores with their sets (default none)",
+    )
+    add_results(parser, "the scores of each record", "what the keys contribute")
+    return parser
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from riskcore.report.disclosure_pictures import contributions_figure
+    from riskcore.special_uniques import suda
+
+    progress = Progress(quiet=options.quiet)
+    source = source_of(options, progress)
+    check_results(options, source)
+    needed = [*options.keys, options.weight]
+    if options.output is not None:
+        needed = [*source.names, *needed]
+    data, _ = source.read(needed, options.weight)
+    found = suda(
+        data,
+        options.keys,
+        options.max_size,
+        scoring=options.scoring,
+        fraction=options.fraction,
+        weight=options.weight,
+        missing=options.missing,
+        progress=progress,
+    )
+    write_results(options, source, found, contributions_figure, progress)
+    progress.done()
+    riskiest = found.riskiest(options.top)
+    figures = found.summary()
+    if options.top:
+        figures["riskiest"] = [_plain(row) for row in riskiest]
+    top = [] if not riskiest else ["", "  Highest scores", *_rows(riskiest)]
+    print_results(options, figures, lambda title: "\n".join([found.text(title), *top]))
+
+
+def _rows(riskiest: list[dict[Any, Any]]) -> list[str]:
+    """Return the records of the highest scores as a table."""
+    names = [name for name in riskiest[0] if name != "sets"]
+    rows = [[*(shortened(name, _LONGEST) for name in names), "minimal uniques"]]
+    for row in riskiest:
+        sets = " | ".join(" ".join(map(str, keys)) for keys in row["sets"])
+        shown = [_shown(row[name]) for name in names]
+        rows.append([*shown, shortened(sets, 6 * _LONGEST)])
+    return aligned(rows, "<", indent=4)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else shortened(value, _LONGEST)
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    plain = (str, int, float, list, type(None))
+    return {
+        str(name): value if isinstance(value, plain) else str(value)
+        for name, value in row.items()
+    }
