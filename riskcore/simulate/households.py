@@ -236,8 +236,8 @@ def _homes(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         "ROOF": _by_rank(_ROOFS, rng.standard_normal(n) - wealth),
         "TV": (wealth + 0.5 * rng.standard_normal(n) > 0.9).astype(np.int64),
         "CAR": (wealth + 0.4 * rng.standard_normal(n) > 1.9).astype(np.int64),
-        "TANHHEXP": np.round(income * np.exp(0.3 * rng.standard_normal(n))),
-        "INCTOTGROSSHH": np.round(income),
+        "TANHHEXP": np.round(income * np.exp(0.3 * rng.standard_normal(n)), 2),
+        "INCTOTGROSSHH": np.round(income, 2),
         "WGTHH": np.round(1.0 + weight, 2),
     }
 
