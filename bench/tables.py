@@ -80,6 +80,7 @@ SECTIONS = (
     Section("bench_protect", README, "protect", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
+    Section("bench_check", PAGE, "check", measured=True),
     Section("bench_lancaster", PAGE, "lancaster", measured=True),
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
     from riskcore.microdata.recode import recode as recode
     from riskcore.protection.protect import protect as protect
     from riskcore.protection.result import Protected as Protected
+    from riskcore.protection.trials import Trials as Trials
+    from riskcore.protection.trials import grid as grid
+    from riskcore.protection.trials import try_out as try_out
     from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.sensitive import diversity as diversity
     from riskcore.special_uniques import suda as suda
     from riskcore.uniques import estimate_uniques as estimate_uniques
+    from riskcore.utility.comparison import Comparison as Comparison
+    from riskcore.utility.comparison import compare as compare
     from riskcore.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
         individual_risk_from_frequencies as individual_risk_from_frequencies,
@@ -68,19 +73,24 @@ _HOMES = {
     "Assessment": "riskcore.assessment",
     "Cells": "riskcore.microdata.cells",
     "Checked": "riskcore.gate",
+    "Comparison": "riskcore.utility.comparison",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",
+    "Trials": "riskcore.protection.trials",
     "assess": "riskcore.assessment",
     "check": "riskcore.gate",
     "diversity": "riskcore.sensitive",
+    "compare": "riskcore.utility.comparison",
     "estimate_uniques": "riskcore.uniques",
+    "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.risk.household",
     "protect": "riskcore.protection.protect",
     "read_recoding": "riskcore.microdata.grc",
     "recode": "riskcore.microdata.recode",
     "suda": "riskcore.special_uniques",
     "tabulate": "riskcore.microdata.cells",
+    "try_out": "riskcore.protection.trials",
     "individual_risk": "riskcore.risk.individual",
     "individual_risk_bounds": "riskcore.risk.bounds",
     "individual_risk_from_frequencies": "riskcore.risk.individual",

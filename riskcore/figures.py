@@ -374,7 +374,7 @@ FIGURES = (
         "page": "Records in such cells",
     }, if_any=True),
     Figure("unsafe_records", _count, {
-        "page": "Unsafe records, by *f*, their own risk or their household's",
+        "page": "Unsafe records, by any goal",
         "stages": "unsafe records", "notebook of stages": "unsafe records",
     }),
     Figure("below_k", lambda one, *_: f"{one['records']:,}", {

@@ -1,4 +1,4 @@
-"""The public name of `riskcore.report.page`."""
+"""The public names of `riskcore.report.page` and `riskcore.report.utility_page`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from riskcore.report.page import (
     recoding_facts,
     write_page,
 )
+from riskcore.report.utility_page import comparison_page, trials_page
 
 __all__ = [
+    "comparison_page",
     "page",
     "protection_page",
     "public_page",
     "public_protection_page",
     "recoding_facts",
+    "trials_page",
     "write_page",
 ]

@@ -309,8 +309,8 @@ def estimate_uniques(
     population : int, optional
         N; by default the sum of the weights, rounded.
     cells : int, optional
-        K, how many cells there can be; by default the product of the numbers of
-        categories that occur.
+        K, how many cells there can be, up to 2^53; by default the product of the
+        numbers of categories that occur, if that is less.
     missing : {"refuse", "category"}
         What to do with missing key values, see `riskcore.tabulate`.
     shrinkages : sequence of float
@@ -376,7 +376,12 @@ def estimate_uniques(
     N = round(math.fsum(counted.weight_sum)) if population is None else population
     K = cells
     if K is None:
-        K = math.prod(len(labels) for labels in counted.categories)
+        K = min(math.prod(map(len, counted.categories)), MOST_PEOPLE)
+    if population is None and not sizes.n <= N <= MOST_PEOPLE:
+        raise ValueError(
+            f"the weights add to {N:.4g} people, of whom the sample has {sizes.n}: "
+            "need at least those, and up to 2^53; or give the population"
+        )
     found = fit_all(sizes, N, K, level, say)
     found += _lancaster(counted, N, shrinkages, say)
     if counted.weighted:
@@ -434,6 +439,8 @@ def fit_all(
         raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
     if N > MOST_PEOPLE:
         raise ValueError(f"population={N}: need a number of people up to 2^53")
+    if K > MOST_PEOPLE:
+        raise ValueError(f"cells={K}: need a number of cells up to 2^53")
     if sizes.u > K:
         raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
     estimates = []

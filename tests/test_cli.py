@@ -237,6 +237,10 @@ def test_column_of_no_name(figures, folder):
 def test_missing_keys(run, figures, folder):
     (folder / "m.csv").write_text("a,b\n,1\n2,1\n,1\n")
     assert_refused(run("assess", "m.csv", "--keys", "a", "b"), "'a' in 2 of 3 records")
+    # A rule that this command has is the first to be named.
+    refused = run("uniques", "m.csv", "--keys", "a", "--population", "9")
+    assert_refused(refused, "'a' in 2 of 3 records; missing='category' (--missing cat")
+    assert "which the models of uniques do not have" in refused[2]
     found = figures("m.csv", "--keys", "a", "b", "--missing", "category")
     assert found["cells"] == 2
     status, out, _ = run("assess", "m.csv", "--keys", "a", "--missing", "category")
@@ -775,6 +779,24 @@ def test_options_are_called_as_they_are_typed(run, folder):
     assert_refused(wrong, "the decimal mark may be a comma (--decimal ',')")
     options = ["--keys", "age", "--threshold", "0"]
     assert_refused(run("protect", "survey.csv", *options), "--threshold 0.0: ")
+    options = ["--keys", "age", "--threshold", "1%"]
+    for more, said in (
+        (["--cost", "sex=1"], "error: --cost: 'sex' is no key"),
+        (["--related", "sex=note"], "error: --related: 'sex' is no key"),
+        (["--household", "hh", "--household-keys", "sex"],
+         "error: --household-keys: 'sex' is no key"),
+        (["--household-threshold", "1%", "--household-rate", "1%"],
+         "error: give --household-threshold or --household-rate, not both"),
+    ):  # fmt: skip
+        assert_refused(run("protect", "survey.csv", *options, *more), said)
+    sizes = ["uniques", "--sizes", "1=5", "--cells", "9", "--population"]
+    assert_refused(run(*sizes, "4"), "--population 4: below the 5 records")
+    sizes[4] = str(2**53 + 1)
+    assert_refused(run(*sizes, "9"), "--cells 9007199254740993: need a number of cells")
+    (folder / "c.csv").write_text("household_rate,cost\n1,2\n")
+    roles = ["c.csv", "--keys", "household_rate", "--threshold", "1%"]
+    wrong = run("protect", *roles, "--cost", "cost=1")
+    assert_refused(wrong, "error: --cost: 'cost' is no key; keys are 'household_rate'")
 
 
 def test_a_seed_that_is_a_file(run):

@@ -21,7 +21,7 @@ FLOORS = [
     {"microdata"},
     {"models"},
     {"figures", "population", "sensitive", "special_uniques"},
-    {"accuracy", "assessment", "embed", "reproduce", "uniques"},
+    {"accuracy", "assessment", "embed", "reproduce", "uniques", "utility"},
     {"protection"},
     {"gate", "report"},
     {"chart", "page"},  # public names of modules of reports

@@ -196,7 +196,7 @@ def test_size_indices_alone(run):
         (["f.csv", "--keys", "a", "--plot", "p.xyz"], "can draw .png, .svg and .pdf"),
         (
             ["--sizes", "1=9", "--population", "5", "--cells", "99"],
-            "population=5: below the 9 records",
+            "--population 5: below the 9 records",
         ),
         (
             ["--sizes", "1=2", "1=3", "--population", "9", "--cells", "9"],
@@ -232,3 +232,16 @@ def test_one_model_without_an_estimate_does_not_stop_the_others(run):
     )
     assert status == 0
     assert "Dirichlet-multinomial" in out
+
+
+def test_more_combinations_than_can_be_counted():
+    """Thirty keys of four categories: 2^60 cells, more than a double counts."""
+    table = np.random.default_rng(3).integers(0, 4, (30, 40))
+    table[:, :10] = table[:, 10:20]
+    data = {f"k{i}": column for i, column in enumerate(table)}
+    found = estimate_uniques(data, list(data), population=4000, cell_models=[])
+    assert found.cells == 2**53
+    most = fit_all(found.sizes, 4000, 2**53, 0.95, lambda _: None)
+    assert found.estimates[0].tau == most[0].tau > 0
+    less = fit_all(found.sizes, 4000, 2**45, 0.95, lambda _: None)
+    assert most[0].tau == pytest.approx(less[0].tau, rel=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ from riskcore import __version__
 from riskcore.cli import (
     assess,
     check,
+    compare,
     completion,
     demo,
     diversity,
@@ -23,6 +25,7 @@ from riskcore.cli import (
     simulate,
     stop,
     suda,
+    try_out,
     uniques,
 )
 from riskcore.cli.terminal import (
@@ -74,7 +77,8 @@ def _said(error: BaseException) -> str:
         return str(error.args[0])
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return _ARGUMENT.sub(_as_option, str(error))
+    said = _ARGUMENT.sub(_as_option, str(error))
+    return _WORD.sub(lambda found: _OPTIONS[found[0]], said)
 
 
 def _as_option(found: re.Match[str]) -> str:
@@ -85,9 +89,26 @@ def _as_option(found: re.Match[str]) -> str:
 
 # Arguments of functions as messages name them, which are options here.
 _ARGUMENT = re.compile(
-    r"\b(alpha|cost|decimal|delimiter|encoding|k|max_rate|max_risk|method|min_population|missing|rounds|subsets|suppression|unsafe"
+    r"\b(alpha|cells|cost|decimal|delimiter|encoding|k|level|max_rate|max_risk|method"
+    r"|min_population|missing|population|rounds|subsets|suppression|unsafe"
     r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
 )
+# And without a value: where a message begins, or as words that are no English.
+_OPTIONS = {
+    "cost": "--cost", "drop": "--drop", "recodings": "--recode",
+    "related": "--related", "renumber": "--renumber",
+    "household_keys": "--household-keys", "household_rate": "--household-rate",
+    "household_threshold": "--household-threshold",
+}  # fmt: skip
+_WORD = re.compile(
+    r"\A(?:cost|drop|recodings|related|renumber)(?=: | of ')"
+    r"|(?<!['\w])household_(?:keys|rate|threshold)(?!['\w=])"
+)
+
+
+# Letters of an option that are compared, and options in a hint.
+_LONGEST_OPTION = 80
+_CLOSE = 5
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -128,6 +149,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose messages cannot steer the terminal by what was typed."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
+        # A prefix that is one option today is two when another is added.
+        options["allow_abbrev"] = False
         super().__init__(*arguments, **options)
         for name in (None, "store"):
             self.register("action", name, _Once)
@@ -143,16 +166,45 @@ class _Parser(argparse.ArgumentParser):
         super().error(one_line(message))
 
 
+class _Command(_Parser):
+    """The parser of a command: an option that it does not have is the first error."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse what follows the name of a command."""
+        for text in args or ():
+            if text == "--":
+                break
+            name = text.partition("=")[0]
+            known = self._option_string_actions
+            if name.startswith("--") and " " not in text and name not in known:
+                self.error(f"no option {name}{_perhaps(name, list(known))}")
+        return super().parse_known_args(args, namespace)
+
+
+def _perhaps(name: str, known: Sequence[str]) -> str:
+    """Return which option was perhaps meant."""
+    close = [one for one in known if one.startswith(name)]
+    if not close:
+        words = [one.removeprefix("--") for one in known]
+        found = difflib.get_close_matches(name[2:_LONGEST_OPTION], words)
+        close = [f"--{one}" for one in found]
+    return f"; did you mean {' or '.join(close[:_CLOSE])}?" if close else ""
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="riskcore", description="Re-identification risk of survey microdata."
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.set_defaults(run=None, quiet=False)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=_Command
+    )
     assess.add(commands)
     protect.add(commands)
     check.add(commands)
+    compare.add(commands)
+    try_out.add(commands)
     error_table.add(commands)
     reproduce.add(commands)
     uniques.add(commands)

@@ -190,7 +190,7 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--recode",
         nargs="+",
-        type=_recoding,
+        type=recoding,
         default=[],
         metavar="VARIABLE=RULE",
         help="recode variables first, see below",
@@ -314,7 +314,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_idle(options)
     before = None if options.replay is None else read_record(options.replay)
     progress = Progress(quiet=options.quiet)
-    source = source_of(options, progress, _reading(options, before))
+    source = source_of(options, progress, reading_as_recorded(options, before))
     settings = _settings(source, options, before)
     means = _means(options, before)
     reports = _reports(options, len(settings.keys))
@@ -435,7 +435,7 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _reading(options: argparse.Namespace, before: Any) -> Any:
+def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
     """Return how to read the file: by the options, and what else the record has.
 
     A record names no file that is opened: metadata that are not beside the data must be
@@ -642,34 +642,37 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
-    return Settings.resolve(
-        source,
-        options.keys,
-        level=options.level,
-        k=goal_of(options),
-        subsets=options.subsets,
-        strata=options.strata,
-        weight=options.weight,
-        household=options.household,
-        threshold=options.threshold,
-        rate=options.rate,
-        household_threshold=options.household_threshold,
-        household_rate=options.household_rate,
-        within_households=options.households == "unsafe",
-        recodings=_gathered("--recode", options.recode),
-        household_keys=options.household_keys,
-        related=_related(options.related),
-        cost=_cost(options.cost),
-        population=options.population,
-        suppression=options.suppression,
-        method=options.method,
-        missing=options.missing,
-        alpha=options.alpha,
-        rounds=options.rounds,
-    )
+    return Settings.resolve(source, options.keys, **arguments_of(options))
 
 
-def _gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `riskcore.protect` that the options give."""
+    return {
+        "level": options.level,
+        "k": goal_of(options),
+        "subsets": options.subsets,
+        "strata": options.strata,
+        "weight": options.weight,
+        "household": options.household,
+        "threshold": options.threshold,
+        "rate": options.rate,
+        "household_threshold": options.household_threshold,
+        "household_rate": options.household_rate,
+        "within_households": options.households == "unsafe",
+        "recodings": gathered("--recode", options.recode),
+        "household_keys": options.household_keys,
+        "related": _related(options.related),
+        "cost": _cost(options.cost),
+        "population": options.population,
+        "suppression": options.suppression,
+        "method": options.method,
+        "missing": options.missing,
+        "alpha": options.alpha,
+        "rounds": options.rounds,
+    }
+
+
+def gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return pairs as a dict; the same name twice is a mistake."""
     names = [name for name, _ in pairs]
     twice = [name for i, name in enumerate(names) if name in names[:i]]
@@ -701,7 +704,7 @@ def _cost(words: list[str] | None) -> Any:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:
             raise ValueError(f"--cost {word}: {number!r} is no number") from None
-    return _gathered("--cost", costs)
+    return gathered("--cost", costs)
 
 
 def _seed(text: str) -> int:
@@ -722,7 +725,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _recoding(text: str) -> tuple[str, Any]:
+def recoding(text: str) -> tuple[str, Any]:
     """Read VARIABLE=RULE; what has no known keyword is the name of a .grc file."""
     from riskcore.microdata.recode import Recoding
 
@@ -735,7 +738,7 @@ def _recoding(text: str) -> tuple[str, Any]:
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
         "map": lambda: Recoding.mapping(
-            _gathered("map", [_pair(one) for one in value.split(",")])
+            gathered("map", [_pair(one) for one in value.split(",")])
         ),
     }
     if not colon or kind not in makers:

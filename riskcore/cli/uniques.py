@@ -78,8 +78,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--cells",
         type=whole,
         metavar="K",
-        help="how many cells there can be; by default the product of the numbers of "
-        "categories",
+        help="how many cells there can be, up to 2^53; by default the product of the "
+        "numbers of categories",
     )
     parser.add_argument(
         "--missing",

@@ -7,10 +7,12 @@ Each check is here once. What a single argument should be is said behind its val
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,6 +170,25 @@ def _end(bound: int) -> str:
     """Return a bound, a large power of two as such."""
     exponent = abs(bound).bit_length() - 1
     return f"2^{exponent}" if exponent >= 20 and bound == 2**exponent else str(bound)
+
+
+def file_path(argument: str, value: Any) -> Path:
+    """Return the path of a file.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+
+    Examples
+    --------
+    >>> file_path("path", 3)
+    Traceback (most recent call last):
+    TypeError: path=3: need the path of a file
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{argument}={shown(value)}: need the path of a file")
+    return Path(value)
 
 
 def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:

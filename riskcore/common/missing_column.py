@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,10 +14,15 @@ _ASKED = 10
 _CLOSE = 5
 # Letters of each.
 _LONGEST = 80
+# What may stand between names that were read as one.
+_BETWEEN = re.compile(r"[,;:|\t ]")
 
 
 def no_such_column(
-    lacking: Sequence[Hashable], names: Iterable[Hashable], path: Path | None = None
+    lacking: Sequence[Hashable],
+    names: Iterable[Hashable],
+    path: Path | None = None,
+    use: str = "",
 ) -> KeyError:
     """Make the error for columns that the data lack.
 
@@ -28,6 +34,8 @@ def no_such_column(
         The columns that there are.
     path : pathlib.Path, optional
         The file that should have them.
+    use : str
+        What they are asked for, to begin the message, if that is not plain.
 
     Returns
     -------
@@ -50,7 +58,8 @@ def no_such_column(
     hint = _hint(lacking, names)
     if hint.endswith("?"):
         columns = f"{columns[0].upper()}{columns[1:]}"
-    return KeyError(f"{where}no column {_listed(lacking, _ASKED)};{hint} {columns}")
+    asked = f"{where}{use}no column {_listed(lacking, _ASKED)}"
+    return KeyError(f"{asked};{hint} {columns}")
 
 
 def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
@@ -59,6 +68,11 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
     if 1 < len(parts) <= _LISTED and all(part in names for part in parts):
         apart = f"{' '.join(parts)} (in Python: {parts})"
         return f" give each name by itself, with blanks between: {apart};"
+    if len(names) == 1 and str(lacking[0]) in _BETWEEN.split(str(names[0])):
+        return (
+            " the first line was read as one name: is the delimiter another "
+            "(in Python reading=Reading(delimiter=...), in the command --delimiter)?"
+        )
     folded: dict[str, list[Hashable]] = {}
     for name in names:
         folded.setdefault(_folded(name), []).append(name)
@@ -73,8 +87,8 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
 
 
 def _folded(name: Hashable) -> str:
-    """Return a name without its case; of a long one the begin, to compare it fast."""
-    return str(name)[:_LONGEST].casefold()
+    """Return a name without case and blanks; the begin of it, to compare it fast."""
+    return str(name).strip()[:_LONGEST].casefold()
 
 
 def _listed(names: Sequence[Hashable], most: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 import sys
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -20,8 +21,11 @@ from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
 from riskcore.files.base_format import FileFormat, Format, Recoded
 from riskcore.files.intake import Intake
-from riskcore.files.reading import NUMBER, warn_of_idle_codes
+from riskcore.files.reading import NUMBER, is_number, warn_of_idle_codes
 from riskcore.files.replace import Create
+
+# Whole thousands with a mark between them, and perhaps a fraction.
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,.' ])[0-9]{3}(\1[0-9]{3})*([,.][0-9]+)?")
 
 
 class ArrowFormat(FileFormat):
@@ -229,14 +233,23 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if count:
         first = compute.index(wrong, True).as_py()
         found = column[first].as_py()
-        comma = decimal == "." and "," in found
-        hint = "; the decimal mark may be a comma (decimal=',')" if comma else ""
+        hint = _about_marks(found, decimal)
         raise ValueError(
             f"{path}: {name} is not a number in {count:,} "
             f"record{'' if count == 1 else 's'}, "
             f"first in record {first + 1:,}: {found!r}{hint}"
         )
     return numbers
+
+
+def _about_marks(text: str, decimal: str) -> str:
+    """Return a hint on text that is a number but for its marks; none for other text."""
+    other, word = (",", "comma") if decimal == "." else (".", "point")
+    if decimal not in text and is_number(text.strip().replace(other, ".")):
+        return f"; the decimal mark may be a {word} (decimal={other!r})"
+    if _THOUSANDS.fullmatch(text.strip()):
+        return "; write it without marks between thousands"
+    return ""
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:

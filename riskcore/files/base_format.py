@@ -235,11 +235,14 @@ class FileFormat(ABC):
         names = self.header.names
         columns = list(names if columns is None else dict.fromkeys(columns))
         numbers = set(numeric)
-        wanted = dict.fromkeys([*columns, *sorted(numbers), *self.reading.columns])
         known = set(names)
-        lacking = [name for name in wanted if name not in known]
-        if lacking:
-            raise no_such_column(lacking, names, self.path)
+        for use, wanted in (
+            ("", dict.fromkeys([*columns, *sorted(numbers)])),
+            ("missing codes: ", self.reading.columns),
+        ):
+            lacking = [name for name in wanted if name not in known]
+            if lacking:
+                raise no_such_column(lacking, names, self.path, use)
         return self.read_columns(columns, numbers, text=text, progress=progress)
 
     @abstractmethod

@@ -95,6 +95,11 @@ class CsvFile(ArrowFormat):
             raise
         if not line:
             raise ValueError(f"{path}: the file is empty")
+        if "\0" in line:
+            raise ValueError(
+                f"{path}: zero bytes in the first line: not a text file, or one in "
+                "UTF-16 or UTF-32, for which give its encoding"
+            )
         if not line.strip():
             raise ValueError(
                 f"{path}: the first line must name the columns, but is empty"
@@ -158,11 +163,6 @@ class CsvFile(ArrowFormat):
                     f"{self.path}, line 1: the names of the columns cannot be read: "
                     f"{error}"
                 ) from None
-        if any("\0" in name for name in names):
-            raise ValueError(
-                f"{self.path}: zero bytes in the first line: not a text file, or one "
-                "in UTF-16 or UTF-32, for which give its encoding"
-            )
         if any("\udc80" <= letter <= "\udcff" for letter in "".join(names)):
             self.refuse_encoding()
         return Header(distinct(self.path, names))

@@ -411,4 +411,7 @@ def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
             if test(one):
                 return one
     known = ", ".join(suffix for one in FORMATS for suffix in one.suffixes)
-    raise ValueError(f"{path}: unknown kind of file; known are {known}")
+    raise ValueError(
+        f"{path}: unknown kind of file; save it as one that is known, or read it into "
+        f"a data frame in Python; known are {known}"
+    )

@@ -594,9 +594,10 @@ def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> 
     if faults:
         raise ValueError(
             f"missing key values: {', '.join(faults)} of {n} records; "
-            "missing='wildcard' (--missing wildcard) lets missing match any value, as "
-            "protect does, and 'category' takes it as one more category. There is no "
-            "rule by default, for the risks differ much"
+            "missing='category' (--missing category) takes missing as one more "
+            "category, and 'wildcard', which the models of uniques do not have, lets "
+            "it match any value, as protect does. There is no rule by default, for the "
+            "risks differ much"
         )
 
 

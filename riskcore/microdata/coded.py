@@ -6,7 +6,7 @@ what coding the recoded or blanked data themselves would give, to the last label
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -153,9 +153,13 @@ class CodedRecords:
 
 
 def code_cells(
-    keys: Mapping[Hashable, Any], records: NDArray[np.int64]
+    keys: Mapping[Hashable, Any],
+    records: NDArray[np.int64],
+    ticks: Collection[Hashable] = (),
 ) -> dict[Hashable, CodedColumn]:
     """Code the keys of cells, narwhals series, each of so many records.
+
+    Of the keys in ``ticks`` the labels of times are those of NumPy, see `code_column`.
 
     Raises
     ------
@@ -165,7 +169,8 @@ def code_cells(
     """
     columns = {}
     for key, values in keys.items():
-        column = code_column(Records.of({key: values.to_native()}), key)
+        values_here = Records.of({key: values.to_native()})
+        column = code_column(values_here, key, ticks=key in ticks)
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
     each = columns.values()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -120,7 +121,9 @@ class CodedColumn:
         return len(self.labels) + (self.missing > 0)
 
 
-def code_column(records: Records, name: Hashable) -> CodedColumn:
+def code_column(
+    records: Records, name: Hashable, *, ticks: bool = False
+) -> CodedColumn:
     """Code the values of a column by their rank.
 
     Values of any hashable type that can be ordered will do. Columns of mixed types are
@@ -132,6 +135,9 @@ def code_column(records: Records, name: Hashable) -> CodedColumn:
         The data.
     name : hashable
         The column.
+    ticks : bool
+        Whether the labels of times are those of NumPy in any case. By default they are
+        Python's times as long as no two of them are equal there.
 
     Returns
     -------
@@ -152,9 +158,11 @@ def code_column(records: Records, name: Hashable) -> CodedColumn:
     (array([1, 0, 2, 1], dtype=uint8), [31, 47], 1)
     """
     column = records.column(name)
-    code = _code_array if isinstance(column, np.ndarray) else _code_series
     try:
-        (labels, codes), missing = code(column)
+        if isinstance(column, np.ndarray):
+            (labels, codes), missing = _code_array(column)
+        else:
+            (labels, codes), missing = _code_series(column, ticks=ticks)
     except (TypeError, OverflowError) as error:  # of times beyond the year 9999
         raise TypeError(
             f"key {name!r}: {error}; a key has text, numbers, times or other values "
@@ -260,6 +268,39 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
             f"{first + 1:,}; a weight is positive and finite"
         )
     return weight
+
+
+def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of numbers as doubles, nan for missing.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If it is not a column of real numbers (text is not read as numbers).
+    ValueError
+        If a number is infinite, or an integer too large for a double.
+
+    Examples
+    --------
+    >>> real_numbers(Records.of({"income": [1200, None]}), "income")
+    array([1200.,   nan])
+    """
+    column = records.column(name)
+    read = _real_array if isinstance(column, np.ndarray) else _real_series
+    try:
+        values = np.ascontiguousarray(read(column))
+    except TypeError as error:
+        raise TypeError(f"column {name!r}: {error}, not real numbers") from None
+    except OverflowError:
+        raise ValueError(f"column {name!r}: an integer beyond 1.8e308") from None
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise ValueError(
+            f"column {name!r}: infinite in {infinite:,} of {records.n:,} records"
+        )
+    return values
 
 
 def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
@@ -443,7 +484,9 @@ def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
     return _CODERS[kind](values[~missing]), missing
 
 
-def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
+def _code_series(
+    series: Any, *, ticks: bool = False
+) -> tuple[Coded, NDArray[np.bool_] | None]:
     """Code a narwhals series; also return which elements are missing."""
     import narwhals.stable.v2 as nw
 
@@ -456,7 +499,7 @@ def _code_series(series: Any) -> tuple[Coded, NDArray[np.bool_] | None]:
     if dtype.is_float():
         return _code_array(series.to_numpy())
     if dtype == nw.Time or (dtype == nw.Datetime and dtype.time_zone is not None):
-        code = _code_ticks
+        code: Callable[[Any], Coded] = partial(_code_ticks, ticks=ticks)
     elif dtype in (nw.Boolean, nw.Date, nw.Datetime, nw.Duration) or (
         dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
     ):
@@ -473,7 +516,7 @@ def _code_plain(series: Any) -> Coded:
     return coded
 
 
-def _code_ticks(series: Any) -> Coded:
+def _code_ticks(series: Any, *, ticks: bool) -> Coded:
     """Code times of day, or instants of a zone, as the integers that hold them.
 
     Python's own end at microseconds, and are equal in the hour that clocks repeat.
@@ -487,12 +530,12 @@ def _code_ticks(series: Any) -> Coded:
         whole = series.to_arrow().cast(pyarrow.time64("ns")).cast(pyarrow.int64())
     else:
         whole = series.cast(nw.Int64)
-    ticks = whole.to_numpy()
-    numbers, codes = code_integers(np.ascontiguousarray(ticks, np.int64))
+    integers = np.ascontiguousarray(whole.to_numpy(), np.int64)
+    numbers, codes = code_integers(integers)
     one_of_each = np.zeros(len(numbers), np.int64)
-    one_of_each[codes] = np.arange(len(ticks))
+    one_of_each[codes] = np.arange(len(integers))
     shown = series[one_of_each].to_list()
-    if len(set(map(str, shown))) < len(shown):
+    if ticks or len(set(map(str, shown))) < len(shown):
         unit = "ns" if of_day else series.dtype.time_unit
         return numbers.view(f"{'m' if of_day else 'M'}8[{unit}]"), codes
     return np.fromiter(shown, object, len(shown)), codes

@@ -242,13 +242,19 @@ class Recoding:
         Raises
         ------
         TypeError, ValueError
-            If a code is not text or a finite number, or there is none.
+            If this is no mapping, or a code is not text or a finite number, or there
+            is none.
 
         Examples
         --------
         >>> Recoding.mapping({"2": "1", None: "9"}).apply(["1", "2", "3"]).codes
         ('1', '1', '3')
         """
+        if not isinstance(codes, Mapping):
+            raise TypeError(
+                f"codes={arguments.shown(codes)}: need a mapping from old to new "
+                'codes, as {"2": "1"}'
+            )
         rules = [
             Rule(plain_value(new), plain_value(old), plain_value(old))
             for old, new in codes.items()

@@ -19,6 +19,7 @@ from riskcore.engines.door import engine_of
 from riskcore.files import formats
 from riskcore.files.argus.metadata import Variable
 from riskcore.files.intake import Intake
+from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
 from riskcore.files.replace import Identity, identity
 from riskcore.microdata.columns import Records
@@ -67,6 +68,8 @@ class Source:
         TypeError
             If ``reading`` is given for data in memory, or is no `Reading`.
         """
+        if isinstance(data, Source) and reading is None:
+            return data  # one that was opened, whose data are read once
         if reading is not None and not isinstance(reading, Reading):
             raise TypeError(
                 f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
@@ -95,6 +98,11 @@ class Source:
         if self.path is None:
             return None
         return formats.format_of(self.path, self.reading)
+
+    @property
+    def labels(self) -> Labels | None:
+        """The labels of the codes of a file of SPSS, Stata or SAS."""
+        return None if self.format is None else self.format.labels
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -178,7 +186,10 @@ class Source:
     # --- reading ---
 
     def read(
-        self, columns: Iterable[Hashable | None], weight: Hashable | None = None
+        self,
+        columns: Iterable[Hashable | None],
+        weight: Hashable | None = None,
+        numeric: Iterable[Hashable] = (),
     ) -> tuple[Any, Intake | None]:
         """Return the data, of a file the columns named, and what its lines became.
 
@@ -188,6 +199,8 @@ class Source:
             The columns needed; None stands for none.
         weight : hashable, optional
             The one of them that is read as numbers.
+        numeric : iterable of hashable, optional
+            Others that are.
 
         Raises
         ------
@@ -198,7 +211,7 @@ class Source:
             return self.given, None
         return self._read_columns(
             [str(name) for name in columns if name is not None],
-            numeric=[] if weight is None else [str(weight)],
+            numeric=[str(name) for name in (weight, *numeric) if name is not None],
         )
 
     @property

@@ -153,7 +153,8 @@ class CellTable:
         if not any_value and any(cells.missing_values):
             raise ValueError(
                 f"missing={cells.missing!r}: a model is fitted to records that are "
-                "each in one cell; tabulate with 'refuse' or 'category'"
+                "each in one cell; take missing='category' (--missing category), or "
+                "leave out records with missing keys"
             )
         return cls.of_margins(
             cells,

@@ -27,8 +27,10 @@ def as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[I
         raise ValueError(f"codes: {len(codes)} keys, but {len(levels)} levels")
     columns = []
     for key, given in enumerate(codes):
-        column = arguments.numbers(f"key {key}", given, "integer codes", kinds="iu")
-        if column.ndim != 1 or len(column) != len(np.asarray(codes[0])):
+        column = arguments.numbers(
+            f"key {key}", given, "integer codes", kinds="iu", dimensions=1
+        )
+        if len(column) != len(np.asarray(codes[0])):
             raise ValueError(
                 f"key {key}: shape {column.shape}, but {len(np.asarray(codes[0]))} "
                 "codes of key 0"

@@ -58,6 +58,7 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
+from riskcore.utility.comparison import Comparison
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -394,6 +395,50 @@ class Protected:
                 return int(cells.records[cells.present(one.keys.index(name))].sum())
         return self.sets[0].protected.cells.count_of(present(self.rows, name))
 
+    def compare(
+        self,
+        *,
+        columns: Iterable[Hashable] = (),
+        strata: Iterable[Hashable] = (),
+        interactions: bool = False,
+        progress: Lines | None = None,
+    ) -> Comparison:
+        """Compare the file before and after: what protection has cost in utility.
+
+        Recodings are known, and so is which record is which: see `riskcore.compare`,
+        which two files that come without them are given to.
+
+        Parameters
+        ----------
+        columns, strata, interactions, progress
+            As for `riskcore.compare`. Of data on an engine strata are keys, or related
+            to them, and there are no columns of numbers.
+
+        Returns
+        -------
+        Comparison
+            For the office: it holds figures of the original.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `riskcore.compare`.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> sex = result.compare().key("sex")
+        >>> sex.suppressed, sex.total_variation, sex.changed
+        (1, 0.2, 0)
+        """
+        from riskcore.protection.utility import comparison_of
+
+        return comparison_of(
+            self, columns, strata, interactions=interactions, progress=progress
+        )
+
     def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
         """Return settings, what was done and the risks, as plain data for JSON.
 
@@ -546,7 +591,7 @@ class Protected:
         KeyError
             If a column to be left out or renumbered does not exist.
         TypeError
-            If a column's name is no text, or an engine holds the records.
+            If a column's name or a path is no text, or an engine holds the records.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.readback.ReadBackError
@@ -559,14 +604,21 @@ class Protected:
         self._refuse_write(allow_unsafe=allow_unsafe)
         self.source.refuse_changed()
         figures = self.to_dict(())
-        path = self.source.check_writable(path, overwrite=overwrite)
+        path = self.source.check_writable(
+            arguments.file_path("path", path), overwrite=overwrite
+        )
         dropped = tuple(arguments.names("drop", drop))
         self.source.check(dropped)
         if set(dropped) >= set(self.source.names):
             raise ValueError("drop: no column would be left")
         renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
-        record = Path(f"{path}.private.json") if record is None else Path(record)
-        told = None if public_record is None else Path(public_record)
+        record = f"{path}.private.json" if record is None else record
+        record = arguments.file_path("record", record)
+        told = (
+            None
+            if public_record is None
+            else arguments.file_path("public_record", public_record)
+        )
         private = {Path(target): text for target, text in (also or {}).items()}
         common = {Path(target): text for target, text in (public or {}).items()}
         beside = [record, *([] if told is None else [told]), *private, *common]
@@ -729,6 +781,8 @@ class Protected:
     def _as_values(self, name: str, codes: Any, order: NDArray[np.int64] | None) -> Any:
         """Return values in place of codes that were read, each compared already."""
         column = code_column(Records.of(self.data), name)
+        if not len(column.labels):  # all are blanked
+            return codes
         mine = column.codes if order is None else column.codes[order]
         hidden = np.ma.getmaskarray(codes)
         plain = np.where(hidden, 0, np.ma.getdata(codes))

@@ -104,7 +104,8 @@ def dirichlet_multinomial_population(
     TypeError
         If ``N`` or ``K`` is not an integer or ``rng`` not a `numpy.random.Generator`.
     ValueError
-        If ``N`` or ``K`` is not positive or ``alpha`` not a positive number.
+        If ``N`` or ``K`` is not positive or ``alpha`` not a positive number, or K alpha
+        is beyond the doubles.
 
     Notes
     -----
@@ -119,6 +120,8 @@ def dirichlet_multinomial_population(
     """
     arguments.generator("rng", rng)
     arguments.number_in("alpha", alpha, "(0, inf)")
+    if math.isinf(alpha * arguments.whole("K", K)):
+        raise ValueError(f"alpha={alpha}: times {K} cells that is beyond 1.8e308")
     return _populate(
         N,
         K,

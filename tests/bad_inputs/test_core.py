@@ -109,6 +109,9 @@ CALLS = {
     # Models
     "fit: no sizes": (lambda: models.Ewens.fit({1: 2}), "sizes"),
     "fit: None": (lambda: models.Pitman.fit(None), "sizes"),
+    "fit: codes alone": (lambda: models.LatentClass.fit([1, 2]),
+                         "key 0: need one dimension"),
+    "fit: codes of no list": (lambda: models.LatentClass.fit(5), "keys: name the key"),
     "fit: method": (lambda: models.Ewens.fit(SIZES, "magic"), "magic"),
     "fit: Pitman method": (lambda: models.Pitman.fit(SIZES, None), "method"),
     "fit: K below": (lambda: models.PoissonGamma.fit(SIZES, 3), "K"),

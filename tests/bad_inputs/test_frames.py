@@ -360,6 +360,15 @@ CALLS = {
                        "cells=1"),
     "uniques: cells text": (
         lambda: estimate_uniques(DATA, ["k"], population=9, cells="9"), "cells"),
+    "uniques: huge weights": (
+        lambda: estimate_uniques({"k": ["a", "b"], "w": [1e300, 1e300]}, ["k"], "w"),
+        "the weights add to 2e+300 people, of whom the sample has 2: need at least"),
+    "uniques: tiny weights": (
+        lambda: estimate_uniques({"k": ["a", "b"], "w": [0.1, 0.2]}, ["k"], "w"),
+        "the weights add to 0 people, of whom the sample has 2: need at least"),
+    "uniques: too many cells": (
+        lambda: estimate_uniques(DATA, ["k"], population=9, cells=2**53 + 1),
+        "cells=9007199254740993: need a number of cells up to 2^53"),
     "uniques: level": (lambda: estimate_uniques(DATA, ["k"], population=9, level=1),
                        "level=1"),
     "uniques: level text": (
@@ -375,6 +384,8 @@ CALLS = {
     "recode: unknown": (lambda: riskcore.recode(DATA, {"z": Recoding.truncation(1)}),
                         "'z'"),
     "recode: data": (lambda: riskcore.recode(5, {"k": Recoding.truncation(1)}), "data"),
+    "mapping list": (lambda: Recoding.mapping([1, 2]), "codes=[1, 2]: need a mapping"),
+    "mapping text": (lambda: Recoding.mapping("ab"), "codes='ab': need a mapping"),
     "truncate 0": (lambda: Recoding.truncation(0), "drop=0"),
     "truncate text": (lambda: Recoding.truncation("1"), "drop='1'"),
     "truncate nan": (lambda: Recoding.truncation(NAN), "drop=nan"),

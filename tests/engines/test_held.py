@@ -13,7 +13,7 @@ import riskcore
 from riskcore import assessment
 from riskcore.engines import dask, dataset, door, lazy
 from riskcore.engines.counting import Question
-from riskcore.microdata.held import _Sum
+from riskcore.microdata.held import _Sum, _with_sizes
 from riskcore.page import page, public_page
 from tests import needs
 
@@ -71,6 +71,22 @@ def test_figures_without_the_keys_of_cells(engine):
     assert not got.cells.collected
     np.testing.assert_array_equal(got.cell_risk, want.cell_risk)
     assert got.cells.collected
+
+
+def test_sizes_of_cells_are_counted_over_batches():
+    rng = np.random.default_rng(4)
+    batches = [
+        np.concatenate([rng.geometric(0.1, 500), rng.integers(65_000, 66_000, 300)])
+        for _ in range(3)
+    ]
+    batches += [np.array([1, 2**40]), np.array([2**40])]
+    sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
+    for f in batches:
+        sizes = _with_sizes(sizes, f)
+    values, counts = np.unique(np.concatenate(batches), return_counts=True)
+    np.testing.assert_array_equal(sizes[0], values)
+    np.testing.assert_array_equal(sizes[1], counts)
+    assert sizes[1].dtype == np.int64
 
 
 @pytest.mark.usefixtures("small_batches")

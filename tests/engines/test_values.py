@@ -24,6 +24,9 @@ def of_duckdb(kind, values):
     return connection.table("s")
 
 
+DUCKDB = needs.engine("duckdb")
+
+
 @needs.engine("duckdb")
 @pytest.mark.parametrize("missing", ["refuse", "wildcard"])
 def test_a_collation_makes_no_texts_one_on_duckdb(missing):
@@ -103,8 +106,8 @@ def test_cells_that_come_as_one_are_refused(engine, monkeypatch):
     data = engine.hold(pa.table({"k": ["a", "a", "A"]}))
     coded = riskcore.microdata.coded.code_column
 
-    def blind(records, name):
-        return coded(type(records).of({name: ["a"] * records.n}), name)
+    def blind(records, name, *, ticks):
+        return coded(type(records).of({name: ["a"] * records.n}), name, ticks=ticks)
 
     monkeypatch.setattr("riskcore.microdata.coded.code_column", blind)
     told = "'k': String: the engine counted 2 cells, of which only 1 differ here"
@@ -114,3 +117,31 @@ def test_cells_that_come_as_one_are_refused(engine, monkeypatch):
         riskcore.tabulate(data, ["k"])
     with pytest.raises(TypeError, match=told):
         riskcore.assess(data, ["k"]).cells.row(0)
+
+
+# Two times that are one to Python, as midnight and the end of a day, and another.
+TIMES = {
+    "duckdb": ("00:00:00", "24:00:00", "12:00:00"),
+    "polars": (0, 5, 10**9),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", [pytest.param("duckdb", marks=DUCKDB), "polars"])
+def test_the_last_of_two_times_that_python_takes_for_one(name, turned):
+    first, second, other = TIMES[name]
+    kept, lone = (second, first) if turned else (first, second)
+    times = [kept, kept, other, other, lone]
+    if name == "duckdb":
+        data = of_duckdb("TIME", times)
+        safe = riskcore.protect(data, ["k"], threshold=0.9)
+        rows = safe.data.order("id").project("k::VARCHAR").fetchall()
+        found = [row[0] for row in rows]
+    else:
+        import polars
+
+        column = polars.Series("k", times).cast(polars.Time)
+        safe = riskcore.protect(polars.LazyFrame({"k": column}), ["k"], threshold=0.9)
+        found = safe.data.collect()["k"].to_physical().to_list()
+    assert safe.suppressed == {"k": 1}
+    assert found == [*times[:-1], None]

@@ -81,7 +81,10 @@ def test_missing_values():
     assert listed(CellTable.of(data, ["sex"], missing="category")) == [[0, 1], [2, 1]]
     with pytest.raises(ValueError, match="missing='wildcard'"):
         CellTable.of(data, ["sex"], missing="wildcard")
-    with pytest.raises(ValueError, match="each in one cell"):
+    with pytest.raises(
+        ValueError,
+        match=r"each in one cell; take missing=.category. \(--missing category",
+    ):
         CellTable.of(tabulate(data, ["sex"], missing="argus"))
 
 

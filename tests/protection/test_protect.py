@@ -501,6 +501,27 @@ def test_in_a_notebook():
     assert "maximum risk, other: original, protected" in two._repr_html_()
 
 
+def test_a_key_blanked_in_all_records_under_a_model_of_the_population(tmp_path):
+    codes = [str(i) for i in range(20)]
+    data = {"a": codes, "b": codes, "w": [i + 1.0 for i in range(20)]}
+    result = protect(data, ["a", "b"], "w", threshold=0.2, population="latent-class")
+    assert result.suppressed["a"] == 20
+    record = result.write(tmp_path / "safe.csv")
+    assert record["safe"]
+    assert record["output"]["read_back"]
+
+
+def test_paths_that_are_none(tmp_path):
+    result = protect(survey(), KEYS, "w", threshold=0.03)
+    with pytest.raises(TypeError, match="path=3: need the path of a file"):
+        result.write(3)
+    with pytest.raises(TypeError, match="record=True: need the path of a file"):
+        result.write(tmp_path / "safe.csv", record=True)
+    with pytest.raises(TypeError, match="public_record=5: need the path of a file"):
+        result.write(tmp_path / "safe.csv", public_record=5)
+    assert not list(tmp_path.iterdir())
+
+
 def test_seeds_that_are_none(tmp_path):
     result = protect(survey(), KEYS, "w", threshold=0.03)
     with pytest.raises(ValueError, match="shuffle=-1: a seed is a whole number >= 0"):

@@ -554,7 +554,7 @@ def test_the_page_counts_unsafe_records_as_the_terminal_does():
     )  # fmt: skip
     rows = {row[0]: row[1:] for row in cells_of(protection_page(result, title="T"))}
     stages = result.sets[0].comparison().values()
-    either = rows["Unsafe records, by <i>f</i>, their own risk or their household's"]
+    either = rows["Unsafe records, by any goal"]
     own = rows["Unsafe records, risk at or above 0.05"]
     assert either == [f"{one['unsafe_records']:,}" for one in stages]
     assert own == [f"{one['at_risk_threshold']:,}" for one in stages]

@@ -20,6 +20,7 @@ TEMPLATES = sorted(FOLDER.glob("*.html"))
 # What is written as it is: made here, of no text of a file or its user.
 TRUSTED = {
     "policy", "style", "theme_script", "chart_code", "view.drawing", "chart.drawing",
+    "drawing",
 }  # fmt: skip
 
 

@@ -464,6 +464,10 @@ def test_uniques_by_counting():
             lambda: dirichlet_multinomial_population(5, 5, math.nan, rng()),
             "alpha=.*: need a number > 0",
         ),
+        (
+            lambda: dirichlet_multinomial_population(5, 5, 1e308, rng()),
+            r"alpha=1e\+308: times 5 cells that is beyond",
+        ),
         (lambda: pitman_population(2**31, 1.0, 0.0, rng()), "N: need fewer"),
         (lambda: pitman_population(5, 1.0, 1.0, rng()), r"sigma=1.0: need .* \[0, 1\)"),
         (lambda: pitman_population(5, 1.0, -0.5, rng()), "sigma=-0.5: need"),

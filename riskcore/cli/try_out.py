@@ -1,0 +1,275 @@
+"""``riskcore try``: several protections of one file, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+from riskcore import __version__
+from riskcore.cli import protect
+from riskcore.cli.compare import check_written, refuse_targets
+from riskcore.cli.options import add_quiet, add_reading, source_of
+from riskcore.cli.terminal import Progress
+from riskcore.common.words import printable
+
+_TRY = """\
+Try several protections of a file: what risk each leaves, and what it costs.
+
+A candidate is a name and options of riskcore protect. Each is carried out and compared
+with the file as it is; nothing of the safe files is written. The table has unsafe
+records, expected re-identifications and the largest risk, values suppressed, the share
+of the information of the keys that is lost, distances of tables and pMSE. Candidates
+that no other beats in both risk and information are marked.
+"""
+
+_TRY_EXAMPLES = """\
+examples:
+  riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
+      --candidate "coarse=--threshold 1% --recode AGE=from:15,30,45,65" \\
+      "fine=--threshold 1% --recode AGE=from:15,20,25,30,40,50,60,70"
+  riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
+      --candidates candidates.json --report tried.html --script coarse
+
+candidates.json is an object of options by name, such as
+  {"coarse": "--threshold 1% --recode AGE=from:15,30,45,65", "fine": "--threshold 1%"}
+
+--script prints how to make the safe file of one candidate: a command, and Python.
+What is printed and written is for you: it holds figures of FILE.
+
+The exit status is 0; 1 if no candidate is safe; 2 if the input is refused; 130 if
+interrupted.
+"""
+# Options of riskcore protect that a candidate may have.
+_OF_CANDIDATES = {
+    "level", "k", "subsets", "strata", "household", "population", "method",
+    "threshold", "rate", "household_threshold",
+    "household_rate", "households", "missing", "alpha", "recode", "cost",
+    "household_keys", "related", "suppression", "rounds",
+}  # fmt: skip
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its own."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "try",
+        usage="riskcore try FILE --keys COLUMN [COLUMN ...] (--candidate NAME=OPTIONS "
+        "... | --candidates JSON) [options]",
+        help="several protections side by side: risk, blanks, utility",
+        description=_TRY,
+        epilog=_TRY_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
+    parser.add_argument(
+        "--keys",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar="COLUMN",
+        help="key variables; once for each set of them",
+    )
+    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    parser.add_argument(
+        "--candidate",
+        nargs="+",
+        type=_candidate,
+        default=[],
+        metavar="NAME=OPTIONS",
+        help="a name, and options of riskcore protect in quotes",
+    )
+    parser.add_argument(
+        "--candidates", type=Path, metavar="JSON", help="the same in a file, see below"
+    )
+    parser.add_argument(
+        "--script", metavar="NAME", help="print how to make the file of a candidate"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="the safe file in that script (default safe and the ending of FILE)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="HTML",
+        help="report for internal use, with the picture; only you can read the file",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw risk against information lost: .png, .svg, .pdf; only you can read "
+        "the file",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let --report and --plot replace files"
+    )
+    add_reading(parser)
+    add_quiet(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from riskcore.protection.trials import try_out
+    from riskcore.report import utility_text
+
+    written = check_written(options)
+    if options.output is not None and options.script is None:
+        raise ValueError("--output needs --script")
+    words = _words(options)
+    if options.script is not None and options.script not in words:
+        raise ValueError(
+            f"--script {options.script}: no candidate is called so; candidates are "
+            f"{', '.join(words)}"
+        )
+    candidates = {name: _settings(options, name, one) for name, one in words.items()}
+    progress = Progress(quiet=options.quiet)
+    source = source_of(options, progress)
+    inputs = list(source.paths)
+    if options.candidates is not None:
+        inputs.append(options.candidates)
+    refuse_targets(written, inputs, overwrite=options.overwrite)
+    keys = options.keys if len(options.keys) > 1 else options.keys[0]
+    tried = try_out(source, keys, candidates, progress=progress)
+    _write(tried, inputs, options)
+    progress.done()
+    figures = tried.to_dict()
+    if options.script is not None:
+        output = options.output or f"safe{options.file.suffix}"
+        figures["script"] = {
+            "command": _command(options, words[options.script], output),
+            "python": tried.script(options.script, output),
+        }
+    if options.json:
+        figures = {"file": str(options.file), **figures}
+        print(json.dumps(figures, indent=2, allow_nan=False))
+    else:
+        title = f"riskcore {__version__}: {options.file}, protections tried"
+        print(utility_text.trials_text(figures, title))
+        for what, path in (("report", options.report), ("plot", options.plot)):
+            if path is not None:
+                print(f"\n  The {what} is in {printable(str(path))}; it is for you.")
+        if options.script is not None:
+            print(f"\n{figures['script']['command']}\n\n{figures['script']['python']}")
+    return 0 if any(one.safe for one in tried.trials) else 1
+
+
+def _candidate(text: str) -> tuple[str, str]:
+    name, equals, words = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=OPTIONS")
+    return name, words
+
+
+def _words(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the words of the options of each candidate."""
+    given: list[tuple[str, Any]] = [*options.candidate]
+    if options.candidates is not None:
+        given += _read(options.candidates).items()
+    if not given:
+        raise ValueError("give --candidate or --candidates")
+    found = protect.gathered("--candidate", given)
+    words = {}
+    for name, one in found.items():
+        listed = isinstance(one, list) and all(isinstance(word, str) for word in one)
+        if not (isinstance(one, str) or listed):
+            raise ValueError(
+                f"candidate {name}: need options as text, or a list of words"
+            )
+        try:
+            words[name] = shlex.split(one) if isinstance(one, str) else one
+        except ValueError as error:
+            raise ValueError(f"candidate {name}: {error}") from None
+    return words
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the object of a file of candidates."""
+    try:
+        plain = json.loads(path.read_text("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: no JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise ValueError(f"{path}: need an object of options by name")
+    return plain
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are refusals, and whose options are written in full."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message: str) -> Any:
+        """Refuse what was written."""
+        raise ValueError(message)
+
+
+def _settings(
+    options: argparse.Namespace, name: str, words: list[str]
+) -> dict[str, Any]:
+    """Return the arguments of `riskcore.protect` of one candidate."""
+    parser = _Parser(add_help=False)
+    command = protect.add(parser.add_subparsers(parser_class=_Parser))
+    try:
+        parsed = command.parse_args([str(options.file), *words])
+    except ValueError as error:
+        raise ValueError(f"candidate {name}: {error}") from None
+    given = {
+        key
+        for key, value in vars(parsed).items()
+        if key not in ("run", "file") and value != command.get_default(key)
+    }
+    if foreign := sorted(given - _OF_CANDIDATES):
+        option = f"--{foreign[0].replace('_', '-')}"
+        raise ValueError(
+            f"candidate {name}: {option} is none of its settings; keys, weight and "
+            "files are those of riskcore try"
+        )
+    parsed.keys, parsed.weight = options.keys, options.weight
+    return protect.arguments_of(parsed)
+
+
+def _command(options: argparse.Namespace, words: list[str], output: str) -> str:
+    """Return the command that makes the safe file of a candidate."""
+    line = ["riskcore", "protect", str(options.file)]
+    for one in options.keys:
+        line += ["--keys", *one]
+    if options.weight is not None:
+        line += ["--weight", options.weight]
+    for name in ("metadata", "delimiter", "encoding", "decimal", "user_missing"):
+        value, usual = getattr(options, name), _USUAL.get(name)
+        if value != usual:
+            line += [f"--{name.replace('_', '-')}", str(value)]
+    if options.na:
+        line += ["--na", *options.na]
+    return shlex.join([*line, *words, "--shuffle", "--output", output])
+
+
+_USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
+
+
+def _write(tried: Any, inputs: list[Path], options: argparse.Namespace) -> None:
+    """Write report and plot, both or none, for their owner alone."""
+    from riskcore.files.replace import replacing_all
+
+    if options.report is None and options.plot is None:
+        return
+    with replacing_all(options.overwrite, inputs) as create:
+        if options.report is not None:
+            from riskcore.report.utility_page import trials_page
+
+            text = trials_page(tried, title=f"{options.file.name}: protections tried")
+            create(options.report, private=True).write(text.encode())
+        if options.plot is not None:
+            from riskcore.report.utility_pictures import risk_utility_figure
+
+            form = options.plot.suffix.lstrip(".").lower()
+            figure = risk_utility_figure(tried)
+            figure.savefig(create(options.plot, private=True), format=form)

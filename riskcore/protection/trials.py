@@ -1,0 +1,584 @@
+"""Several protections of one file side by side: risk, blanks and utility of each.
+
+Nothing is written. The one chosen is made again by the script that is printed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import product
+from typing import Any
+
+from riskcore.common import arguments, html
+from riskcore.common.progress import Lines, silent
+from riskcore.common.words import shortened
+from riskcore.files.reading import Reading
+from riskcore.microdata.recode import Recoding
+from riskcore.microdata.source import Source
+from riskcore.protection.protect import protect
+from riskcore.protection.result import Protected
+
+# What a protection may fail by; all else is a defect.
+_FAILURES = (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+# The two that the front and the picture weigh against each other, smaller being better.
+RISKS = ("expected_reidentifications", "max_risk")
+LOSSES = ("share_lost", "mean_total_variation", "pmse")
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of one candidate.
+
+    Attributes
+    ----------
+    name : str
+    settings : dict
+        Those of `riskcore.protect`, with those that all candidates have.
+    safe : bool or None
+        None if it could not be tried.
+    reason : str
+        Why it is not safe, or could not be tried.
+    unsafe_before, unsafe_after : int or None
+        Records that reach their threshold, in the file as it is and in the safe file;
+        of several sets of keys the most.
+    expected_before, expected_reidentifications : float or None
+        Expected re-identifications before and after, of several sets the most.
+    max_risk : float or None
+        After; of several sets the largest.
+    suppressed : dict of column name to int
+    categories : dict of column name to int
+        Categories left, by key.
+    share_lost : float or None
+        Information lost, a share of the entropy of the original, the mean over keys,
+        see `KeyComparison.share_lost`; that of recoding is among it.
+    mean_total_variation : float or None
+        Of the two-way tables, on the categories of the safe file.
+    pmse, pmse_ratio : float or None
+        The propensity score, on the categories of the safe file.
+    warnings : tuple of str
+        What was warned of.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    safe: bool | None
+    reason: str
+    unsafe_before: int | None = None
+    unsafe_after: int | None = None
+    expected_before: float | None = None
+    expected_reidentifications: float | None = None
+    max_risk: float | None = None
+    suppressed: dict[Any, int] | None = None
+    categories: dict[Any, int] | None = None
+    share_lost: float | None = None
+    mean_total_variation: float | None = None
+    pmse: float | None = None
+    pmse_ratio: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def values_suppressed(self) -> int | None:
+        """Values suppressed in all."""
+        return None if self.suppressed is None else sum(self.suppressed.values())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trials:
+    """Candidates for the protection of a file, side by side, for the office.
+
+    Attributes
+    ----------
+    source : Source
+        The file, which has been read.
+    keys : list
+        The key variables, one set or several.
+    trials : tuple of Trial
+        In the order of the candidates.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmff"), "age": [15, 16, 31, 32, 33]}
+    >>> tried = riskcore.try_out(
+    ...     data,
+    ...     ["sex", "age"],
+    ...     {"low": {"threshold": 0.3}, "high": {"threshold": 0.6}},
+    ... )
+    ...
+    >>> tried
+    <Trials: low safe, 6 values suppressed; high safe, 6 values suppressed>
+    >>> tried["low"].suppressed, tried.front()
+    ({'sex': 1, 'age': 5}, ('low', 'high'))
+    >>> sorted(tried.points("max_risk")), tried.to_dict()["keys"]
+    (['high', 'low'], ['sex', 'age'])
+    >>> tried.protect("low").safe, "threshold=0.3" in tried.script("low")
+    (True, True)
+    """
+
+    source: Source
+    keys: list[Any]
+    trials: tuple[Trial, ...]
+
+    def __getitem__(self, name: str) -> Trial:
+        """Return the trial of a candidate.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        """
+        for one in self.trials:
+            if one.name == name:
+                return one
+        known = ", ".join(repr(one.name) for one in self.trials)
+        raise KeyError(f"{name!r} is no candidate; candidates are {known}")
+
+    def front(
+        self,
+        risk: str = "expected_reidentifications",
+        losses: Sequence[str] = ("share_lost", "mean_total_variation"),
+    ) -> tuple[str, ...]:
+        """Return the safe candidates that no other beats in risk and all losses.
+
+        By default there are two: the information lost, which counts a blank as a coarse
+        category, and the distance of the tables, which counts what is not at random
+        about blanks, and does not know what recoding loses.
+
+        Parameters
+        ----------
+        risk : {"expected_reidentifications", "max_risk"}
+        losses : sequence of {"share_lost", "mean_total_variation", "pmse"}
+
+        Returns
+        -------
+        tuple of str
+            In the order of the candidates; of those that tie all. One of which a
+            measure is not known is none.
+        """
+        points = [self.points(risk, loss) for loss in arguments.names("losses", losses)]
+        figures = {
+            name: tuple(one[name] for one in points)
+            for name in points[0]
+            if all(name in one for one in points)
+        }
+        return tuple(
+            name
+            for name, own in figures.items()
+            if not any(_beats(other, own) for other in figures.values())
+        )
+
+    def points(
+        self, risk: str = "expected_reidentifications", loss: str = "share_lost"
+    ) -> dict[str, tuple[float, float]]:
+        """Return risk and loss of the safe candidates that have both, by name.
+
+        Parameters
+        ----------
+        risk : {"expected_reidentifications", "max_risk"}
+        loss : {"share_lost", "mean_total_variation", "pmse"}
+
+        Returns
+        -------
+        dict of str to (float, float)
+        """
+        arguments.one_of("risk", risk, RISKS)
+        arguments.one_of("loss", loss, LOSSES)
+        pairs = {
+            one.name: (getattr(one, risk), getattr(one, loss))
+            for one in self.trials
+            if one.safe
+        }
+        return {name: pair for name, pair in pairs.items() if None not in pair}
+
+    def protect(self, name: str, *, progress: Lines | None = None) -> Protected:
+        """Protect the file by a candidate's settings.
+
+        Parameters
+        ----------
+        name : str
+        progress : callable, optional
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        Protected
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, RuntimeError
+            As `riskcore.protect`.
+        """
+        return protect(self.source, self.keys, progress=progress, **self[name].settings)
+
+    def script(
+        self, name: str, output: str = "safe.csv", *, shuffle: bool | int = True
+    ) -> str:
+        """Return a program in Python that protects the file by a candidate's settings.
+
+        Parameters
+        ----------
+        name : str
+        output : str, optional
+            The safe file that the program writes.
+        shuffle : bool or int, optional
+            As for `Protected.write`: by default the order of the records is a new
+            secret at each run.
+
+        Returns
+        -------
+        str
+            Of data in memory a program that expects them as ``data``.
+
+        Raises
+        ------
+        TypeError
+            If a setting has no text that gives it back, as a model of the population.
+        """
+        path = self.source.path
+        data = "data" if path is None else repr(str(path))
+        usual = inspect.signature(protect).parameters
+        written = {"keys": _keys(self.keys)}
+        for key, value in self[name].settings.items():
+            default = usual[key].default
+            if type(value) is not type(default) or value != default:
+                written[key] = value
+        how = self.source.reading
+        if path is not None and _differing(how):
+            written["reading"] = how
+        lines = ["import riskcore", "", "safe = riskcore.protect(", f"    {data},"]
+        lines += [f"    {key}={_python(key, v)}," for key, v in written.items()]
+        lines.append(")")
+        if path is not None:
+            lines.append(f"safe.write({output!r}, shuffle={shuffle!r})")
+        return "\n".join(lines) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        front = self.front()
+        rows = []
+        for one in self.trials:
+            row = asdict(one)
+            for name in ("suppressed", "categories"):
+                if row[name] is not None:
+                    row[name] = {str(key): n for key, n in row[name].items()}
+            row["settings"] = {k: _plain(v) for k, v in one.settings.items()}
+            row["warnings"] = list(one.warnings)
+            row["values_suppressed"] = one.values_suppressed
+            rows.append({**row, "front": one.name in front})
+        return {"keys": _plain(self.keys), "candidates": rows}
+
+    def __repr__(self) -> str:
+        said = []
+        for one in self.trials:
+            name = shortened(one.name, _LONGEST_NAME)
+            if one.safe is None:
+                said.append(f"{name} failed")
+                continue
+            word = "safe" if one.safe else "NOT SAFE"
+            said.append(f"{name} {word}, {one.values_suppressed:,} values suppressed")
+        return f"<Trials: {'; '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        front = self.front()
+        rows = []
+        for one in self.trials:
+            lost = "-" if one.share_lost is None else f"{100 * one.share_lost:.3g} %"
+            risk = one.expected_reidentifications
+            words = one.reason or (
+                f"{risk:.6g} expected re-identifications, {lost} of the information "
+                f"lost, {one.values_suppressed:,} values suppressed"
+            )
+            rows.append((f"{one.name}{' *' if one.name in front else ''}", words))
+        note = html.escape("* no other has less risk, loses less and has nearer tables")
+        return html.figures("Protections tried, for internal use", note, rows)
+
+
+def try_out(
+    data: Any,
+    keys: Iterable[Any],
+    candidates: Mapping[str, Mapping[str, Any]],
+    *,
+    reading: Reading | None = None,
+    interactions: bool = False,
+    progress: Lines | None = None,
+    **common: Any,
+) -> Trials:
+    """Try several protections of a file: what each costs, and what risk it leaves.
+
+    Nothing is written, and the file is read once.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        As for `protect`.
+    keys : iterable of column names, or of lists of column names
+        As for `protect`; the same for all candidates.
+    candidates : mapping of str to mapping
+        By name the settings of each: arguments of `protect`. See `grid`.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+    interactions : bool, optional
+        Whether the propensity score has terms for pairs of keys, too.
+    progress : callable, optional
+        Called with a line of text at each step.
+    **common
+        Arguments of `protect` for all candidates, unless they have their own.
+
+    Returns
+    -------
+    Trials
+        A candidate that cannot be made safe, or cannot be tried, is there with its
+        reason.
+
+    Raises
+    ------
+    KeyError
+        If a column of the keys does not exist.
+    TypeError, ValueError
+        If there are no candidates, or a setting is none of `protect`.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmff"), "age": [15, 16, 31, 32, 33]}
+    >>> groups = riskcore.Recoding.intervals([30], closed="left")
+    >>> tried = riskcore.try_out(
+    ...     data,
+    ...     ["sex", "age"],
+    ...     {"as it is": {}, "two groups": {"recodings": {"age": groups}}},
+    ...     threshold=0.6,
+    ... )
+    ...
+    >>> [(one.name, one.values_suppressed) for one in tried.trials]
+    [('as it is', 6), ('two groups', 1)]
+    >>> print(tried.script("two groups").splitlines()[2])
+    safe = riskcore.protect(
+    """
+    say = progress or silent
+    source = Source.of(data, reading)
+    keys = list(keys) if not isinstance(keys, str | bytes) else keys
+    _check(candidates, common)
+    names = [n for one in keys for n in (one if isinstance(one, list) else [one])]
+    source.check(arguments.names("keys", names))
+    trials = []
+    for i, (name, settings) in enumerate(candidates.items(), 1):
+        begun = f"{i} of {len(candidates)}, {name}"
+        trials.append(
+            _tried(
+                source,
+                keys,
+                name,
+                {**common, **settings},
+                _within(say, begun),
+                interactions=interactions,
+            )
+        )
+    return Trials(source, list(keys), tuple(trials))
+
+
+def _within(say: Lines, begun: str) -> Lines:
+    return lambda step: say(f"{begun}: {step}")
+
+
+def _check(candidates: Any, common: Mapping[str, Any]) -> None:
+    """Refuse what are no candidates, before any work is done."""
+    if not isinstance(candidates, Mapping):
+        shown = arguments.shown(candidates)
+        raise TypeError(f"candidates={shown}: need a mapping of names to settings")
+    if not candidates:
+        raise ValueError("candidates is empty: give the settings of at least one")
+    known = set(inspect.signature(protect).parameters) - {
+        "data", "keys", "reading", "progress",
+    }  # fmt: skip
+    for name, settings in [*candidates.items(), ("all candidates", common)]:
+        if not isinstance(name, str):
+            raise TypeError(f"candidates: {arguments.shown(name)}: a name is text")
+        if not isinstance(settings, Mapping):
+            shown = arguments.shown(settings)
+            raise TypeError(f"candidates: {name!r}: need a mapping, not {shown}")
+        for key in settings:
+            if key not in known:
+                raise TypeError(
+                    f"candidates: {name!r}: {key!r} is no setting of protect; these "
+                    f"are {', '.join(sorted(known))}"
+                )
+
+
+def _tried(
+    source: Source,
+    keys: Any,
+    name: str,
+    settings: dict[str, Any],
+    say: Lines,
+    *,
+    interactions: bool,
+) -> Trial:
+    """Protect by one candidate, and keep the figures alone."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            result = protect(source, keys, progress=say, **settings)
+            found = result.compare(interactions=interactions, progress=say)
+        except _FAILURES as error:
+            return Trial(name, settings, None, _said(error))
+    sets = result.sets
+    return Trial(
+        name,
+        settings,
+        result.safe,
+        "" if result.safe else result.verdict,
+        unsafe_before=max(_unsafe(one, one.original) for one in sets),
+        unsafe_after=max(_unsafe(one, one.protected) for one in sets),
+        expected_before=max(one.original.expected_reidentifications for one in sets),
+        expected_reidentifications=max(
+            one.protected.expected_reidentifications for one in sets
+        ),
+        max_risk=max(one.protected.max_risk for one in sets),
+        suppressed=result.suppressed,
+        categories={one.key: one.safe.categories for one in found.keys},
+        share_lost=found.share_lost,
+        mean_total_variation=found.mean_total_variation,
+        pmse=found.propensity.pmse,
+        pmse_ratio=found.propensity.ratio,
+        warnings=tuple(dict.fromkeys(str(one.message) for one in caught)),
+    )
+
+
+def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
+    """Tell whether pairs of risk and loss are no larger, and one is smaller."""
+    pairs = zip(other, own, strict=True)
+    return other != own and all(s <= r and v <= u for (s, v), (r, u) in pairs)
+
+
+def _said(error: BaseException) -> str:
+    """Return what an error says; a missing name without the marks of Python."""
+    return str(error.args[0]) if isinstance(error, KeyError) else str(error)
+
+
+def _unsafe(one: Any, stage: Any) -> int:
+    return int(stage.cells.count_of(one.aim.unsafe(stage)))
+
+
+def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, Any]]:
+    """Return candidates for all combinations of some settings.
+
+    Parameters
+    ----------
+    **choices : mapping of str to setting, or sequence of settings
+        For each argument of `protect` what to try: by names of your own, or as a list,
+        of which each value is its own name. In place of an argument ``recodings`` may
+        have None for no recoding.
+
+    Returns
+    -------
+    dict of str to dict
+        By names such as ``"threshold 0.1, suppression exact"``.
+
+    Examples
+    --------
+    >>> candidates = grid(
+    ...     threshold=[0.1, 0.2],
+    ...     recodings={"as it is": None, "groups": {"age": "age.grc"}},
+    ... )
+    ...
+    >>> list(candidates)[1], candidates["threshold 0.1, groups"]
+    ('threshold 0.1, groups', {'threshold': 0.1, 'recodings': {'age': 'age.grc'}})
+    """
+    ways: list[list[tuple[str, str, Any]]] = []
+    for argument, given in choices.items():
+        if isinstance(given, Mapping):
+            ways.append([(str(name), argument, one) for name, one in given.items()])
+        elif isinstance(given, str) or not isinstance(given, Sequence):
+            raise TypeError(
+                f"{argument}={arguments.shown(given)}: need a list of settings, or a "
+                "mapping of names to settings"
+            )
+        else:
+            word = argument.replace("_", " ")
+            ways.append([(f"{word} {_short(one)}", argument, one) for one in given])
+    found = {}
+    for combination in product(*ways):
+        name = ", ".join(label for label, _, _ in combination)
+        if name in found:
+            raise ValueError(f"two candidates are called {name!r}: give names")
+        found[name] = {argument: one for _, argument, one in combination}
+    return found
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else shortened(value, _LONGEST_NAME)
+
+
+def _keys(keys: Any) -> Any:
+    return [list(one) if isinstance(one, tuple) else one for one in keys]
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON holds it."""
+    if isinstance(value, Recoding):
+        return {**value.to_dict(), "drop": int(value.drop)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    plain = value is None or isinstance(value, str | bool | int | float)
+    return value if plain else str(value)
+
+
+def _python(key: str, value: Any) -> str:
+    """Return the text of a setting in Python, lists and mappings among them.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    if isinstance(value, Recoding | Reading):
+        own = _differing(value)
+        make = "Recoding.from_dict(" if isinstance(value, Recoding) else "Reading(**"
+        return f"riskcore.{make}{_python(key, own)})"
+    if isinstance(value, Mapping):
+        items = (f"{_python(key, k)}: {_python(key, v)}" for k, v in value.items())
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, tuple):
+        return f"({''.join(f'{_python(key, one)}, ' for one in value)})"
+    if isinstance(value, list):
+        return f"[{', '.join(_python(key, one) for one in value)}]"
+    return _scalar(key, getattr(value, "item", lambda: value)())
+
+
+def _differing(value: Recoding | Reading) -> dict[str, Any]:
+    """Return the plain form of what is not as by default."""
+    usual = {one.name: one.default for one in fields(value)}
+    return {k: v for k, v in value.to_dict().items() if v and v != usual[k]}
+
+
+def _scalar(key: str, value: Any) -> str:
+    """Return the text of a number, a word or a path in Python."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    if value is None or isinstance(value, str | bool | int | float):
+        return repr(value)
+    return _path(key, value)
+
+
+def _path(key: str, value: Any) -> str:
+    """Return the text of a path; nothing else is left."""
+    if not isinstance(value, os.PathLike):
+        raise TypeError(
+            f"{key}={arguments.shown(value)}: no text of a program gives it back"
+        )
+    return repr(os.fspath(value))

@@ -1,0 +1,84 @@
+"""Risk against loss as SVG, for pages: spots that are numbered.
+
+Lengths across are in per cent of the plot, lengths down in pixels. The drawing holds no
+text of a file or its user: what a number stands for, a table beside it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log10
+
+from riskcore.common.html import escape, short
+
+_HEIGHT = 240
+_MARKS = 5
+
+
+def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
+    """Return the spots of candidates.
+
+    Parameters
+    ----------
+    points : sequence of (risk, loss, mark, best)
+        The risk is drawn upwards, the loss, a share, across; ``best`` are on the front.
+    description : str
+        The id of the element that describes the drawing.
+
+    Returns
+    -------
+    str
+        An ``svg`` element of class ``plot spots``.
+
+    Examples
+    --------
+    >>> spots([(1.0, 0.5, "1", True)], "text").count("<circle")
+    1
+    """
+    top = nice(max(risk for risk, *_ in points))
+    right = nice(max(loss for _, loss, *_ in points))
+    parts = []
+    for step in range(_MARKS + 1):
+        y, x = _HEIGHT * (1 - step / _MARKS), 100 * step / _MARKS
+        spare = ' class="spare"' if step % 2 else ""
+        parts += [
+            f'<line class="grid" x1="0" x2="100%" y1="{y:.2f}" y2="{y:.2f}"/>',
+            f'<text x="0" dx="-8" y="{y:.2f}" dy="4" text-anchor="end">'
+            f"{short(top * step / _MARKS, figures=3)}</text>",
+            f'<text{spare} x="{x:.3f}%" y="{_HEIGHT + 20}" text-anchor="middle">'
+            f"{short(right * step / _MARKS, 2, figures=3)} %</text>",
+        ]
+    parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
+    # Neighbours have their marks above and below in turn.
+    ranked = sorted(points, key=lambda one: (one[1], one[0]))
+    for i, (risk, loss, mark, best) in enumerate(ranked):
+        x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
+        parts.append(
+            f'<circle class="{"best" if best else "one"}" cx="{x:.3f}%" cy="{y:.2f}" '
+            'r="5"/>'
+            f'<text x="{x:.3f}%" y="{y:.2f}" dx="8" dy="{14 if i % 2 else -5}">'
+            f"{escape(mark)}</text>"
+        )
+    parts.append(
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">information lost</text>'
+    )
+    return (
+        f'<svg class="plot spots" role="img" aria-labelledby="{description}">'
+        + "\n".join(parts)
+        + "</svg>"
+    )
+
+
+def nice(most: float) -> float:
+    """Return a round number of at least ``most``; 1 for 0.
+
+    Examples
+    --------
+    >>> nice(0.0), nice(0.31), nice(17.0), nice(10.0)
+    (1.0, 0.5, 20.0, 10.0)
+    """
+    if most <= 0:
+        return 1.0
+    power = floor(log10(most))
+    steps = (float(f"{m}e{power}") for m in (1, 2, 5, 10))
+    return next(step for step in steps if most <= step)

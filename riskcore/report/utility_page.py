@@ -1,0 +1,146 @@
+"""The office's pages of a comparison and of a trial of protections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskcore.protection.trials import Trials
+from riskcore.report import utility_text
+from riskcore.report.spots import spots
+from riskcore.report.templating import need_jinja, render
+from riskcore.utility.comparison import Comparison, KeyComparison
+
+# A longer table shows the categories that have changed most.
+MOST_CATEGORIES = 40
+
+
+def comparison_page(found: Comparison, *, title: str) -> str:
+    """Return the report of a comparison as HTML, for internal use.
+
+    Parameters
+    ----------
+    found : Comparison
+    title : str
+        Title of the page.
+
+    Returns
+    -------
+    str
+        A page that needs no network. It holds figures of the original file: write it
+        where only you can read it. The same arguments give the same text.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmm")}
+    >>> found = riskcore.compare(data, {"sex": ["f", None, "m", "m"]}, ["sex"])
+    >>> text = riskcore.page.comparison_page(found, title="Utility of the safe file")
+    >>> "figures of the original" in text
+    True
+    """
+    need_jinja()
+    figures = found.to_dict()
+    pairs = utility_text.pair_rows(utility_text.most_changed(figures["pairs"]))
+    return render(
+        "utility.html",
+        title=title,
+        verdict="",
+        found=found,
+        names=[one.key for one in found.keys],
+        keys=utility_text.key_rows(figures["keys"]),
+        distances=utility_text.distance_rows(figures["keys"]),
+        percent=utility_text.percent,
+        reasons=[
+            {"name": one.key, "reason": one.reason} for one in found.keys if one.reason
+        ],
+        recoded=any(one.recoded is not None for one in found.keys),
+        tables=[_table(one) for one in found.keys if one.table],
+        pairs=pairs,
+        mean=[
+            utility_text.number(value)
+            for value in (found.mean_total_variation, found.mean_hellinger)
+        ],
+        numbers=utility_text.number_rows(figures),
+        correlations=utility_text.correlation_rows(figures["correlations"]),
+        strata=utility_text.stratum_rows(figures),
+        propensity=[one.rstrip(".") for one in utility_text.propensity_lines(figures)],
+    )
+
+
+def trials_page(tried: Trials, *, title: str) -> str:
+    """Return the report of protections tried as HTML, for internal use.
+
+    Parameters
+    ----------
+    tried : Trials
+    title : str
+        Title of the page.
+
+    Returns
+    -------
+    str
+        A page that needs no network. It holds figures of the original file. The same
+        arguments give the same text.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmff"), "age": [15, 16, 31, 32, 33]}
+    >>> tried = riskcore.try_out(data, ["sex", "age"], {"a": {"threshold": 0.6}})
+    >>> "expected re-identifications" in riskcore.page.trials_page(tried, title="Tried")
+    True
+    """
+    need_jinja()
+    figures = tried.to_dict()
+    marks = {one.name: str(mark) for mark, one in enumerate(tried.trials, 1)}
+    points = tried.points()
+    front = tried.front()
+    return render(
+        "trials.html",
+        title=title,
+        verdict="",
+        tried=len(tried.trials),
+        drawing=spots(
+            [(*pair, marks[name], name in front) for name, pair in points.items()],
+            "tried-text",
+        )
+        if points
+        else "",
+        rows=utility_text.trial_rows(figures),
+        by_key=utility_text.trial_key_rows(figures),
+        front=utility_text.FRONT,
+        said=[
+            {"mark": mark, "name": one.name, "text": text}
+            for mark, one in enumerate(tried.trials, 1)
+            for text in (*([one.reason] if one.reason else []), *one.warnings)
+        ],
+    )
+
+
+def _table(one: KeyComparison) -> dict[str, Any]:
+    """Return the categories to draw, in their order."""
+    rows = most_changed(one, MOST_CATEGORIES)
+    most = max(max(row.share_before, row.share_after) for row in rows)
+    return {
+        "name": one.key,
+        "rows": rows,
+        "more": len(one.table) - len(rows),
+        "most": most,
+    }
+
+
+def most_changed(one: KeyComparison, count: int) -> list[Any]:
+    """Return the categories whose share has changed most, in the order of the table."""
+    moved = [abs(row.share_after - row.share_before) for row in one.table]
+    ranked = sorted(range(len(moved)), key=lambda i: (-moved[i], i))[:count]
+    return [one.table[i] for i in sorted(ranked)]

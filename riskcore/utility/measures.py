@@ -1,0 +1,210 @@
+"""Measures of tables and columns: entropy, distances, association, moments.
+
+Sums of many terms are `math.fsum`, exact but for one rounding, so that no order of the
+records shows in a single bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def fsum(values: Floats) -> float:
+    """Return the sum of numbers, rounded once."""
+    return math.fsum(values.tolist())
+
+
+def entropy(weight: Floats) -> float:
+    """Return the entropy of shares in bits, sum p log2(1/p) (Shannon 1948).
+
+    Parameters
+    ----------
+    weight : float64 ndarray, shape (L,)
+        The weight of each category, >= 0; those of weight 0 add nothing.
+
+    Returns
+    -------
+    float
+        0 if there is no weight.
+
+    Examples
+    --------
+    >>> entropy(np.array([1.0, 1.0, 2.0, 0.0]))
+    1.5
+    """
+    there = weight[weight > 0].tolist()
+    if len(there) < 2:
+        return 0.0
+    total = math.fsum(there)
+    return math.fsum(w * math.log2(total / w) for w in there) / total
+
+
+def total_variation(p: Floats, q: Floats) -> float:
+    """Return half the sum of |p - q|: the share that would have to move.
+
+    Parameters
+    ----------
+    p, q : float64 ndarray, shape (L,)
+        Shares of the same categories, each adding to 1.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> total_variation(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
+    0.25
+    """
+    return min(0.5 * fsum(np.abs(p - q)), 1.0)
+
+
+def hellinger(p: Floats, q: Floats) -> float:
+    """Return the Hellinger distance, sqrt(1/2 sum (sqrt p - sqrt q)^2).
+
+    Small differences count for more in small categories (Gomatam, Karr and Sanil 2005).
+    Each term is (p - q)^2/(sqrt p + sqrt q)^2: it keeps its digits where p is near q.
+
+    Parameters
+    ----------
+    p, q : float64 ndarray, shape (L,)
+        Shares of the same categories, each adding to 1.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> hellinger(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    1.0
+    """
+    roots = np.sqrt(p) + np.sqrt(q)
+    there = roots > 0
+    difference = (p - q)[there] / roots[there]
+    return min(math.sqrt(0.5 * fsum(difference * difference)), 1.0)
+
+
+def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
+    """Return Cramer's V of a two-way table, without correction of its bias.
+
+    V = sqrt(phi^2/(min(r, c) - 1)), phi^2 the sum of (p_ij - p_i p_j)^2/(p_i p_j),
+    r and c the numbers of categories that occur (Cramer 1946, section 21.9).
+
+    Parameters
+    ----------
+    first, second : int64 ndarray, shape (K,)
+        The categories of each cell, from 0.
+    weight : float64 ndarray, shape (K,)
+        The weight of each cell, > 0.
+
+    Returns
+    -------
+    float or None
+        In [0, 1]; None if one of the two has fewer than two categories.
+
+    Examples
+    --------
+    >>> cramers_v(np.array([0, 1]), np.array([1, 0]), np.array([3.0, 5.0]))
+    1.0
+    """
+    if not len(weight):
+        return None
+    p = weight / fsum(weight)
+    rows = np.asarray(np.bincount(first, p), np.float64)
+    columns = np.asarray(np.bincount(second, p), np.float64)
+    fewest = min(np.count_nonzero(rows), np.count_nonzero(columns))
+    if fewest < 2:
+        return None
+    expected: Floats = rows[first] * columns[second]
+    deviation = p - expected
+    # Of the cells that are empty the sum of p_i p_j is left.
+    empty = max(1.0 - fsum(expected), 0.0)
+    phi2 = fsum(deviation * deviation / expected) + empty
+    return min(math.sqrt(phi2 / (fewest - 1)), 1.0)
+
+
+def mean_and_variance(values: Floats, weight: Floats) -> tuple[float, float]:
+    """Return sum(w x)/sum(w), and sum(w (x - mean)^2)/sum(w).
+
+    Examples
+    --------
+    >>> mean_and_variance(np.array([1.0, 5.0]), np.array([3.0, 1.0]))
+    (2.0, 3.0)
+    """
+    mean = _mean(values, weight)
+    centred = values - mean
+    return mean, fsum(weight * centred * centred) / fsum(weight)
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    return fsum(weight * values) / fsum(weight)
+
+
+def quantiles(
+    values: Floats, weight: Floats, shares: Sequence[float]
+) -> tuple[float, ...]:
+    """Return for each share the smallest value with so much weight at or below it.
+
+    Parameters
+    ----------
+    values, weight : float64 ndarray, shape (n,)
+    shares : sequence of float
+        Each in (0, 1].
+
+    Returns
+    -------
+    tuple of float
+
+    Examples
+    --------
+    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), [0.25, 0.5, 1])
+    (1.0, 2.0, 3.0)
+    """
+    # By weight within a value, too: cumulated in the same order in any file.
+    order = np.lexsort((weight, values))
+    cumulated = np.cumsum(weight[order])
+    at = np.searchsorted(cumulated, np.array(shares) * cumulated[-1])
+    found = values[order][np.minimum(at, len(values) - 1)]
+    return tuple(found.tolist())
+
+
+def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
+    """Return the weighted correlation of two columns of numbers.
+
+    Returns
+    -------
+    float or None
+        In [-1, 1]; None if one of them does not vary.
+
+    Examples
+    --------
+    >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([6.0, 4.0, 2.0]), np.ones(3))
+    -1.0
+    """
+    if not len(weight):
+        return None
+    parts = [_centred(values, weight) for values in (first, second)]
+    squares = [fsum(weight * part * part) for part in parts]
+    if min(squares) == 0:
+        return None
+    product = fsum(weight * parts[0] * parts[1])
+    return max(min(product / math.sqrt(squares[0] * squares[1]), 1.0), -1.0)
+
+
+def _centred(values: Floats, weight: Floats) -> Floats:
+    """Return the values less their mean, by a power of two below 1; 0 if all equal."""
+    if np.ptp(values) == 0:
+        return np.zeros(len(values))
+    part = values - _mean(values, weight)
+    scaled: Floats = np.ldexp(part, -int(np.frexp(np.abs(part).max())[1]))
+    return scaled

@@ -1,0 +1,239 @@
+"""Several protections side by side, and the script of the one that is chosen."""
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas
+import pytest
+
+import riskcore
+from riskcore import Recoding, grid, try_out
+from riskcore.microdata.source import Source
+from riskcore.protection.trials import Trial
+
+KEYS = ["sex", "age", "region"]
+GROUPS = {"age": Recoding.intervals([30, 60], closed="left")}
+CANDIDATES = {
+    "fine": {"threshold": 0.02},
+    "coarse": {"threshold": 0.02, "recodings": GROUPS},
+    "as in mu-Argus": {"threshold": 0.02, "recodings": GROUPS, "suppression": "argus"},
+}
+
+
+def survey(n=300):
+    rng = np.random.default_rng(1)
+    return {
+        "sex": rng.choice(list("fm"), n),
+        "age": rng.integers(15, 90, n),
+        "region": rng.choice(list("abcdefg"), n),
+        "w": rng.integers(5, 50, n) * 1.0,
+    }
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "survey.csv"
+    pandas.DataFrame(survey()).to_csv(path, index=False)
+    return path
+
+
+def test_figures_are_those_of_each_protection():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what is warned of is kept
+        tried = try_out(survey(), KEYS, CANDIDATES, weight="w")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, settings in CANDIDATES.items():
+            result = riskcore.protect(survey(), KEYS, "w", **settings)
+            found, one = result.compare(), tried[name]
+            assert one.suppressed == result.suppressed
+            assert one.max_risk == result.protected.max_risk
+            assert one.expected_reidentifications == (
+                result.protected.expected_reidentifications
+            )
+            assert one.unsafe_before == result.original.unsafe_count(0.02)
+            assert (one.safe, one.unsafe_after) == (True, 0)
+            assert one.pmse == found.propensity.pmse
+            assert one.share_lost == found.share_lost
+            assert one.mean_total_variation == found.mean_total_variation
+            assert one.categories == {k.key: k.safe.categories for k in found.keys}
+
+
+def test_what_is_warned_of_is_kept():
+    data = {**survey(), "w": np.full(300, 2.0)}
+    data["province"] = np.char.upper(data["region"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tried = try_out(data, KEYS, {"a": {"threshold": 0.4}}, weight="w")
+    assert any("show in 'province'" in said for said in tried["a"].warnings)
+
+
+def test_what_recoding_loses_counts():
+    tried = try_out(survey(), KEYS, CANDIDATES, weight="w")
+    fine, coarse = tried["fine"], tried["coarse"]
+    # On the categories of the safe file recoding costs nothing: that is no measure.
+    assert coarse.pmse < fine.pmse
+    only = try_out(survey(), ["age"], {"coarse": {"recodings": GROUPS}}, threshold=1.0)
+    assert only["coarse"].values_suppressed == only["coarse"].pmse == 0
+    assert only["coarse"].share_lost > 0.5
+
+
+def test_a_candidate_that_fails_is_a_row():
+    candidates = {
+        "good": {"threshold": 0.5},
+        "no threshold": {},
+        "no such column": {"threshold": 0.5, "household": "hh"},
+        "stops": {"threshold": 0.02, "rounds": 0},
+        "never": {"threshold": 1e-9},
+    }
+    tried = try_out(survey(), KEYS, candidates, weight="w")
+    assert [one.safe for one in tried.trials] == [True, None, None, False, False]
+    assert "no threshold" in tried["no threshold"].reason
+    assert "'hh'" in tried["no such column"].reason
+    assert tried["no threshold"].values_suppressed is None
+    assert "NOT SAFE" in tried["stops"].reason
+    assert tried["stops"].unsafe_after > 0
+    assert tried.front() == ("good",)
+    assert "no threshold failed; " in repr(tried)
+    json.dumps(tried.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "error", "said"),
+    [
+        ({}, ValueError, "candidates is empty"),
+        ([{"threshold": 1}], TypeError, "need a mapping of names"),
+        ({"a": 0.1}, TypeError, "'a': need a mapping"),
+        ({"a": {"treshold": 1}}, TypeError, "'treshold' is no setting of protect"),
+        ({"a": {"keys": ["sex"]}}, TypeError, "'keys' is no setting"),
+        ({1: {}}, TypeError, "a name is text"),
+    ],
+)
+def test_what_are_no_candidates_is_refused(candidates, error, said):
+    with pytest.raises(error, match=said):
+        try_out(survey(), KEYS, candidates)
+
+
+def test_keys_that_there_are_not_are_refused_at_once():
+    with pytest.raises(KeyError, match="regio"):
+        try_out(survey(), ["sex", "regio"], CANDIDATES)
+
+
+def test_the_front():
+    def trial(name, risk, loss, safe=True, far=0.1):
+        return Trial(
+            name,
+            {},
+            safe,
+            "",
+            expected_reidentifications=risk,
+            share_lost=loss,
+            mean_total_variation=far,
+        )
+
+    tried = riskcore.Trials(
+        Source.of(survey()), KEYS,
+        (
+            trial("a", 1.0, 0.5), trial("b", 2.0, 0.2), trial("beaten", 2.0, 0.3),
+            trial("same as a", 1.0, 0.5), trial("not safe", 0.0, 0.0, safe=False),
+            trial("unknown", 0.0, None), trial("nearer", 3.0, 0.6, far=0.05),
+        ),
+    )  # fmt: skip
+    assert tried.front() == ("a", "b", "same as a", "nearer")
+    assert tried.front(losses=["share_lost"]) == ("a", "b", "same as a")
+    with pytest.raises(ValueError, match="loss='cost'"):
+        tried.front(losses=["cost"])
+    with pytest.raises(KeyError, match="'c' is no candidate"):
+        tried["c"]
+
+
+def test_a_file_is_read_once(file, monkeypatch):
+    read = []
+    of = Source._read_columns
+    monkeypatch.setattr(
+        Source, "_read_columns", lambda *a, **k: read.append(k) or of(*a, **k)
+    )
+    try_out(file, KEYS, CANDIDATES, weight="w")
+    assert len([one for one in read if one.get("text")]) == 1
+
+
+def test_progress_names_the_candidate():
+    said = []
+    try_out(survey(), KEYS, CANDIDATES, weight="w", progress=said.append)
+    assert "2 of 3, coarse: recoding" in said
+    assert "3 of 3, as in mu-Argus: comparing keys" in said
+
+
+@pytest.mark.parametrize("name", list(CANDIDATES))
+def test_the_script_makes_the_chosen_file(file, name, tmp_path):
+    tried = try_out(file, KEYS, CANDIDATES, weight="w")
+    output = tmp_path / "by script.csv"
+    program = tried.script(name, str(output), shuffle=3)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], check=True, cwd=tmp_path
+    )
+    assert done.returncode == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tried.protect(name).write(tmp_path / "chosen.csv", shuffle=3)
+    assert output.read_bytes() == (tmp_path / "chosen.csv").read_bytes()
+    assert "shuffle=True" in tried.script(name)
+
+
+def test_the_script_of_data_in_memory():
+    tried = try_out(survey(), [KEYS, ["sex"]], CANDIDATES, weight="w")
+    variables = {"data": survey()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(tried.script("coarse"), variables)
+    assert variables["safe"].suppressed == tried["coarse"].suppressed
+
+
+def test_a_script_cannot_hold_a_model():
+    frame = pandas.DataFrame(survey())
+    tried = try_out(frame, ["sex"], {"a": {"population": frame}}, threshold=0.5)
+    with pytest.raises(TypeError, match="no text of a program"):
+        tried.script("a")
+
+
+def test_a_script_with_a_way_of_reading(file):
+    how = riskcore.Reading(missing_codes={"region": ["g"]})
+    tried = try_out(file, KEYS, CANDIDATES, weight="w", reading=how)
+    assert "'region': ['g']" in tried.script("coarse")
+
+
+def test_grids():
+    found = grid(
+        threshold=[0.1, 0.25],
+        recodings={"ages": GROUPS, "no recoding": None},
+        suppression=["exact", "argus"],
+    )
+    assert len(found) == 8
+    assert found["threshold 0.25, ages, suppression argus"] == {
+        "threshold": 0.25, "recodings": GROUPS, "suppression": "argus"
+    }  # fmt: skip
+    tried = try_out(survey(), KEYS, found, weight="w")
+    assert all(one.safe for one in tried.trials)
+    with pytest.raises(TypeError, match="need a list of settings"):
+        grid(threshold=0.1)
+    with pytest.raises(ValueError, match="are called 'threshold 1'"):
+        grid(threshold=[1, 1.0])
+
+
+def test_k_anonymity_and_its_strata(file, tmp_path):
+    candidates = {
+        "k": {"k": 3},
+        "by region": {"k": {("sex", "age"): 2}, "strata": ["region"]},
+    }
+    tried = try_out(file, [["sex", "age"]], candidates, recodings=GROUPS)
+    assert [one.safe for one in tried.trials] == [True, True]
+    assert tried["by region"].categories["region"] == 7
+    variables = {}
+    program = tried.script("by region", str(tmp_path / "safe.csv"), shuffle=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(program, variables)
+    assert variables["safe"].suppressed == tried["by region"].suppressed

@@ -1,0 +1,141 @@
+"""What `Protected.compare` knows: which record is which, and how it was recoded."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+import riskcore
+from riskcore import Recoding
+from riskcore.protection.result import SuppressedValueShows
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.result.SuppressedValueShows",
+    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+)
+GROUPS = {"age": Recoding.intervals([30, 60], closed="left")}
+
+
+def survey(n=300):
+    rng = np.random.default_rng(1)
+    return {
+        "sex": rng.choice(list("fm"), n),
+        "age": rng.integers(15, 90, n),
+        "region": rng.choice(list("abcdefg"), n),
+        "w": rng.integers(5, 50, n) * 1.0,
+        "income": rng.lognormal(7, 1, n).round(),
+    }
+
+
+def protected(data, **options):
+    keys = ["sex", "age", "region"]
+    return riskcore.protect(
+        data, keys, "w", threshold=0.02, recodings=GROUPS, **options
+    )
+
+
+def test_it_is_the_comparison_of_the_two_files():
+    result = protected(survey())
+    assert sum(result.suppressed.values()) > 0
+    found = result.compare(columns=["income"], strata=["region"])
+    assert found.aligned
+    assert {one.key: one.suppressed for one in found.keys} == result.suppressed
+    assert all(one.changed == 0 for one in found.keys)
+    data, safe = ({**one, "id": np.arange(300)} for one in (survey(), result.data))
+    outside = riskcore.compare(
+        data, safe, ["sex", "age", "region"], "w", recodings=GROUPS,
+        columns=["income"], strata=["region"], id="id",
+    )  # fmt: skip
+    assert json.dumps(found.to_dict()) == json.dumps(outside.to_dict())
+
+
+def test_information_lost_is_that_of_recoding_and_of_blanks():
+    found = protected(survey()).compare()
+    age = found.key("age")
+    # A blank loses the group, too; what a group hides is lost in any case.
+    least = age.original.entropy - age.recoded.entropy
+    assert least <= age.information_lost <= age.original.entropy
+    assert 0 < age.share_lost < 1
+    only = riskcore.protect(
+        survey(), ["age"], threshold=1.0, recodings=GROUPS
+    ).compare()
+    one = only.key("age")
+    assert one.information_lost == pytest.approx(
+        one.original.entropy - one.safe.entropy, rel=1e-12
+    )
+
+
+def test_of_a_file(tmp_path):
+    path = tmp_path / "survey.csv"
+    pandas.DataFrame(survey()).to_csv(path, index=False)
+    text = protected(path).compare(columns=["income"], strata=["region"])
+    here = protected(survey()).compare(columns=["income"], strata=["region"])
+    assert json.dumps(text.to_dict()) == json.dumps(here.to_dict())
+
+
+def test_of_a_written_file(tmp_path):
+    path = tmp_path / "survey.csv"
+    pandas.DataFrame(survey()).to_csv(path, index=False)
+    result = protected(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SuppressedValueShows)
+        result.write(tmp_path / "safe.csv", shuffle=True)
+    keys = ["sex", "age", "region"]
+    found = riskcore.compare(
+        path, tmp_path / "safe.csv", keys, "w", recodings=GROUPS
+    ).to_dict()
+    known = result.compare().to_dict()
+    assert found["propensity"] == known["propensity"]
+    assert found["pairs"] == known["pairs"]
+    assert not found["aligned"]
+
+
+def test_of_data_on_an_engine():
+    frame = polars.DataFrame(survey())
+    found = protected(frame.lazy()).compare(strata=["region"])
+    here = protected(frame).compare(strata=["region"])
+    assert json.dumps(found.to_dict()) == json.dumps(here.to_dict())
+    with pytest.raises(TypeError, match="columns: single records"):
+        protected(frame.lazy()).compare(columns=["income"])
+    with pytest.raises(ValueError, match="neither a key nor related"):
+        protected(frame.lazy()).compare(strata=["income"])
+
+
+def test_missing_keys_before():
+    data = pandas.DataFrame(survey())
+    data.loc[:9, "region"] = None
+    result = protected(data)
+    region = result.compare().key("region")
+    assert region.original.missing == 10
+    assert region.suppressed == result.suppressed["region"]
+
+
+def test_a_recoded_column_of_numbers(tmp_path):
+    path = tmp_path / "survey.csv"
+    pandas.DataFrame(survey()).to_csv(path, index=False)
+    top = {"income": Recoding.top_bottom(top=3000)}
+    result = riskcore.protect(path, ["sex"], "w", threshold=0.1, recodings=top)
+    with pytest.raises(ValueError, match="'income' is recoded"):
+        result.compare(columns=["income"])
+    here = riskcore.protect(survey(), ["sex"], "w", threshold=0.1, recodings=top)
+    (income,) = here.compare(columns=["income"]).numbers
+    assert income.after.quantiles[-1] == 3000
+
+
+def test_of_a_pass_over_households():
+    data = survey()
+    data["hh"] = np.arange(300) // 2
+    data["region"] = np.repeat(data["region"][::2], 2)
+    data["w"] = np.repeat(data["w"][::2], 2)
+    result = riskcore.protect(
+        data, ["region"], "w", "hh", level="household", k=25, missing="wildcard"
+    )
+    found = result.compare().key("region")
+    blank = np.ma.getmaskarray(result.data["region"])
+    assert blank.any()
+    assert found.suppressed == blank.sum()
+    # Both members of each household, and nobody else.
+    assert np.array_equal(blank[::2], blank[1::2])

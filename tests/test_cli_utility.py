@@ -1,0 +1,217 @@
+"""``riskcore compare`` and ``riskcore try``."""
+
+import json
+import os
+import re
+import shlex
+import stat
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from riskcore import cli
+from tests import needs
+
+KEYS = ["REGION", "SEX", "AGE"]
+RULES = ["AGE=from:30,60"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    n = 300
+    frame = pandas.DataFrame(
+        {
+            "REGION": rng.choice(list("abcdefg"), n),
+            "SEX": rng.choice(list("fm"), n),
+            "AGE": rng.integers(15, 90, n),
+            "W": rng.integers(5, 50, n),
+            "INCOME": rng.lognormal(7, 1, n).round(),
+        }
+    )
+    frame.to_csv("survey.csv", index=False)
+
+
+@pytest.fixture
+def protected(run):
+    status, _, errors = run(
+        "protect", "survey.csv", "--keys", *KEYS, "--weight", "W", "--threshold", "2%",
+        "--recode", *RULES, "--shuffle", "--output", "safe.csv",
+    )  # fmt: skip
+    assert status == 0, errors
+
+
+ROLES = ["--keys", *KEYS, "--weight", "W", "--recode", *RULES]
+
+
+def test_a_record_says_what_was_done(run, protected):
+    status, by_record, errors = run(
+        "compare",
+        "survey.csv",
+        "safe.csv",
+        "--record",
+        "safe.csv.private.json",
+        "--json",
+    )
+    assert (status, errors) == (0, "")
+    _, by_options, _ = run("compare", "survey.csv", "safe.csv", *ROLES, "--json")
+    assert json.loads(by_record) == json.loads(by_options)
+    found = json.loads(by_record)
+    record = json.loads(Path("safe.csv.private.json").read_text())
+    assert {k["key"]: k["suppressed"] for k in found["keys"]} == record["suppressed"]
+    assert (found["original"], found["safe"]) == ("survey.csv", "safe.csv")
+    assert not found["aligned"]
+
+
+def test_the_text_has_every_part(run, protected):
+    status, text, _ = run(
+        "compare", "survey.csv", "safe.csv", *ROLES, "--columns", "INCOME",
+        "--strata", "SEX", "--interactions",
+    )  # fmt: skip
+    assert status == 0
+    for part in (
+        "300", "records of the smallest", "Weighted tables", "mean total variation",
+        "Cramer's V", "INCOME  before", "Suppressed values by SEX",
+        "Propensity score (main effects and pairs", "for certain",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_without_the_recoding_it_is_said(run, protected):
+    _, text, _ = run("compare", "survey.csv", "safe.csv", "--keys", *KEYS)
+    assert "AGE: 3 categories of the safe file are not in the original" in text
+    assert "It is without 'AGE', which cannot be compared" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give --keys, or --record"),
+        (
+            ["--record", "safe.csv.private.json", "--keys", "SEX"],
+            "has what --keys would",
+        ),
+        ([*ROLES, "--overwrite"], "--overwrite needs --report or --plot"),
+        ([*ROLES, "--plot", "u.txt"], "can draw .png, .svg and .pdf only"),
+        ([*ROLES, "--report", "survey.csv", "--overwrite"], "survey.csv"),
+        ([*ROLES, "--report", "safe.csv.private.json"], "exists"),
+        ([*ROLES, "--columns", "INCOMES"], "INCOME"),
+        ([*ROLES, "--recode", "AGE=from:x"], "AGE=from:x"),
+    ],
+)
+def test_refusals(run, protected, options, said):
+    status, _, errors = run("compare", "survey.csv", "safe.csv", *options)
+    assert status == 2
+    assert said in errors
+
+
+@needs.posix
+def test_what_is_written_is_for_its_owner(run, protected):
+    for name in ("u.html", "u.png"):
+        Path(name).touch()
+        os.chmod(name, 0o666)
+    written = ["--report", "u.html", "--plot", "u.png", "--overwrite"]
+    status, text, _ = run("compare", "survey.csv", "safe.csv", *ROLES, *written)
+    assert status == 0
+    assert "The report is in u.html; it is for you." in text
+    for name in ("u.html", "u.png"):
+        assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
+    assert "For internal use" in Path("u.html").read_text()
+
+
+CANDIDATES = {
+    "fine": "--threshold 2%",
+    "coarse": "--threshold 2% --recode AGE=from:30,60",
+    "wrong": "--threshold 2% --recode REGION=truncate:5",
+}
+
+
+def test_candidates_side_by_side(run):
+    Path("c.json").write_text(json.dumps(CANDIDATES))
+    status, text, errors = run(
+        "try", "survey.csv", "--keys", *KEYS, "--weight", "W", "--candidates", "c.json",
+        "--candidate", "as in mu-Argus=--threshold 2% --suppression argus",
+        "--report", "t.html", "--plot", "t.svg",
+    )  # fmt: skip
+    assert (status, errors) == (0, "")
+    assert re.search(r"^ +1  as in mu-Argus", text, re.MULTILINE)
+    assert "wrong: variable 'REGION': truncation by 5 leaves nothing" in text
+    assert "failed" in text
+    page = Path("t.html").read_text()
+    assert page.count("<circle") == 3
+    assert Path("t.svg").read_text().startswith("<?xml")
+    assert {stat.S_IMODE(os.stat(f).st_mode) for f in ("t.html", "t.svg")} == {0o600}
+    assert sorted(os.listdir(".")) == ["c.json", "survey.csv", "t.html", "t.svg"]
+
+
+def test_the_scripts_of_the_chosen_one(run):
+    status, text, _ = run(
+        "try", "survey.csv", "--keys", *KEYS, "--weight", "W", "--json",
+        "--candidate", *(f"{name}={words}" for name, words in CANDIDATES.items()),
+        "--script", "coarse", "--output", "new.csv",
+    )  # fmt: skip
+    assert status == 0
+    script = json.loads(text)["script"]
+    words = shlex.split(script["command"])
+    assert words[:2] == ["riskcore", "protect"]
+    at = words.index("--shuffle")
+    assert run(*words[1:at], "--shuffle", 7, *words[at + 1 :])[0] == 0
+    by_command = Path("new.csv").read_text()
+    os.remove("new.csv")
+    os.remove("new.csv.private.json")
+    program = script["python"].replace("shuffle=True", "shuffle=7")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(program, {})
+    assert Path("new.csv").read_text() == by_command
+
+
+def test_the_exit_status_is_1_if_none_is_safe(run):
+    status, text, _ = run(
+        "try", "survey.csv", "--keys", *KEYS, "--weight", "W",
+        "--candidate", "a=--threshold 2% --rounds 0",
+    )  # fmt: skip
+    assert status == 1
+    assert "NOT SAFE" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give --candidate or --candidates"),
+        (["--candidate", "a"], "is not NAME=OPTIONS"),
+        (
+            [
+                "--candidate",
+                "a=--threshold 2",
+            ],
+            "candidate a: ",
+        ),
+        (["--candidate", "a=--output x.csv"], "candidate a: --output is none of its"),
+        (["--candidate", "a=--weight W"], "candidate a: --weight is none of its"),
+        (["--candidate", "a=--thresh 2%"], "candidate a: "),
+        (["--candidate", "a=", "a="], "'a' stands twice"),
+        (["--candidate", "a='"], "candidate a: No closing quotation"),
+        (["--candidate", "a=", "--script", "b"], "no candidate is called so"),
+        (["--candidate", "a=", "--output", "x.csv"], "--output needs --script"),
+        (["--candidates", "list.json"], "need an object"),
+        (["--candidates", "odd.json"], "candidate a: need options as text"),
+        (["--candidates", "survey.csv"], "no JSON"),
+    ],
+)
+def test_refusals_of_candidates(run, options, said):
+    Path("list.json").write_text("[]")
+    Path("odd.json").write_text('{"a": {"threshold": 0.1}}')
+    status, _, errors = run("try", "survey.csv", "--keys", *KEYS, *options)
+    assert status == 2
+    assert said in errors
+
+
+def test_commands_are_listed():
+    parser = cli._parser()
+    assert "compare" in parser.format_help()
+    assert "try" in parser.format_help()
