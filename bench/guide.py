@@ -372,7 +372,8 @@ def peer_rows(rounds):
         rows.append(
             [
                 file, what, call, function, " ".join(found), " ".join(other),
-                f"{taken:.3f}", f"{clock:.3f}", f"{clock / taken:,.0f}",
+                f"{taken:.3f}", f"{clock:.3f}",
+                f"{clock / taken:,.{0 if clock > 10 * taken else 1}f}",
             ]
         )  # fmt: skip
     return rows

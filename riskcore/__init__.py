@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from riskcore.risk.household import household_risk as household_risk
     from riskcore.sensitive import diversity as diversity
     from riskcore.special_uniques import suda as suda
+    from riskcore.uniques import estimate_simulated as estimate_simulated
     from riskcore.uniques import estimate_uniques as estimate_uniques
     from riskcore.utility.comparison import Comparison as Comparison
     from riskcore.utility.comparison import compare as compare
@@ -82,6 +83,7 @@ _HOMES = {
     "check": "riskcore.gate",
     "diversity": "riskcore.sensitive",
     "compare": "riskcore.utility.comparison",
+    "estimate_simulated": "riskcore.uniques",
     "estimate_uniques": "riskcore.uniques",
     "grid": "riskcore.protection.trials",
     "household_risk": "riskcore.risk.household",

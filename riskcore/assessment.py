@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from riskcore import figures, forms
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, reports
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
 from riskcore.engines.door import Counted, engine_of
@@ -807,6 +809,97 @@ class Assessment:
             rows.append(row)
         return rows
 
+    def summary(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+        top: int = 10,
+    ) -> Summary:
+        """Return what ``riskcore assess`` prints: it is for the office.
+
+        Parameters
+        ----------
+        thresholds : sequence of float, optional
+            Risks at which to count the unsafe records; by default 0.1 to 0.001.
+        rate : float, optional
+            Re-identification rate, a fraction, for which to give the risk threshold.
+        unsafe : int, optional
+            Number of unsafe records for which to give the risk threshold.
+        top : int, optional
+            How many of the riskiest combinations to list.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Raises
+        ------
+        ValueError
+            If a threshold or rate is none, or ``top`` is negative.
+
+        Examples
+        --------
+        >>> result = assess({"sex": ["f", "m", "f"]}, ["sex"])
+        >>> print(result.summary().splitlines()[1])
+          records                     3
+        """
+        return reports().summary_of(self, thresholds, rate, unsafe, top)  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        threshold: float | None = None,
+        household_threshold: float | None = None,
+        top: int = 0,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report for internal use, as ``riskcore assess --report``.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it.
+        title : str, optional
+            Title of the page.
+        threshold, household_threshold : float, optional
+            Risk thresholds at which the page starts.
+        top : int, optional
+            How many of the riskiest combinations to list.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If the file exists and is not to be overwritten, or cannot be written.
+        ValueError
+            If a threshold is nan or negative, a household threshold is given without
+            households, or ``top`` is negative.
+
+        See Also
+        --------
+        riskcore.page.public_page : the report to hand out.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> result = assess({"sex": ["f", "m", "f"]}, ["sex"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(f"{folder}/report.html", threshold=0.5)
+        ...
+        """
+        reports().report_of(
+            self, path, title=title, threshold=threshold,
+            household_threshold=household_threshold, top=top, overwrite=overwrite,
+        )  # fmt: skip
+
     def __repr__(self) -> str:
         return (
             f"<Assessment: {self.cells.n} records in {len(self.cells)} cells, "
@@ -821,8 +914,10 @@ class Assessment:
             "Assessment, for internal use",
             " x ".join(map(html.label, self.cells.keys)),
             figures.rows(self.figures, "notebook"),
-            class_counts(self.distribution, edges).tolist(),
-            f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
+            html.bars(
+                class_counts(self.distribution, edges).tolist(),
+                f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
+            ),
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from riskcore.common.html import short
+from riskcore.common.html import all_digits, readable, short
 from riskcore.common.words import counted, shortened
 from riskcore.files.intake import intake_text
 from riskcore.microdata.anonymity import SHOWN
@@ -28,8 +28,10 @@ Plain = dict[str, Any]
 Place = Literal[
     "text", "households", "stages", "page", "notebook", "notebook of stages"
 ]
-# How a value is written in a place, given all figures; None: there is nothing to tell.
-Form = Callable[[Any, Plain, Place], str | None]
+# All digits of what the page rounds are no place of their own.
+Writing = Place | Literal["digits"]
+# How a value is written, given all figures; None: there is nothing to tell.
+Form = Callable[[Any, Plain, Writing], str | None]
 
 # Times that the weights and a model of the population may be apart without a word.
 DISAGREE = 2.0
@@ -182,46 +184,47 @@ def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
     return ", ".join(found) or None
 
 
-def _count(value: int, _: Plain, __: Place) -> str:
+def _count(value: int, _: Plain, __: Writing) -> str:
     return f"{value:,}"
 
 
 def _below(units: str) -> Form:
     """Return what writes the counts of records or cells of small f."""
 
-    def written(counts: list[dict[str, int]], _: Plain, __: Place) -> str:
+    def written(counts: list[dict[str, int]], _: Plain, __: Writing) -> str:
         return " / ".join(f"{one[units]:,}" for one in counts)
 
     return written
 
 
-def _risk(value: float, _: Plain, place: Place) -> str:
-    if place == "page":
-        return short(value)
+def _risk(value: float, _: Plain, place: Writing) -> str:
+    if place in ("page", "digits"):
+        return readable(value) if place == "page" else all_digits(value)
     return f"{value:.6g}" if place.startswith("notebook") else f"{value:.8g}"
 
 
-def _rate(value: float, _: Plain, place: Place) -> str:
-    if place == "page":
-        return f"{short(value, 2)} %"
+def _rate(value: float, _: Plain, place: Writing) -> str:
+    if place in ("page", "digits"):
+        return f"{readable(value, 2) if place == 'page' else all_digits(value, 2)} %"
     return f"{value:.6%}" if place.startswith("notebook") else percent(value)
 
 
-def _population(value: float, figures: Plain, place: Place) -> str:
-    if place == "page":
-        weighted = figures["weighted"]
-        return amount(value) if weighted else "no weights: the file itself"
+def _population(value: float, figures: Plain, place: Writing) -> str:
+    if place in ("page", "digits"):
+        if not figures["weighted"]:
+            return "no weights: the file itself"
+        return readable(value) if place == "page" else all_digits(value)
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
     return f"{amount(value)}, the sum of the weights"
 
 
-def _model(name: str, figures: Plain, place: Place) -> str:
+def _model(name: str, figures: Plain, place: Writing) -> str:
     fit = figures.get("population_model_fit")
     return f"{name}, {fit}" if fit and place == "text" else name
 
 
-def _advice(weights_tell_little: bool, _: Plain, place: Place) -> str | None:
+def _advice(weights_tell_little: bool, _: Plain, place: Writing) -> str | None:
     if not weights_tell_little:
         return None
     if place == "notebook":
@@ -229,17 +232,23 @@ def _advice(weights_tell_little: bool, _: Plain, place: Place) -> str | None:
     return "many sample uniques: compare the population model latent-class"
 
 
-def _expected(value: float, *_: Any) -> str:
+def _expected(value: float, _: Plain, place: Writing) -> str:
     """Return an expected number of records: no model knows more digits."""
+    if place == "digits":
+        return all_digits(value)
     return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
 
 
-def _by_weights(value: float, figures: Plain, place: Place) -> str:
+def _by_weights(value: float, figures: Plain, place: Writing) -> str:
     model = figures["expected_reidentifications"]
     most = max(model, value)
     apart = most / max(min(model, value), sys.float_info.min)
     said = _risk(value, figures, place)
-    return said if apart <= DISAGREE else f"{said}, {apart:.1f} times apart"
+    return (
+        said
+        if place == "digits" or apart <= DISAGREE
+        else f"{said}, {apart:.1f} times apart"
+    )
 
 
 # The declaration
@@ -307,13 +316,11 @@ FIGURES = (
     }),
     Figure("below", _below("records"), {
         "text": f"records, f below {_SHOWN}",
-        "page": f"Records, *f* below {_SHOWN}",
         "stages": f"records, f below {_SHOWN}",
         "notebook": f"records, f below {_SHOWN}",
     }),
     Figure("below", _below("cells"), {
         "text": f"cells, f below {_SHOWN}",
-        "page": f"Cells, *f* below {_SHOWN}",
         "stages": f"cells, f below {_SHOWN}",
     }),
     Figure(
@@ -335,7 +342,7 @@ FIGURES = (
         "notebook": "population model",
     }),
     Figure("weights_tell_little", _advice, {
-        "text": "advice", "page": "Advice", "notebook": "advice",
+        "text": "advice", "notebook": "advice",
     }),
     Figure("method", lambda method, *_: METHOD_NAMES[method], {
         "text": "individual risk",
@@ -426,11 +433,19 @@ class Row:
     of : str or None
         The name of the key that it is of, which comes from the file.
     values : list of str
+    exact : list of str
+        On the page, the values with all digits; elsewhere the same.
     """
 
     label: str
     of: str | None
     values: list[str]
+    exact: list[str]
+
+    @property
+    def rounded(self) -> bool:
+        """Whether there are more digits than are shown."""
+        return self.exact != self.values
 
 
 def table(stages: list[Plain], place: Place) -> list[Row]:
@@ -450,7 +465,7 @@ def table(stages: list[Plain], place: Place) -> list[Row]:
     Examples
     --------
     >>> table([{"records": 1200}, {"records": 1200}], "notebook")
-    [Row(label='records', of=None, values=['1,200', '1,200'])]
+    [Row(label='records', of=None, values=['1,200', '1,200'], exact=['1,200', '1,200'])]
     """
     shown = (figure for figure in FIGURES if place in figure.names)
     return [row for figure in shown for row in _rows(figure, stages, place)]
@@ -477,9 +492,14 @@ def _rows(figure: Figure, stages: list[Plain], place: Place) -> Iterator[Row]:
     for of, column in zip(names, columns, strict=True):
         if not any(column) if figure.if_any else all(one is None for one in column):
             continue
-        written = [
-            None if value is None else figure.form(value, stage, place)
-            for value, stage in zip(column, stages, strict=True)
-        ]
+        ways: tuple[Writing, Writing]
+        ways = (place, "digits" if place == "page" else place)
+        written, exact = (
+            [
+                None if value is None else figure.form(value, stage, way)
+                for value, stage in zip(column, stages, strict=True)
+            ]
+            for way in ways
+        )
         if any(one is not None for one in written):
-            yield Row(name, of, [one or "" for one in written])
+            yield Row(name, of, *([x or "" for x in one] for one in (written, exact)))

@@ -8,16 +8,18 @@ keys, and the weights by themselves; where they disagree, no number is to be tru
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from riskcore.common import arguments
+from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, reports
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.models.cell_model import GROUPS, CellModel
@@ -31,11 +33,16 @@ from riskcore.models.pitman import Pitman
 from riskcore.models.poisson_gamma import PoissonGamma
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation
+from riskcore.simulate.samples import uniques
 
 # Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
 MOST_CELLS = 10**10
 # Up to here every whole number is a double.
 MOST_PEOPLE = 2**53
+# Where the estimates of these two models are closer than that, both were near the
+# truth; elsewhere the one of the smallest AIC may be far off (notes/calibration.md).
+AGREE = 1.3
+_RANGE = ("Dirichlet-multinomial", "Pitman")
 SHRINKAGES = (0.0, 0.5, 1.0)
 CELL_MODELS = ("latent-class",)
 # Models of size indices, by what they are called.
@@ -113,7 +120,7 @@ class Estimate:
         return model if model is not None and model.converged else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CorrectnessCurve:
     """What share of people one guess by their cell finds, as the population grows.
 
@@ -138,6 +145,30 @@ class CorrectnessCurve:
     intervals: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     level: float
 
+    def __repr__(self) -> str:
+        return (
+            f"<CorrectnessCurve: {len(self.models)} models, "
+            f"1 to {self.people[-1]:,} people>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, *(html.known(x[-1], ".3g") for x in (share, low, high)))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        marks = [
+            (name, float(share[-1]), float(low[-1]), float(high[-1]))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        note = html.escape(f"of {self.people[-1]:,} people")
+        scale = "share found by one guess for each cell"
+        head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
+        return html.figures(
+            "Share of people found", note, rows, html.intervals(marks, scale), head
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data for JSON: nan is None."""
         return {
@@ -155,7 +186,7 @@ class CorrectnessCurve:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class UniquesEstimates:
     """The estimates of all models for one sample.
 
@@ -172,6 +203,8 @@ class UniquesEstimates:
     estimates : tuple of Estimate
     cell_models : dict of str to CellModel
         The fitted models of cells that have an estimate.
+    truth : int or None
+        Of a simulation, how many sample uniques are unique in the population.
 
     Examples
     --------
@@ -189,12 +222,78 @@ class UniquesEstimates:
     cell_models: dict[str, CellModel] = field(
         default_factory=dict, repr=False, compare=False
     )
+    truth: int | None = None
 
     @property
     def best(self) -> str | None:
         """The model of the smallest AIC among those with a likelihood."""
         fitted = [one for one in self.estimates if math.isfinite(one.aic)]
         return min(fitted, key=lambda one: one.aic).model if fitted else None
+
+    @property
+    def advice(self) -> str:
+        """What the smallest AIC is worth here; empty if no model has one.
+
+        It judges the sample, and not what lies beyond. On populations of known truth
+        the Dirichlet-multinomial and Pitman's model were both near where they were near
+        each other, and mostly on both sides of it elsewhere; models that know the keys
+        have a say, too.
+        """
+        if self.best is None:
+            return ""
+        taus = {
+            one.model: one.tau
+            for one in self.estimates
+            if one.model in (*_RANGE, *_CELL_FITS) and math.isfinite(one.tau)
+        }
+        beyond = "it judges the sample, not the population, and may be far off"
+        if not taus.keys() >= set(_RANGE):
+            both = " and ".join(_RANGE)
+            return f"{beyond}: {both} do not both have an estimate to compare"
+        named = f"{', '.join(list(taus)[:-1])} and {list(taus)[-1]}"
+        low, high = min(taus.values()), max(taus.values())
+        if high < AGREE * low:
+            return f"{named} agree: where models do, they were near the truth"
+        return (
+            f"{beyond}: take {named} for a range, {html.readable(low)} to "
+            f"{html.readable(high)}; with few keys even its lower end is too high"
+        )
+
+    def fitted_sizes(self, most: int = 10) -> dict[str, NDArray[np.float64]]:
+        """Return how many cells of 1, 2, ... records the sample has, and should have.
+
+        Parameters
+        ----------
+        most : int
+            The largest size of a cell to tell.
+
+        Returns
+        -------
+        dict of str to float64 ndarray, each shape (most,)
+            "observed", and the expected numbers E S_j of each model of size indices
+            that has an estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``most`` is not a whole number from 1 on.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> sizes = found.fitted_sizes(3)
+        >>> sizes["observed"], sizes["Ewens"].round(1)
+        (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+        """
+        arguments.whole_from("most", most, 1, 2**20)
+        observed = [float(self.sizes[j]) for j in range(1, most + 1)]
+        found = {"observed": np.array(observed)}
+        for one in self.estimates:
+            model = one.of_sizes(self.sizes, self.cells)
+            if model is not None:
+                found[one.model] = model.expected_sizes(self.sizes.n, most)
+        return found
 
     @property
     def disagreement(self) -> float:
@@ -262,6 +361,100 @@ class UniquesEstimates:
             models[one.model], intervals[one.model] = np.array(each), (low, high)
         return CorrectnessCurve(people, sample, models, intervals, self.level)
 
+    def summary(self) -> Summary:
+        """Return what ``riskcore uniques`` prints.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> print(found.summary().splitlines()[1])
+          records         82
+        """
+        return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the estimates as one page of HTML, for internal use.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it.
+        title : str, optional
+            Title of the page.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If the file exists and is not to be overwritten, or cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> found = estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/uniques.html")
+        ...
+        """
+        reports().report_of_uniques(self, path, title=title, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        between = ""
+        if self.range is not None:
+            low, high = self.range
+            between = f", {low:,.4g} to {high:,.4g} unique in the population"
+        return (
+            f"<UniquesEstimates: {self.sizes[1]:,} sample uniques{between}, "
+            f"by {len(self.estimates)} models>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one.model,
+                "no estimate" if math.isnan(one.tau) else html.readable(one.tau),
+                _ends(one.low, one.high),
+                _ends(one.wide_low, one.wide_high),
+                html.known(one.aic, ",.1f"),
+            )
+            for one in self.estimates
+        ]
+        marks = [(one.model, one.tau, one.low, one.high) for one in self.estimates]
+        note = (
+            f"{self.sizes[1]:,} sample uniques of {self.sizes.n:,} records, "
+            f"population {self.population:,}"
+        )
+        truth, scale = math.nan, "expected, with intervals"
+        if self.truth is not None:
+            truth = float(self.truth)
+            note, scale = f"{note}; truth {self.truth:,}", f"{scale}; line: the truth"
+        if self.best is not None:
+            note = f"{note}. Smallest AIC: {self.best}; {self.advice}"
+        interval = f"{100 * self.level:.4g} % interval"
+        head = ["", "expected", interval, "with the error of the fit", "AIC"]
+        return html.figures(
+            "Sample uniques that are unique in the population",
+            html.escape(note),
+            rows,
+            html.intervals(marks, scale, truth),
+            head,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
         return {
@@ -271,7 +464,9 @@ class UniquesEstimates:
             "cells": self.cells,
             "population": self.population,
             "level": self.level,
+            **({} if self.truth is None else {"truth": self.truth}),
             "best": self.best,
+            "advice": self.advice,
             "disagreement": _plain(self.disagreement),
             "range": self.range,
             "estimates": [
@@ -279,6 +474,60 @@ class UniquesEstimates:
                 for one in self.estimates
             ],
         }
+
+
+def estimate_simulated(
+    population: ArrayLike,
+    sampled: ArrayLike,
+    *,
+    cells: int | None = None,
+    level: float = 0.95,
+    progress: Lines | None = None,
+) -> UniquesEstimates:
+    """Estimate the population uniques of a simulated sample, with the truth beside.
+
+    Parameters
+    ----------
+    population, sampled : array_like of int, shape (K,)
+        Frequencies of the cells in the population and in the sample, see
+        `riskcore.simulate`.
+    cells : int, optional
+        How many cells there can be; by default K, the length of these.
+    level : float
+        Probability of the intervals.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    UniquesEstimates
+        Of the models of size indices, with ``truth``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no sample of the population, there are more occupied cells than
+        ``cells``, or the level is not in (0, 1).
+
+    Examples
+    --------
+    >>> from riskcore import simulate
+    >>> random = np.random.default_rng(2004)
+    >>> population = simulate.zipf_population(100_000, 10_000, 0.9, random)
+    >>> sampled = simulate.sample(population, 30_000, random)
+    >>> found = estimate_simulated(population, sampled)
+    >>> found.truth, found.best, round(found.estimates[4].tau)
+    (413, 'Pitman', 1506)
+    """
+    arguments.number_in("level", level, "(0, 1)")
+    both = uniques(population, sampled).both
+    F, f = (np.asarray(each, np.int64) for each in (population, sampled))
+    if cells is not None:
+        arguments.whole("cells", cells)
+    sizes = SizeIndices.from_frequencies(f)
+    N, K = int(F.sum()), len(F) if cells is None else cells
+    found = fit_all(sizes, N, K, level, progress or silent)
+    return UniquesEstimates(sizes, N, K, level, tuple(found), truth=both)
 
 
 def estimate_uniques(
@@ -518,6 +767,12 @@ def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
         population_uniques=math.nan,
         tau=tau,
     )
+
+
+def _ends(low: float, high: float) -> str:
+    if not math.isfinite(low):
+        return ""
+    return f"{html.readable(low)} to {html.readable(high)}"
 
 
 def _plain(value: Any) -> Any:

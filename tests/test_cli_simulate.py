@@ -107,3 +107,23 @@ def test_refusals(run, arguments, message):
     assert (status, out) == (2, "")
     assert message in err
     assert not list(Path.cwd().iterdir())
+
+
+def test_from_a_population_to_estimates_in_one_step(run):
+    status, out, err = run(*ZIPF, "--sample", 900, "--uniques")
+    assert (status, err) == (0, "")
+    both = re.search(r"^([\d,]+) unique in both$", out, re.M)[1]
+    assert re.search(rf"^  truth +{both} unique in both$", out, re.M)
+    assert re.search(r"^    Pitman +\d", out, re.M)
+    assert re.search(r"^  possible cells +700$", out, re.M)
+    words = ["pitman", "--population", 5000, "--theta", 50, "--sigma", 0.3]
+    status, out, _ = run(*words, "--sample", 900, "--uniques")
+    assert status == 0
+    assert "  Smallest AIC: " in out
+
+
+def test_uniques_need_a_sample(run):
+    for words in (ZIPF, ["microdata", "--records", "50", "--output", "m.csv"]):
+        status, _, err = run(*words, "--uniques")
+        assert status == 2
+        assert "--uniques needs a population of cells and --sample" in err

@@ -2,17 +2,22 @@
 
 import json
 import math
+import re
+from dataclasses import replace
 from functools import partial
+from math import nan
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from riskcore import chart, estimate_uniques, simulate
+from riskcore import chart, estimate_simulated, estimate_uniques, simulate
 from riskcore.files import formats
 from riskcore.models import Ewens, Lancaster, LatentClass, Pitman, SizeIndices
 from riskcore.report.text import uniques_text
-from riskcore.uniques import Estimate, UniquesEstimates, fit_all
+from riskcore.uniques import AGREE, Estimate, UniquesEstimates, fit_all
 
+ROOT = Path(__file__).resolve().parents[1]
 KEYS = ["REGION", "SEX", "AGE"]
 
 
@@ -232,6 +237,116 @@ def test_one_model_without_an_estimate_does_not_stop_the_others(run):
     )
     assert status == 0
     assert "Dirichlet-multinomial" in out
+
+
+# Of a simulation, the truth beside; what the smallest AIC is worth
+
+
+@pytest.fixture(scope="module")
+def zipf():
+    random = np.random.default_rng(2004)
+    population = simulate.zipf_population(100_000, 10_000, 0.9, random)
+    return population, simulate.sample(population, 30_000, random)
+
+
+def test_the_truth_stands_beside_the_estimates(zipf):
+    population, sampled = zipf
+    found = estimate_simulated(population, sampled)
+    assert found.truth == simulate.uniques(population, sampled).both == 413
+    assert (found.population, found.cells) == (100_000, 10_000)
+    sizes = SizeIndices.from_frequencies(sampled)
+    assert found.sizes == sizes
+    assert by_name(found)["Pitman"].tau == Pitman.fit(sizes).tau(sizes, 100_000)
+    assert found.to_dict()["truth"] == 413
+    assert re.search(r"^  truth +413 unique in both$", str(found.summary()), re.M)
+    assert "truth 413" in found._repr_html_()
+    lines = [x.get_label() for x in chart.uniques_figure(found).axes[0].lines]
+    assert "the truth" in lines
+    with pytest.raises(ValueError, match="cells=5"):
+        estimate_simulated(population, sampled, cells=5)
+    with pytest.raises(ValueError, match="sample"):
+        estimate_simulated(sampled, population)
+
+
+def test_an_estimate_from_a_file_knows_no_truth(survey):
+    found = estimate_uniques(survey, KEYS, "WEIGHT", cell_models=())
+    assert found.truth is None
+    assert "truth" not in found.to_dict()
+    assert "truth" not in found.summary()
+    assert "truth" not in found._repr_html_()
+
+
+def test_the_smallest_aic_is_marked_where_it_misleads(zipf):
+    found = estimate_simulated(*zipf)
+    low, high = (by_name(found)[x].tau for x in ("Dirichlet-multinomial", "Pitman"))
+    # What the model of the smallest AIC says is far off, with a narrow interval.
+    assert found.best == "Pitman"
+    assert high > 3 * found.truth
+    assert f"{low:,.0f} to {high:,.0f}" in found.advice
+    assert "may be far off" in found.advice
+    said = " ".join(found.summary().split())
+    assert f"Smallest AIC: Pitman; {found.advice}" in said
+    assert found.advice in found._repr_html_()
+    sentence = found.summary().partition("  Smallest AIC")[2]
+    assert max(map(len, sentence.splitlines())) <= 88
+
+
+def test_where_the_two_models_agree_the_advice_says_so():
+    random = np.random.default_rng(3)
+    F = simulate.dirichlet_multinomial_population(100_000, 100_000, 0.05, random)
+    found = estimate_simulated(F, simulate.sample(F, 30_000, random))
+    taus = [by_name(found)[x].tau for x in ("Dirichlet-multinomial", "Pitman")]
+    assert max(taus) < AGREE * min(taus)
+    assert "agree" in found.advice
+    assert found.truth == pytest.approx(taus[0], rel=0.15)
+    # A model that knows the keys and says something else is heard.
+    other = Estimate("latent-class", {}, {}, True, "", nan, nan, nan, 2 * max(taus))
+    heard = replace(found, estimates=(*found.estimates, other))
+    assert "may be far off" in heard.advice
+    low, high = (f"{x:,.0f}" for x in (min(taus), 2 * max(taus)))
+    assert f"Pitman and latent-class for a range, {low} to {high};" in heard.advice
+    alone = estimate_simulated([1, 2], [1, 1])
+    assert alone.best is None or "do not both have an estimate" in alone.advice
+
+
+def test_the_advice_is_that_of_the_calibration():
+    page = (ROOT / "notes" / "calibration.md").read_text()
+    section = page.partition("## Estimates over truth")[2]
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section.partition("Lancaster")[0].splitlines()
+        if line.startswith("|")
+    ][:-1]
+    at = {name: head.index(name) for name in ("DM", "Pitman", "lowest AIC")}
+    seen = 0
+    for row in rows:
+        cells = {name: row[k].split(" ")[0] for name, k in at.items()}
+        if "-" in cells.values():
+            continue
+        dm, pitman, lowest = map(float, cells.values())
+        apart = max(dm, pitman) / min(dm, pitman)
+        if apart < AGREE:
+            seen += 1
+            assert 1 / AGREE < lowest < AGREE, row
+        if not 0.5 < lowest < 2:
+            assert apart > AGREE, row
+    assert seen > 5
+
+
+def test_the_picture_has_the_sizes_of_cells(zipf):
+    found = estimate_simulated(*zipf)
+    sizes = found.fitted_sizes(4)
+    assert sizes["observed"].tolist() == [found.sizes[j] for j in (1, 2, 3, 4)]
+    model = Pitman.fit(found.sizes)
+    assert sizes["Pitman"].tolist() == model.expected_sizes(30_000, 4).tolist()
+    axes = chart.uniques_figure(found).axes
+    assert axes[1].get_xlabel() == "records in the cell"
+    drawn = {line.get_label(): line.get_ydata() for line in axes[1].lines}
+    assert set(drawn) == {"the sample", *found.fitted_sizes(2)} - {"observed"}
+    assert drawn["the sample"][:4].tolist() == sizes["observed"].tolist()
+    assert drawn["Ewens"][:4].tolist() == sizes["Ewens"].tolist()
+    with pytest.raises(ValueError, match="most"):
+        found.fitted_sizes(0)
 
 
 def test_more_combinations_than_can_be_counted():

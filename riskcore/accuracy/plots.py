@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
 from riskcore.accuracy.text import WRITERS
+from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 
 # Pictures
@@ -63,8 +64,6 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     'sampling fraction p'
     """
     need("matplotlib", "plots")
-    from matplotlib.figure import Figure
-
     columns = columns_of(table)
     names = list(dict.fromkeys(columns["form"].tolist()))
     lines, across = sorted(
@@ -78,7 +77,7 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
         raise ValueError(f"lines for {count} values of {lines}: at most {_LINES}")
     wide = min(len(names), 2)
     high = -(-len(names) // wide)
-    figure = Figure((0.8 + 5.2 * wide, 0.6 + 3.6 * high), layout="constrained")
+    figure = new_figure(0.8 + 5.2 * wide, 0.6 + 3.6 * high)
     panels = figure.subplots(high, wide, squeeze=False, sharey=True).ravel()
     for axes, name in zip(panels, names, strict=False):
         rows = chosen_rows(columns, columns["form"] == name)

@@ -116,6 +116,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
         completion.complete(parser, _Once)
     parsed = parser.parse_args(arguments)
+    parsed.words = list(sys.argv[1:] if arguments is None else arguments)
     if parsed.run is None:
         parser.print_help(sys.stderr)
         return 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from riskcore.cli.options import (
     add_roles,
     check_reports,
     fraction,
+    provenance,
     refuse_same_file,
     source_of,
     whole,
@@ -232,42 +232,21 @@ def _write(
 
 
 def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
-    from riskcore.report.listed_settings import method_facts, role_facts
-    from riskcore.report.page import page
+    from riskcore.report.listed_settings import role_facts
+    from riskcore.report.page import assessment_page
 
-    asked = {
-        "risk threshold": options.threshold,
-        "re-identification rate asked for": []
-        if options.rate is None
-        else [options.rate],
-        "unsafe records asked for": [] if options.unsafe is None else [options.unsafe],
-    }
-    threshold = options.threshold[0] if options.threshold else None
-    if options.rate is not None:
-        wanted = assessment.risk_threshold(rate=options.rate)
-        threshold = wanted if math.isfinite(wanted) else threshold
     title = options.report_title
     if title is None:
         title = f"{options.file.name}: re-identification risk"
-    return page(
-        {"original": assessment},
+    return assessment_page(
+        assessment,
         title=title,
-        threshold=threshold,
-        riskiest=assessment.riskiest(options.report_top) or None,
-        facts=[
-            *role_facts(weight, options.household),
-            *method_facts(
-                options.method,
-                options.missing,
-                options.alpha,
-                assessment.population_name,
-            ),
-            *(
-                (name, ", ".join(f"{x:.8g}" for x in values))
-                for name, values in asked.items()
-                if values
-            ),
-        ],
+        thresholds=options.threshold,
+        rate=options.rate,
+        unsafe=options.unsafe,
+        top=options.report_top,
+        roles=role_facts(weight, options.household),
+        provenance=provenance(options),
     )
 
 

@@ -93,4 +93,6 @@ def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> 
     parser = command.add(argparse.ArgumentParser().add_subparsers())
     name = command.__name__.rpartition(".")[2]
     print(f"$ riskcore {name} {' '.join(words)}\n")
-    command.run(parser.parse_args([*words, *(["--quiet"] if options.quiet else [])]))
+    parsed = parser.parse_args([*words, *(["--quiet"] if options.quiet else [])])
+    parsed.words = [name, *words]
+    command.run(parsed)

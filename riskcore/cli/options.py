@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from riskcore.cli.terminal import Progress
     from riskcore.files.reading import Reading
     from riskcore.microdata.source import Source
+    from riskcore.report.provenance import Provenance
 
 # A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
@@ -182,6 +185,34 @@ def add_report(command: Any) -> None:
     )
 
 
+def provenance(options: argparse.Namespace) -> Provenance:
+    """Return of which file a report is, when it is made, and by which command."""
+    from riskcore.report.provenance import Provenance, now
+
+    return Provenance(options.file.name, now(), command_again(options.words))
+
+
+def command_again(words: Sequence[str]) -> str:
+    """Return a command line to run once more, quoted for a shell, without a seed.
+
+    A seed gives the order of the records away, and has no place in a report.
+
+    Examples
+    --------
+    >>> command_again(["protect", "my file.csv", "--shuffle", "7", "--keys", "SEX"])
+    "riskcore protect 'my file.csv' --shuffle --keys SEX"
+    """
+    kept: list[str] = []
+    for word in words:
+        name, _, _ = word.partition("=")
+        # Options may be cut as long as they are told apart.
+        if name.startswith("--sh") and "--shuffle".startswith(name):
+            kept.append("--shuffle")
+        elif not (kept and kept[-1] == "--shuffle" and word.isdecimal()):
+            kept.append(word)
+    return shlex.join(["riskcore", *kept])
+
+
 def check_reports(options: argparse.Namespace) -> None:
     """Refuse reports that cannot be made, and options of reports that are not.
 
@@ -193,9 +224,11 @@ def check_reports(options: argparse.Namespace) -> None:
         Naming the option and what it needs.
     """
     if options.report or options.report_public:
+        from riskcore.report.provenance import now
         from riskcore.report.templating import need_jinja
 
         need_jinja()
+        now()
     if options.report_top and options.report is None:
         lacking = ""
         if options.report_public is not None:

@@ -24,6 +24,7 @@ from riskcore.cli.options import (
     fraction,
     goal_of,
     number,
+    provenance,
     reading,
     source_of,
     whole,
@@ -521,11 +522,9 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
     """Return the files of the reports, one for each set of keys."""
     if options.report is None:
         return []
-    more = [
-        options.report.with_stem(f"{options.report.stem}-{i}")
-        for i in range(2, sets + 1)
-    ]
-    return [options.report, *more]
+    from riskcore.report.page import report_paths
+
+    return report_paths(options.report, sets)
 
 
 def _pages(
@@ -540,6 +539,8 @@ def _pages(
     if title is None:
         title = f"{options.file.name}: re-identification risk and protection"
 
+    made = provenance(options)
+
     def maker(position: int) -> Callable[[Any], str]:
         return lambda shown: protection_page(
             result,
@@ -547,6 +548,7 @@ def _pages(
             keys=position,
             riskiest=options.report_top,
             shown=shown,
+            provenance=made,
         )
 
     return {path: maker(position) for position, path in enumerate(reports)}

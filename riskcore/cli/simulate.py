@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from riskcore import __version__
 from riskcore.cli.options import add_quiet, number, records, whole
 from riskcore.cli.terminal import Progress
 
@@ -25,7 +26,8 @@ Simulate data of which the truth is known.
 
 Populations are tables of cells: cell, population_frequency and, with --sample, a sample
 drawn without replacement: sample_frequency. Printed are the numbers of uniques, in the
-population, in the sample, and in both, which the models try to estimate.
+population, in the sample, and in both, which the models try to estimate: --uniques
+lets them.
 """
 
 _SIMULATE_EXAMPLES = """\
@@ -34,6 +36,8 @@ examples:
   riskcore simulate household-survey --households 2000 --output survey.dta
   riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
       --sample 30000 --output zipf.csv
+  riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
+      --sample 30000 --uniques
   riskcore simulate pitman --population 1000000 --theta 500 --sigma 0.4 --seed 7
 
 The same seed gives the same data. The exit status is 0, 2 if the request is refused, or
@@ -71,6 +75,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
     for name in ("exponent", "alpha", "theta", "sigma"):
         parser.add_argument(f"--{name}", type=number, help=f"{name} of the population")
     parser.add_argument("--sample", type=whole, metavar="N", help="people to draw")
+    parser.add_argument(
+        "--uniques",
+        action="store_true",
+        help="estimate from the sample how many of its uniques are unique in the "
+        "population, by all models of cell sizes, beside the truth",
+    )
     parser.add_argument(
         "--seed", type=whole, default=2004, help="of the random generator"
     )
@@ -126,6 +136,9 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"{options.kind} is a sample already: no --sample")
         if options.output is None:
             raise ValueError(f"{options.kind} needs --output")
+    if options.uniques and options.sample is None:
+        lacking = "a population of cells and --sample"
+        raise ValueError(f"--uniques needs {lacking}: it estimates from a sample")
 
 
 # Columns, what is printed, and the labels of columns and codes.
@@ -185,4 +198,16 @@ def _population(options: argparse.Namespace, random: Any) -> _Made:
             f"{unique.sample:,} unique in the sample",
             f"{unique.both:,} unique in both",
         ]
+        if options.uniques:
+            lines += ["", _uniques(F, f, options)]
     return columns, lines, {}
+
+
+def _uniques(F: Any, f: Any, options: argparse.Namespace) -> str:
+    """Return what the models say of the sample, beside the truth."""
+    from riskcore.report.text import uniques_text
+    from riskcore.uniques import estimate_simulated
+
+    # Of Pitman's populations there are no more cells than those of the population.
+    found = estimate_simulated(F, f, cells=options.cells)
+    return uniques_text(found.to_dict(), f"riskcore {__version__}: {options.kind}")

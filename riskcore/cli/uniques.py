@@ -28,8 +28,8 @@ risk if nobody else in the population has them. Models of the population fitted 
 sample say how many are: Dirichlet-multinomial, Poisson-gamma, Ewens and Pitman from the
 number of cells of each size, Lancaster's additive model and models of the cells from
 the keys, and the weights by themselves. They are shown side by side, with intervals,
-the fit (AIC: the smaller the better) and their disagreement; a model that cannot be
-fitted says why.
+the fit to the sample (AIC: the smaller the better, there) and their disagreement; a
+model that cannot be fitted says why.
 """
 
 _UNIQUES_EXAMPLES = """\
@@ -102,7 +102,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="probability of the intervals (default 95%%)",
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the estimates: .png, .svg, .pdf"
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the estimates, and the sizes of cells "
+        "that the sample has and the models expect: .png, .svg, .pdf",
     )
     parser.add_argument(
         "--curve",

@@ -11,8 +11,12 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 _CELL = "text-align:left;padding:0.15em 1em 0.15em 0"
+_NUMBER = f"{_CELL};font-variant-numeric:tabular-nums"
 _SMALL = "opacity:0.75;font-size:0.9em"
 _WIDTH, _HEIGHT = 320, 48
+_MARGIN, _LINE = 6, 20
+# Numbers in this range are written whole; 999.5 becomes 1,000.
+_WHOLE = (Decimal("999.5"), Decimal("1e15"))
 
 
 def escape(value: object) -> str:
@@ -57,12 +61,54 @@ def short(x: float, shift: int = 0, figures: int = 6) -> str:
     return digits(float(context.create_decimal(Decimal(x))), shift)
 
 
+def readable(x: float, shift: int = 0) -> str:
+    """Return x as a person reads it: three digits, but all those before the point.
+
+    The point is moved as by `digits`.
+
+    Examples
+    --------
+    >>> readable(0.0453318775, 2), readable(906.637), readable(2000000.5)
+    ('4.53', '907', '2,000,001')
+    """
+    if not math.isfinite(x):
+        return digits(x)
+    moved = Decimal(x).scaleb(shift)
+    if not _WHOLE[0] <= moved < _WHOLE[1]:
+        return short(x, shift, 3)
+    return f"{moved.quantize(Decimal(1), ROUND_HALF_UP):,}"
+
+
+def all_digits(x: float, shift: int = 0) -> str:
+    """Return x as `digits` does, with separators of thousands.
+
+    Examples
+    --------
+    >>> all_digits(1234567.25), all_digits(0.0000001)
+    ('1,234,567.25', '1e-7')
+    """
+    text = digits(x, shift)
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isdecimal() else text
+
+
+def known(x: float, form: str) -> str:
+    """Return x in a form of `format`; nothing if it is nan.
+
+    Examples
+    --------
+    >>> known(0.125, ".2f"), known(math.nan, ".2f")
+    ('0.12', '')
+    """
+    return "" if math.isnan(x) else format(x, form)
+
+
 def figures(
     title: str,
     note: str,
-    rows: Iterable[tuple[str, str]],
-    counts: Sequence[int] = (),
-    scale: str = "",
+    rows: Iterable[Sequence[str]],
+    drawing: str = "",
+    head: Sequence[str] = (),
 ) -> str:
     """Return a small table of figures, for notebooks.
 
@@ -72,40 +118,55 @@ def figures(
         What the figures are of.
     note : str
         HTML below the title.
-    rows : iterable of (str, str)
-        Names and values.
-    counts : sequence of int, optional
-        A histogram, drawn below the table.
-    scale : str
-        What its axis is.
+    rows : iterable of sequences of str
+        A name and its values.
+    drawing : str, optional
+        HTML below the table, such as `bars`.
+    head : sequence of str, optional
+        What stands above each column.
 
     Returns
     -------
     str
-        HTML; all but the note is escaped.
+        HTML; all but the note and the drawing is escaped.
     """
+    heads = "".join(
+        f'<th scope="col" style="{_CELL}">{escape(name)}</th>' for name in head
+    )
     body = "".join(
         f'<tr><th scope="row" style="{_CELL};font-weight:normal">{escape(name)}</th>'
-        f'<td style="{_CELL};font-variant-numeric:tabular-nums">{escape(value)}</td>'
-        "</tr>"
-        for name, value in rows
+        + "".join(f'<td style="{_NUMBER}">{escape(value)}</td>' for value in values)
+        + "</tr>"
+        for name, *values in rows
     )
-    drawing = bars(counts, scale) if counts else ""
+    thead = f"<thead><tr>{heads}</tr></thead>" if head else ""
     return (
         f'<div><div><strong>{escape(title)}</strong> <span style="{_SMALL}">{note}'
-        f"</span></div><table><tbody>{body}</tbody></table>{drawing}</div>"
+        f"</span></div><table>{thead}<tbody>{body}</tbody></table>{drawing}</div>"
     )
 
 
-def bars(counts: Sequence[int], scale: str) -> str:
+def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
     """Return a histogram without axes as SVG, in the colour of the text.
+
+    Parameters
+    ----------
+    counts : sequence of int
+    scale : str
+        What its axis is.
+    top : int, optional
+        The count as high as the drawing; by default the largest.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
     >>> bars([1, 2], "risk").count("<rect")
     2
     """
-    width, top = _WIDTH / len(counts), max(max(counts), 1)
+    width, top = _WIDTH / len(counts), top or max(max(counts), 1)
     shapes = "".join(
         f'<rect x="{i * width:.4g}" y="{_HEIGHT - height:.4g}" '
         f'width="{0.9 * width:.4g}" height="{height:.4g}"/>'
@@ -119,3 +180,79 @@ def bars(counts: Sequence[int], scale: str) -> str:
         f'stroke-opacity="0.5" d="M0 {_HEIGHT + 0.5}H{_WIDTH}"/></svg>'
         f'<div style="{_SMALL}">{escape(scale)}</div>'
     )
+
+
+def intervals(
+    rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
+) -> str:
+    """Return estimates with their intervals, one below the other, and their scale.
+
+    Parameters
+    ----------
+    rows, mark
+        As in `interval_drawing`.
+    scale : str
+        What its axis is, which begins at 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
+    >>> drawing.count("<circle"), drawing.count("<line")
+    (2, 1)
+    """
+    drawing, end = interval_drawing(rows, scale, mark)
+    return f'{drawing}<div style="{_SMALL}">{escape(f"{scale}, 0 to {end}")}</div>'
+
+
+def interval_drawing(
+    rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
+) -> tuple[str, str]:
+    """Return estimates with their intervals as SVG, and where the axis ends.
+
+    Parameters
+    ----------
+    rows : iterable of (str, float, float, float)
+        A name, the estimate, and the ends of its interval; nan where there is none.
+    scale : str
+        What its axis is, which begins at 0.
+    mark : float, optional
+        A number to mark with a line down.
+
+    Returns
+    -------
+    drawing, end : str
+    """
+    rows = list(rows)
+    finite = [x for _, *numbers in rows for x in (*numbers, mark) if math.isfinite(x)]
+    unit = (_WIDTH - 2 * _MARGIN) / (max(finite, default=0.0) or 1.0)
+    parts = []
+    for i, (name, at, low, high) in enumerate(rows):
+        y = (i + 0.5) * _LINE
+        parts.append(f'<text x="{_WIDTH + 8}" y="{y + 4:g}">{escape(name)}</text>')
+        if math.isfinite(low) and math.isfinite(high):
+            ends = (_MARGIN + unit * x for x in (low, high))
+            x1, x2 = (f"{x:.4g}" for x in ends)
+            parts.append(
+                f'<line x1="{x1}" x2="{x2}" y1="{y:g}" y2="{y:g}" stroke-width="5" '
+                'stroke-opacity="0.4"/>'
+            )
+        if math.isfinite(at):
+            parts.append(f'<circle cx="{_MARGIN + unit * at:.4g}" cy="{y:g}" r="3.5"/>')
+    height = len(rows) * _LINE
+    if math.isfinite(mark):
+        x = f"{_MARGIN + unit * mark:.4g}"
+        parts.append(f'<line x1="{x}" x2="{x}" y1="0" y2="{height}"/>')
+    drawing = (
+        f'<svg width="{2 * _WIDTH}" height="{height + 1}" role="img" '
+        f'aria-label="{escape(f"Estimates: {scale}")}" fill="currentColor" '
+        f'stroke="currentColor"><g font-size="12" stroke-width="0">'
+        f"{''.join(x for x in parts if x.startswith('<text'))}</g>"
+        f"{''.join(x for x in parts if not x.startswith('<text'))}"
+        f'<path fill="none" stroke-opacity="0.5" '
+        f'd="M{_MARGIN} 0V{height}H{_WIDTH}"/></svg>'
+    )
+    return drawing, readable(max(finite, default=0.0))

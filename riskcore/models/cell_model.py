@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common import arguments
+from riskcore.common import arguments, html
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
@@ -574,6 +574,17 @@ class CellModel(ABC):
             return "Poisson"
         a, b = self.overdispersion.scale, self.overdispersion.exponent
         return f"overdispersion of shape {a:.5g} (n pi)^{b:g}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("records", f"{self.n:,}"), ("cells", f"{len(self.sample):,}"),
+            ("log-likelihood", html.known(self.log_likelihood, ",.7g")),
+            ("AIC", html.known(self.aic, ",.7g")),
+            ("BIC", html.known(self.bic, ",.7g")),
+            ("frequencies", self._describe()),
+        ]  # fmt: skip
+        reason = self.reason if self.converged else f"no estimate, {self.reason}"
+        return html.figures(type(self).__name__, html.escape(reason), rows)
 
     def __repr__(self) -> str:
         name = type(self).__name__

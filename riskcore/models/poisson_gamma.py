@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.common import arguments
 from riskcore.models import dirichlet_multinomial
 from riskcore.models.binomial import interval
@@ -255,6 +258,31 @@ class PoissonGamma(Superpopulation):
         if self.beta == 0.0:
             return -self.K * float(expm1(-N / self.K))
         return -self.K * float(expm1(-self.alpha * float(log1p(N * self.beta))))
+
+    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return E S_j given n, that of the Dirichlet-multinomial model.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, positive.
+        most : int
+            The largest size of a cell to tell, positive.
+
+        Returns
+        -------
+        ndarray of float64, shape (most,)
+            0 beyond n; nan if there is no estimate.
+
+        Examples
+        --------
+        >>> PoissonGamma(1000, 0.001).expected_sizes(500, 2).round(2)
+        array([222.44,  74.15])
+        """
+        kind = dirichlet_multinomial.DirichletMultinomial
+        if not self.converged:
+            return np.full(most, math.nan)
+        return kind(self.K, self.alpha).expected_sizes(n, most)
 
     def uniqueness(self, n: int, N: int) -> float:
         """Return P(F = 1 | f = 1) = ((1 + n beta)/(1 + N beta))^(1+alpha).

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common import arguments
 from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
@@ -99,6 +100,52 @@ class PolyaUrn(Superpopulation):
         n, N = check_sizes(n, N)
         others, own = self._weights(n)
         return float(gamma_ratio(others, own, float(N - n)))
+
+    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return the expected number of cells of 1, 2, ... of n records, E S_j.
+
+        Some j people have a cell of their own if they come first, all to one cell, and
+        nobody joins them: from one j to the next the expectation changes by the factor
+        (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
+
+        Parameters
+        ----------
+        n : int
+            Number of records, positive.
+        most : int
+            The largest size of a cell to tell, positive.
+
+        Returns
+        -------
+        ndarray of float64, shape (most,)
+            0 beyond n; nan if there is no estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If n or most is not a whole number from 1 to 2^53.
+
+        Examples
+        --------
+        >>> from riskcore.models import Ewens
+        >>> Ewens.fit(SizeIndices({1: 30, 2: 6, 5: 2})).expected_sizes(52, 3).round(2)
+        array([28.54,  6.5 ,  1.95])
+        """
+        n, _ = check_sizes(n, n)
+        arguments.whole_from("most", most, 1, 2**20)
+        others, own = self._weights(n)
+        found = np.zeros(most)
+        if math.isnan(others):
+            return np.full(most, math.nan)
+        if others == n - 1:  # nobody ever opens a second cell
+            found[n - 1 : n] = 1.0
+            return found
+        expected = self.population_uniques(n)
+        for j in range(1, min(most, n) + 1):
+            found[j - 1] = expected
+            if j < n:
+                expected *= (n - j) / (j + 1) * ((j - 1) + own) / (others - j)
+        return found
 
     def asymptotic_tau(self, sizes: SizeIndices, N: int) -> float:
         """Return s_1 (n/N)^(1-sigma), to which `tau` tends for n far above theta.

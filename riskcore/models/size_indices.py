@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.common import arguments
+from riskcore.common import arguments, html
+from riskcore.common.words import counted
 from riskcore.special.gamma.functions import (
     expm1,
     log_gamma_ratio,
@@ -18,6 +19,7 @@ from riskcore.special.gamma.functions import (
 
 Ints = NDArray[np.int64]
 
+_SHOWN = 40  # sizes in a drawing
 _LARGEST = 2**53  # records: every number below is a double
 
 
@@ -218,6 +220,19 @@ class SizeIndices:
             f"<SizeIndices: {self.n} records in {self.u} cells, "
             f"{self[1]} sample uniques>"
         )
+
+    def _repr_html_(self) -> str:
+        most = min(int(self.sizes[-1]), _SHOWN)
+        cells = [self[j] for j in range(1, most + 1)]
+        beyond = self.u - sum(cells)
+        scale = f"cells of 1 to {most} records"
+        if beyond:
+            scale += f"; not shown: {counted(beyond, 'larger cell')}"
+        rows = [
+            ("records", f"{self.n:,}"), ("cells", f"{self.u:,}"),
+            ("sample uniques", f"{self[1]:,}"), ("largest cell", f"{self.sizes[-1]:,}"),
+        ]  # fmt: skip
+        return html.figures("Size indices", "", rows, html.bars(cells, scale))
 
     def _pairs(self) -> list[tuple[int, int]]:
         return list(zip(self.sizes.tolist(), self.counts.tolist(), strict=True))

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
-from riskcore.common import arguments
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments, html
 from riskcore.models.size_indices import SizeIndices
 
 # Of differences: the error of the slope is far below that of the delta method.
@@ -135,6 +138,23 @@ class Superpopulation(ABC):
         -------
         float
             nan if there is no estimate.
+        """
+
+    @abstractmethod
+    def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
+        """Return the expected number of cells of 1, 2, ... of n records, E S_j.
+
+        Parameters
+        ----------
+        n : int
+            Number of records, positive.
+        most : int
+            The largest size of a cell to tell, positive.
+
+        Returns
+        -------
+        ndarray of float64, shape (most,)
+            0 beyond n; nan if there is no estimate.
         """
 
     def correctness(self, N: int) -> float:
@@ -359,10 +379,30 @@ class Superpopulation(ABC):
         reason = f", {self.reason}" if self.reason else ""
         return f"<{name}: {given}, {how}{reason}>"
 
-    def _describe(self, name: str) -> str:
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, *self._value_and_error(name))
+            for name in self.names
+            if self.converged
+        ]
+        rows += [("log-likelihood", html.known(self.log_likelihood, ",.7g"), "")]
+        rows += [("AIC", html.known(self.aic, ",.7g"), "")]
+        how = "given" if self.method == "given" else f"by {self.method}"
+        said = [how, self.reason] if self.reason else [how]
+        if not self.converged:
+            said[0] = f"no estimate {how}"
+        note = html.escape(", ".join(said))
+        head = ["", "value", "standard error"]
+        return html.figures(type(self).__name__, note, rows, head=head)
+
+    def _value_and_error(self, name: str) -> tuple[str, str]:
         error = self.standard_errors.get(name, math.nan)
-        spread = "" if math.isnan(error) else f" (s.e. {error:.3g})"
-        return f"{name} {getattr(self, name):.7g}{spread}"
+        spread = "" if math.isnan(error) else f"{error:.3g}"
+        return f"{getattr(self, name):.7g}", spread
+
+    def _describe(self, name: str) -> str:
+        value, error = self._value_and_error(name)
+        return f"{name} {value}" + (f" (s.e. {error})" if error else "")
 
 
 def check_parameter(name: str, value: float) -> None:

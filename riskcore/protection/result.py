@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import os
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from riskcore.assessment import (
 )
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, reports
 from riskcore.common.warn import warn
 from riskcore.figures import table
 from riskcore.files import formats
@@ -58,6 +60,7 @@ from riskcore.protection.secret import (
     user_key,
 )
 from riskcore.protection.settings import Settings
+from riskcore.risk.histogram import class_counts, log_edges
 from riskcore.utility.comparison import Comparison
 
 # A key blanked in more than this share of the records is named with the verdict.
@@ -799,21 +802,116 @@ class Protected:
                 column = Records.of({name: numbers}).column(name)
         return column if order is None else in_order(column, order)
 
+    def summary(self) -> Summary:
+        """Return what ``riskcore protect`` prints: it is for the office.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Raises
+        ------
+        TypeError
+            If a column's name is no text.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> print(result.summary().splitlines()[-1].strip())
+        Safe: by sex x age, the risk of no record reaches 0.05 (missing keys match any value).
+        """  # noqa: E501
+        return reports().summary_of_protection(self)  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        top: int = 0,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report for internal use, as ``riskcore protect --report``.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it. Of several sets of
+            keys the others are in files beside it: name-2.html, and so on.
+        title : str, optional
+            Title of the page.
+        top : int, optional
+            How many of the riskiest combinations of the protected file to list.
+        overwrite : bool
+            Replace existing files.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If a file exists and is not to be overwritten, or cannot be written.
+        ValueError
+            If a file is the one that was protected, or ``top`` is negative.
+
+        See Also
+        --------
+        riskcore.page.public_protection_page : the report to hand out.
+
+        Examples
+        --------
+        >>> import tempfile, riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(f"{folder}/report.html")
+        ...
+        """
+        reports().report_of_protection(
+            self, path, title=title, top=top, overwrite=overwrite
+        )
+
     def _repr_html_(self) -> str:
-        rows = [("records", f"{self.n:,}")]
-        for one in self.sets:
-            stages = one.comparison()
-            of = f", {' x '.join(map(str, one.keys))}" if len(self.sets) > 1 else ""
-            rows += [
-                (f"{row.label}{of}: {', '.join(stages)}", ", ".join(row.values))
-                for row in table(list(stages.values()), "notebook of stages")
-            ]
-        rows += [
-            (f"suppressed values of {name}", f"{count:,}")
-            for name, count in self.suppressed.items()
+        parts = [
+            self._shown_set(one, "" if k else self.verdict)
+            for k, one in enumerate(self.sets)
         ]
+        suppressed = html.figures(
+            "Suppressed values", "",
+            [(str(name), f"{count:,}") for name, count in self.suppressed.items()],
+        )  # fmt: skip
+        return "".join([*parts, suppressed])
+
+    def _shown_set(self, one: KeySet, verdict: str) -> str:
+        """Return the figures and the risks of one set of keys at each stage."""
+        figures_of = one.comparison()
+        rows: list[tuple[str, ...]] = [("records", *[f"{self.n:,}"] * len(figures_of))]
+        rows += [
+            (row.label, *row.values)
+            for row in table(list(figures_of.values()), "notebook of stages")
+        ]
+        files = [stage.distribution for stage in one.stages.values()]
+        edges = log_edges(
+            min(float(each.risk[0]) for each in files),
+            max(each.max_risk for each in files),
+        )
+        counts = [class_counts(each, edges).tolist() for each in files]
+        drawings = (
+            html.bars(
+                each,
+                f"{name}: records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
+                max(map(max, counts)),
+            )
+            for name, each in zip(one.stages, counts, strict=True)
+        )
+        keys = " x ".join(map(str, one.keys))
         title = "Protected, for internal use"
-        return html.figures(title, html.escape(self.verdict), rows)
+        if len(self.sets) > 1:
+            title = f"{title}: {keys}"
+        note = html.escape(verdict)
+        return html.figures(title, note, rows, "".join(drawings), ["", *figures_of])
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)

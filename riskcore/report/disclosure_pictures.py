@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.common.words import shortened
 from riskcore.report.pictures import _BARS, _UNSAFE, _root
@@ -95,11 +96,9 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
     'values of disease in the cell'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     if ax is None:
         rows = len(found.variables)
-        figure = Figure((7.2, 0.6 + 2.2 * rows), layout="constrained")
+        figure = new_figure(7.2, 0.6 + 2.2 * rows)
         axes = list(figure.subplots(rows, squeeze=False)[:, 0])
     else:
         axes = [ax]
@@ -120,8 +119,6 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:
-    from matplotlib.figure import Figure
-
     if ax is not None:
         return ax
-    return Figure((7.2, height), layout="constrained").subplots()
+    return new_figure(7.2, height).subplots()

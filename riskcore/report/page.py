@@ -19,6 +19,7 @@ from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
 from riskcore.protection.result import Protected, finite, shown_plain
+from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
     level_facts,
@@ -29,6 +30,7 @@ from riskcore.report.listed_settings import (
     suppression_facts,
     threshold_facts,
 )
+from riskcore.report.provenance import Provenance, provenance_of
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render
@@ -60,6 +62,7 @@ def write_page(
     k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
+    provenance: Provenance | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the report to a file that only its owner can read, whole or not at all.
@@ -70,7 +73,7 @@ def write_page(
         Of the HTML file to write.
     stages, title, threshold, household_threshold, suppression, riskiest, facts
         As in `page`.
-    verdict, unsafe, k, shown, labels
+    verdict, unsafe, k, shown, labels, provenance
         As in `page`.
     overwrite : bool
         Replace an existing file.
@@ -109,6 +112,7 @@ def write_page(
         k=k,
         shown=shown,
         labels=labels,
+        provenance=provenance,
     )
     with replace.replacing_all(overwrite) as create:
         create(Path(path), private=True).write(text.encode())
@@ -128,6 +132,7 @@ def page(
     k: int | None = None,
     shown: Sequence[Mapping[str, Any]] = (),
     labels: Labels | None = None,
+    provenance: Provenance | None = None,
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -163,6 +168,9 @@ def page(
     labels : Labels, optional
         The labels of codes, which stand behind them among the riskiest combinations;
         by default those of the file that was assessed.
+    provenance : Provenance, optional
+        What the report was made of, when, and the command to repeat it, see
+        `riskcore.report.provenance`.
 
     Returns
     -------
@@ -196,6 +204,7 @@ def page(
     _check(stages, threshold, household_threshold)
     views = chart_views(stages, threshold, household_threshold)
     file = list(stages.values())[-1]
+    made = provenance or Provenance()
     by_stage = [
         stage_figures(one, threshold, household_threshold, (unsafe or {}).get(name), k)
         for name, one in stages.items()
@@ -211,12 +220,125 @@ def page(
         views=views,
         first=next(view for view in views if view.stage == len(stages) - 1),
         figures=figures.table(by_stage, "page"),
+        advised=[
+            name
+            for name, one in zip(stages, by_stage, strict=True)
+            if one.get("weights_tell_little")
+        ],
+        below=_below(by_stage),
+        key_variables=_key_variables(stages),
         suppression=_suppression(suppression) if suppression else None,
         shown=shown,
         riskiest=_riskiest(riskiest, labels or file.cells.labels) if riskiest else None,
-        facts=[(name, str(value)) for name, value in facts],
+        facts=[(name, str(value)) for name, value in [*made.facts(), *facts]],
+        command=made.shown_command,
         curves=[view.data() for view in views],
     )
+
+
+def assessment_page(
+    assessment: Assessment,
+    *,
+    title: str,
+    thresholds: Sequence[float] = (),
+    household_threshold: float | None = None,
+    rate: float | None = None,
+    unsafe: int | None = None,
+    top: int = 0,
+    roles: Pairs = (),
+    provenance: Provenance | None = None,
+) -> str:
+    """Return the report of an assessment as HTML, see `page`.
+
+    Parameters
+    ----------
+    assessment : Assessment
+    title : str
+        Title of the page.
+    thresholds : sequence of float, optional
+        Risks that were asked for; the page starts at the first.
+    household_threshold : float, optional
+        As in `page`.
+    rate : float, optional
+        The re-identification rate that was asked for, a fraction; the page starts at
+        its threshold, if it needs one.
+    unsafe : int, optional
+        The number of unsafe records that was asked for.
+    top : int
+        How many of the riskiest combinations to list.
+    roles : iterable of (str, str), optional
+        The columns of weights and households, to list.
+    provenance : Provenance, optional
+        As in `page`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+    ValueError
+        As `page`.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore.report.page import assessment_page
+    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> "risk threshold" in assessment_page(result, title="Survey", thresholds=[0.5])
+    True
+    """
+    asked = {
+        "risk threshold": thresholds,
+        "household risk threshold": _given(household_threshold),
+        "re-identification rate asked for": _given(rate),
+        "unsafe records asked for": _given(unsafe),
+    }
+    start = thresholds[0] if thresholds else None
+    if rate is not None:
+        wanted = finite(assessment.risk_threshold(rate=rate))
+        start = start if wanted is None else wanted
+    cells = assessment.cells
+    return page(
+        {"original": assessment},
+        title=title,
+        threshold=start,
+        household_threshold=household_threshold,
+        riskiest=assessment.riskiest(top) or None,
+        facts=[
+            *roles,
+            *method_facts(
+                assessment.method,
+                cells.missing,
+                cells.alpha,
+                assessment.population_name,
+            ),
+            *(
+                (name, ", ".join(f"{x:.8g}" for x in values))
+                for name, values in asked.items()
+                if values
+            ),
+        ],
+        provenance=provenance,
+    )
+
+
+def _given(value: float | None) -> list[float]:
+    return [] if value is None else [value]
+
+
+def report_paths(path: Path, sets: int) -> list[Path]:
+    """Return the files of the reports of a protection, one for each set of keys.
+
+    Examples
+    --------
+    >>> [each.name for each in report_paths(Path("r.html"), 2)]
+    ['r.html', 'r-2.html']
+    """
+    more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, sets + 1)]
+    return [path, *more]
 
 
 def protection_page(
@@ -226,6 +348,7 @@ def protection_page(
     keys: int = 0,
     riskiest: int = 0,
     shown: Sequence[Mapping[str, Any]] | None = None,
+    provenance: Provenance | None = None,
 ) -> str:
     """Return the report of a protection as HTML, see `page`.
 
@@ -242,6 +365,8 @@ def protection_page(
         What the file tells that it does not show, in the order and with the columns
         with which it is written: "shown" of what `riskcore.Protected.write` returns.
         By default that of the data in memory.
+    provenance : Provenance, optional
+        As in `page`; by default the name of the file that was read.
 
     Returns
     -------
@@ -288,6 +413,7 @@ def protection_page(
                     "suppressed": sum(each.suppressed.values()),
                 }
                 for number, each in enumerate(protected.rounds, 1)
+                if len(protected.rounds) > 1
             ],
         },
         riskiest=one.protected.riskiest(riskiest) or None,
@@ -312,6 +438,7 @@ def protection_page(
         k=one.aim.k,
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
         labels=protected.labels,
+        provenance=provenance or provenance_of(protected.source),
     )
 
 
@@ -339,13 +466,9 @@ def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rows on the suppressed values, and the rounds."""
     variables: Mapping[Any, Mapping[str, Any]] = suppression.get("variables", {})
     counts = [row["suppressed"] for row in variables.values()]
-    longest = max(counts, default=0)
     rounds = suppression.get("rounds")
     return {
-        "variables": [
-            {**row, "name": name, "of_largest": row["suppressed"] / max(longest, 1)}
-            for name, row in variables.items()
-        ],
+        "variables": [{**row, "name": name} for name, row in variables.items()],
         "total": sum(counts),
         "rounds": _rounds(rounds) if rounds else None,
     }
@@ -362,19 +485,54 @@ def _rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each k: records, and cells, of fewer than k records."""
+    rows = []
+    for of_stages in zip(*(one["below"] for one in by_stage), strict=True):
+        counts = [[one[units] for one in of_stages] for units in ("records", "cells")]
+        rows.append([str(of_stages[0]["k"]), *map(_stages_of, counts)])
+    return rows
+
+
+def _key_variables(stages: Mapping[str, Assessment]) -> list[dict[str, Any]] | None:
+    """Return a row for each key, None if there is nothing to tell."""
+    found = key_variables(stages)
+    if found is None:
+        return None
+    return [
+        {
+            "key": key,
+            **{
+                name: _stages_of([getattr(one, name) for one in of_stages])
+                for name in ("categories", "smallest", "missing")
+            },
+        }
+        for key, of_stages in found.items()
+    ]
+
+
+def _stages_of(counts: Sequence[int]) -> str:
+    """Return the counts of the stages as text, one if they agree."""
+    shown = counts if len(set(counts)) > 1 else counts[:1]
+    return " \u2192 ".join(f"{count:,}" for count in shown)
+
+
 def _riskiest(
     cells: Sequence[Mapping[Hashable, Any]], labels: Labels | None
 ) -> dict[str, Any]:
     """Return the cells, keys apart from figures: a code is a name, also a number."""
-    own = [name for name in cells[0] if name in figures.CELL_FIGURES]
+    own = sorted(
+        (name for name in cells[0] if name in figures.CELL_FIGURES),
+        key=lambda name: name != "individual_risk",
+    )
     keys = [name for name in cells[0] if name not in own]
     return {
         "keys": keys,
         "titles": [figures.CELL_FIGURES[str(name)][1] for name in own],
         "lines": [
             (
-                [_shown(labels, name, cell[name]) for name in keys],
                 [cell[name] for name in own],
+                [_shown(labels, name, cell[name]) for name in keys],
             )
             for cell in cells
         ],

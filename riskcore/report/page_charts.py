@@ -6,8 +6,11 @@ Lengths across are in per cent of the plot, lengths down in pixels.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from riskcore.common.html import digits, escape, short
+from riskcore.common.html import digits, escape, readable, short
+from riskcore.common.words import counted, printable
 from riskcore.risk.file_risk import Counts, Risks
 from riskcore.risk.histogram import class_counts
 from riskcore.risk.threshold import RiskDistribution
@@ -17,12 +20,32 @@ _MARKS = 8
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """Classes of another file, drawn as an outline.
+
+    Attributes
+    ----------
+    kind : str
+        The class of its style.
+    name : str
+        Of the file.
+    counts : int64 ndarray, shape (B,)
+        Number of its records in each class.
+    """
+
+    kind: str
+    name: str
+    counts: Counts
+
+
 def risk_plot(
     distribution: RiskDistribution,
     edges: Risks,
     threshold: float,
     title: str,
     description: str,
+    others: Sequence[Outline] = (),
 ) -> str:
     """Return the classes of risk, the share at or above each risk, and a threshold.
 
@@ -37,12 +60,15 @@ def risk_plot(
         Title of the axis of risk.
     description : str
         The id of the element that describes the drawing.
+    others : sequence of Outline, optional
+        The same classes of the file at other stages.
 
     Returns
     -------
     str
         An ``svg`` element of class ``plot``; its parts have the classes ``unsafe``,
-        ``grid``, ``bars``, ``curve``, ``axis``, ``threshold``, ``mark`` and ``spare``.
+        ``grid``, ``bars``, ``other``, ``curve``, ``axis``, ``threshold``, ``mark``,
+        ``spare`` and ``hover``, what a class holds where the pointer rests on it.
     """
     at = f"{_place(threshold, edges):.3f}"
     beyond = (
@@ -55,8 +81,9 @@ def risk_plot(
         f"{short(threshold)}</text>"
     )
     counts = class_counts(distribution, edges)
-    drawn = _drawing(counts, edges, _steps(distribution, edges), title)
-    return _plot([beyond, *drawn, line], description)
+    drawn = _drawing(counts, edges, _steps(distribution, edges), title, others)
+    told = _hover(edges, _told(counts, edges, others))
+    return _plot([beyond, *drawn, line, told], description)
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
@@ -76,8 +103,9 @@ def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> st
     str
         As `risk_plot`, without a threshold. It holds no number but these.
     """
-    path = _line(counts, edges)
-    return _plot(_drawing(counts, edges, path, title), description)
+    drawn = _drawing(counts, edges, _line(counts, edges), title)
+    told = [counted(count, "record") for count in counts.tolist()]
+    return _plot([*drawn, _hover(edges, told)], description)
 
 
 def _plot(parts: list[str], description: str) -> str:
@@ -88,13 +116,25 @@ def _plot(parts: list[str], description: str) -> str:
     )
 
 
-def _drawing(counts: Counts, edges: Risks, path: str, title: str) -> list[str]:
-    """Return bars, curve and axes."""
+def _drawing(
+    counts: Counts,
+    edges: Risks,
+    path: str,
+    title: str,
+    others: Sequence[Outline] = (),
+) -> list[str]:
+    """Return bars, outlines, curve and axes."""
+    most = max(int(each.max()) for each in (counts, *(one.counts for one in others)))
+    marks = _count_marks(most)
+    outlines = (
+        f'<path class="other {one.kind}" d="{_outline(one.counts, edges, marks[-1])}"/>'
+        for one in others
+    )
     return [
-        _classes(counts, edges),
+        _classes(counts, edges, marks),
         f'<svg width="100%" height="{_HEIGHT}" preserveAspectRatio="none" '
         f'viewBox="0 0 {_STEPS} {_HEIGHT}" overflow="visible">'
-        f'<path class="curve" d="{path}"/></svg>',
+        f'{"".join(outlines)}<path class="curve" d="{path}"/></svg>',
         f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
         *(_risk_mark(value, spare, edges) for value, spare in _risk_marks(edges)),
         *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
@@ -113,9 +153,46 @@ def _anchor(place: float) -> str:
     return "start" if place < 20 else "end" if place > 80 else "middle"
 
 
-def _classes(counts: Counts, edges: Risks) -> str:
+def _outline(counts: Counts, edges: Risks, top: int) -> str:
+    """Return the path around the bars of a histogram."""
+    path = [f"M0 {_HEIGHT}"]
+    for right, count in zip(edges[1:].tolist(), counts.tolist(), strict=True):
+        y = _HEIGHT * (1 - count / top)
+        path.append(f"V{y:.2f}H{_STEPS * _place(right, edges) / 100:.2f}")
+    return "".join([*path, f"V{_HEIGHT}"])
+
+
+def _told(counts: Counts, edges: Risks, others: Sequence[Outline]) -> list[str]:
+    """Return in words what each class holds, and how much is above its lower bound."""
+    n = int(counts.sum())
+    above = counts[::-1].cumsum()[::-1].tolist()
+    lines = []
+    for k, count in enumerate(counts.tolist()):
+        beside = "".join(f"; {one.name}: {int(one.counts[k]):,}" for one in others)
+        lines.append(
+            f"{counted(count, 'record')}, {readable(count / n, 2)} %{beside}; "
+            f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "
+            f"{readable(above[k] / n, 2)} %"
+        )
+    return lines
+
+
+def _hover(edges: Risks, told: Sequence[str]) -> str:
+    """Return the text that stands where the pointer rests on a class."""
+    bounds = edges.tolist()
+    parts = []
+    for low, high, text in zip(bounds[:-1], bounds[1:], told, strict=True):
+        left, right = _place(low, edges), _place(high, edges)
+        shown = escape(printable(f"{digits(low)} to {digits(high)}: {text}"))
+        parts.append(
+            f'<rect x="{left:.3f}%" width="{right - left:.3f}%" y="0" '
+            f'height="{_HEIGHT}"><title>{shown}</title></rect>'
+        )
+    return f'<g class="hover">{"".join(parts)}</g>'
+
+
+def _classes(counts: Counts, edges: Risks, marks: Sequence[int]) -> str:
     """Return the histogram with its axis to the left."""
-    marks = _count_marks(int(counts.max()))
     bounds = [_place(edge, edges) for edge in edges.tolist()]
     bars = []
     ends = zip(bounds[:-1], bounds[1:], counts.tolist(), strict=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.assessment import Assessment
+from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.report.public import (
     between,
@@ -82,8 +83,6 @@ def figure(
     'individual risk'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     own = _distribution(assessment, household)
     if public:
         return _public_figure(assessment, threshold, household, stages, ax)
@@ -92,7 +91,7 @@ def figure(
     }
     edges = shared_edges([own, *others.values()])
     if ax is None:
-        ax = Figure((7.2, 4.0), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.0).subplots()
     counts = class_counts(own, edges)
     _draw_classes(
         ax, edges, counts, {name: class_counts(o, edges) for name, o in others.items()}
@@ -117,8 +116,6 @@ def _public_figure(
     stages: Mapping[str, Assessment] | None,
     ax: Axes | None,
 ) -> Figure:
-    from matplotlib.figure import Figure
-
     if stages:
         raise ValueError("stages: what is published is of one file, of the last stage")
     classes = public_classes(views_of(assessment))
@@ -127,7 +124,7 @@ def _public_figure(
     view = int(household)
     counts = classes.counts[view]
     if ax is None:
-        ax = Figure((7.2, 4.0), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.0).subplots()
     _draw_classes(ax, classes.edges, counts, {})
     _finish(ax, classes.edges, counts, household)
     if threshold is not None:
@@ -239,10 +236,8 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     'log'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     if ax is None:
-        ax = Figure((7.2, 4.6), layout="constrained").subplots()
+        ax = new_figure(7.2, 4.6).subplots()
     for name, share in curve.models.items():
         (line,) = ax.plot(curve.people, share, lw=1.4, label=name)
         low, high = curve.intervals[name]
@@ -265,8 +260,77 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     return figure  # type: ignore[no-any-return]
 
 
+def sizes_figure(
+    found: UniquesEstimates, *, most: int = 12, ax: Axes | None = None
+) -> Figure:
+    """Draw how many cells of each size the sample has, and the models expect.
+
+    A model that does not go through the points is wrong; one that does may still be
+    wrong about the population, see `riskcore.uniques.UniquesEstimates.advice`. The
+    numbers are exact: it is for internal use.
+
+    Parameters
+    ----------
+    found : UniquesEstimates
+    most : int
+        The largest size of a cell to draw, unless the largest of the sample is smaller.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (``pip install matplotlib``).
+    TypeError, ValueError
+        If ``most`` is not a whole number from 1 on.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> from riskcore import chart
+    >>> found = riskcore.estimate_uniques(
+    ...     {"age": list(range(40)) * 2 + [50, 51]}, ["age"], population=900
+    ... )
+    ...
+    >>> chart.sizes_figure(found).axes[0].get_xlabel()
+    'records in the cell'
+    """
+    need("matplotlib", "charts")
+    if ax is None:
+        ax = new_figure(7.2, 4.2).subplots()
+    most = max(min(most, int(found.sizes.sizes[-1])), 2)
+    cells = found.fitted_sizes(most)
+    observed = cells.pop("observed")
+    sizes = np.arange(1, most + 1)
+    for name, expected in cells.items():
+        ax.plot(sizes, expected, lw=1.4, label=name)
+    seen = observed > 0
+    ax.plot(
+        sizes[seen], observed[seen], "o", color="black", ms=5, label="the sample",
+        zorder=3,
+    )  # fmt: skip
+    # The limits first: a scale without positive numbers would have none.
+    ax.set_ylim(0.5, 2.0 * max(observed.max(), 1.0))
+    ax.set_yscale("log")
+    ax.set_xticks(sizes)
+    ax.set_xlabel("records in the cell")
+    ax.set_ylabel("cells")
+    ax.legend(fontsize="small", frameon=False)
+    ax.grid(color="0.9")
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return _root(ax)
+
+
 def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure:
     """Draw the estimates of population uniques by model, with their intervals.
+
+    Below them it draws `sizes_figure`, unless it is given where to draw; of a
+    simulation a line is the truth.
 
     Nothing in it is of a single record, but for the estimate by the weights if there
     are few sample uniques: it is the sum of their f/F. The number of sample uniques in
@@ -299,11 +363,12 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     'sample uniques that are unique in the population'
     """
     need("matplotlib", "charts")
-    from matplotlib.figure import Figure
-
     if ax is None:
         height = 1.2 + 0.32 * len(found.estimates)
-        ax = Figure((7.2, height), layout="constrained").subplots()
+        ax, below = new_figure(7.2, height + 3.4).subplots(
+            2, height_ratios=[height, 3.4]
+        )
+        sizes_figure(found, ax=below)
     rows = list(reversed(found.estimates))
     for y, one in enumerate(rows):
         if not math.isfinite(one.tau):
@@ -315,6 +380,9 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
         ax.plot([one.wide_low, one.wide_high], [y, y], color=_BARS, lw=1.2)
         ax.plot([one.low, one.high], [y, y], color=_BARS, lw=5, solid_capstyle="butt")
         ax.plot([one.tau], [y], "o", color=_LINE, ms=5, clip_on=False, zorder=3)
+    if found.truth is not None:
+        ax.axvline(found.truth, color=_UNSAFE, lw=1.2, label="the truth")
+        ax.legend(fontsize="small", frameon=False)
     ax.set_yticks(range(len(rows)), [one.model for one in rows])
     ax.set(ylim=(-0.7, len(rows) - 0.3))
     ax.set_xlim(left=0.0)
@@ -329,6 +397,4 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ax.grid(axis="x", color="0.9")
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    return figure
+    return _root(ax)

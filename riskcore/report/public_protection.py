@@ -24,13 +24,12 @@ from riskcore.report.public import threshold_shown, two_digits
 def public_suppression(suppressed: Mapping[Any, int], n: int) -> list[dict[str, Any]]:
     """Return about how many values of each column were suppressed, of n records."""
     counts = {name: coarse(count) for name, count in suppressed.items()}
-    longest = max(counts.values()) or 1
     return [
         {
             "name": name,
             "about": about(count),
             "share": _share(count, counts[name], n),
-            "of_largest": counts[name] / longest,
+            "of_records": min(counts[name] / n, 1.0),
         }
         for name, count in suppressed.items()
     ]

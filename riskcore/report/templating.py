@@ -18,7 +18,7 @@ import numpy as np
 
 from riskcore import __version__
 from riskcore.common import html
-from riskcore.common.html import short
+from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.words import counted, printable, shortened
 
@@ -101,7 +101,8 @@ def _environment() -> Environment:
     environment.filters |= {
         "label": _label,
         "cell": _cell,
-        "percent": lambda fraction: f"{short(fraction, 2)} %",
+        "figure": _figure,
+        "percent": lambda fraction: f"{readable(fraction, 2)} %",
         "thousands": "{:,}".format,
     }
     environment.globals["counted"] = counted
@@ -135,7 +136,13 @@ def _cell(item: Any) -> Any:
         return _label(item)
     if isinstance(item, int | np.integer):
         return f"{item:,}"
-    return short(float(item)) if math.isfinite(item) else str(item)
+    return all_digits(float(item)) if math.isfinite(item) else str(item)
+
+
+def _figure(item: int | float) -> str:
+    """Return a figure as a person reads it, whole numbers with all digits."""
+    whole = isinstance(item, int | np.integer)
+    return f"{item:,}" if whole else readable(float(item))
 
 
 def is_number(item: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from riskcore.assessment import WEIGHTS
@@ -238,6 +239,8 @@ def _shown(shown: list[dict[str, Any]]) -> list[str]:
 
 # Uniques
 
+# Columns of a sentence.
+_WIDE = 88
 # Below half a person a ratio of estimates means nothing.
 _HALF = 0.5
 
@@ -260,6 +263,8 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
         "population": "population",
     }  # fmt: skip
     counts = [(name, f"{figures[key]:,}") for key, name in names.items()]
+    if "truth" in figures:
+        counts.append(("truth", f"{figures['truth']:,} unique in both"))
     lines = [
         printable(title),
         *aligned(counts, "<"),
@@ -275,7 +280,10 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     if reasons:
         lines += ["", "  Boundaries, and models without an estimate", *reasons]
     if figures["best"] is not None:
-        lines += ["", f"  Smallest AIC: {figures['best']}"]
+        lines += ["", *textwrap.wrap(
+            f"Smallest AIC: {figures['best']}; {figures['advice']}",
+            _WIDE, initial_indent="  ", subsequent_indent="  ",
+        )]  # fmt: skip
     if figures["disagreement"] == "infinite":
         largest = figures["range"][1]
         lines.append(f"  Some estimates are 0, others up to {largest:.3g}")

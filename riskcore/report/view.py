@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment import Assessment
-from riskcore.common.html import digits, short
+from riskcore.common.html import digits, readable, short
 from riskcore.common.words import printable
-from riskcore.report.page_charts import risk_plot
+from riskcore.report.page_charts import Outline, risk_plot
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 from riskcore.risk.file_risk import Counts
 from riskcore.risk.threshold import RiskDistribution
 
 RECORDS, HOUSEHOLDS = 0, 1
+# Kinds of outlines of the style.
+_KINDS = 3
 _LEVELS = {RECORDS: "individual risk", HOUSEHOLDS: "household risk"}
 
 
@@ -48,7 +50,12 @@ class ChartView:
     units: RiskDistribution
     curve: RiskCurve
     given: float | None
-    only: bool
+    others: tuple[Outline, ...]
+
+    @property
+    def only(self) -> bool:
+        """Whether it is the only stage."""
+        return not self.others
 
     @property
     def id(self) -> str:
@@ -69,8 +76,10 @@ class ChartView:
     def drawing(self) -> str:
         """The chart as SVG."""
         description = f"{self.id}-text"
-        edges = self.curve.edges
-        return risk_plot(self.distribution, edges, self.start, self.risk, description)
+        return risk_plot(
+            self.distribution, self.curve.edges, self.start, self.risk, description,
+            self.others,
+        )  # fmt: skip
 
     @cached_property
     def start(self) -> float:
@@ -117,10 +126,22 @@ class ChartView:
             "of": f"{self.units.n:,}",
             "records": f"{unsafe:,}",
             "n": f"{own.n:,}",
-            "share": short(unsafe / own.n, 2),
-            "rate": short(own.reidentification_rate, 2),
-            "capped": short(own.capped_rate(t), 2),
-            "safe": short(own.safe_rate(t), 2),
+            **{name: readable(x, 2) for name, x in self._rates.items()},
+        }
+
+    @property
+    def exact(self) -> dict[str, str]:
+        """All digits of the rates of these sentences, in per cent."""
+        return {name: digits(x, 2) for name, x in self._rates.items()}
+
+    @property
+    def _rates(self) -> dict[str, float]:
+        t, own = self.start, self.distribution
+        return {
+            "share": own.unsafe_count(t) / own.n,
+            "rate": own.reidentification_rate,
+            "capped": own.capped_rate(t),
+            "safe": own.safe_rate(t),
         }
 
     @property
@@ -137,8 +158,8 @@ class ChartView:
                     f"{digits(low)} to {digits(high)}",
                     f"{count:,}",
                     f"{unsafe:,}",
-                    f"{short(unsafe / own.n, 2)} %",
-                    f"{short(own.capped_rate(low), 2)} %",
+                    f"{readable(unsafe / own.n, 2)} %",
+                    f"{readable(own.capped_rate(low), 2)} %",
                 ]
             )
         return lines
@@ -196,10 +217,18 @@ def chart_views(
         pairs = [pair for pair in found if pair]
         edges = shared_edges(pair[0] for pair in pairs)
         include = [] if given is None else [given]
-        for stage, (name, (own, units)) in enumerate(zip(stages, pairs, strict=True)):
-            curve = risk_curve(own, include=include, edges=edges)
-            only = len(stages) == 1
-            views.append(ChartView(stage, level, name, own, units, curve, given, only))
+        curves = [risk_curve(own, include=include, edges=edges) for own, _ in pairs]
+        outlines = [
+            Outline(f"stage-{stage % _KINDS}", name, curve.counts)
+            for stage, (name, curve) in enumerate(zip(stages, curves, strict=True))
+        ]
+        for stage, (one, (own, units), curve) in enumerate(
+            zip(outlines, pairs, curves, strict=True)
+        ):
+            others = tuple(each for each in outlines if each is not one)
+            views.append(
+                ChartView(stage, level, one.name, own, units, curve, given, others)
+            )
     return views
 
 

@@ -56,7 +56,7 @@ def test_six_digits_a_tie_going_up():
 
 
 def test_tables_escape_all_but_the_note():
-    made = figures("<a>", "<bdi>n</bdi>", [("<b>", "<c>")], [1, 0, 3], "<d>")
+    made = figures("<a>", "<bdi>n</bdi>", [("<b>", "<c>")], bars([1, 0, 3], "<d>"))
     assert "<bdi>n</bdi>" in made
     assert not re.search("<[acd]>|<b>", made)
     assert made.count("<rect") == 2

@@ -286,3 +286,58 @@ def test_samples_with_more_cells_than_the_model_are_refused(family):
     for verb in (model.tau, model.tau_interval, model.wide_tau_interval):
         with pytest.raises(ValueError, match="45 occupied cells, the model has 20"):
             verb(SIZES, 1000)
+
+
+# How many cells of each size
+
+
+def partitions(n, least=1):
+    """Yield the ways to divide n people into cells, as rising sizes."""
+    yield [n]
+    for first in range(least, n // 2 + 1):
+        for rest in partitions(n - first, first):
+            yield [first, *rest]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ewens(theta=1.5), Pitman(theta=0.7, sigma=0.4), Pitman(theta=-0.2, sigma=0.6),
+        DirichletMultinomial(9, 0.3), DirichletMultinomial(6, math.inf),
+        DirichletMultinomial(1, 0.5), PoissonGamma(8, 0.25), PoissonGamma(8, 0.0),
+    ],
+)  # fmt: skip
+def test_expected_sizes_are_those_of_all_partitions(model):
+    n = 6
+    expected = np.zeros(n)
+    for cells in partitions(n):
+        sizes = SizeIndices.from_frequencies(cells)
+        chance = math.exp(model.log_probability(sizes)) if sizes.u <= 9 else 0.0
+        for j in cells:
+            expected[j - 1] += chance
+    found = model.expected_sizes(n, n + 2)
+    assert found[:n] == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    assert found[n:].tolist() == [0.0, 0.0]
+    assert model.expected_sizes(n, 2).tolist() == found[:2].tolist()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ewens(theta=2e4), Pitman(theta=37298.0, sigma=0.36),
+        DirichletMultinomial(384_000, 0.19),
+    ],
+)  # fmt: skip
+def test_expected_sizes_add_up(model):
+    n = 20_000
+    found = model.expected_sizes(n, 2000)
+    assert found.sum() == pytest.approx(model.expected_cells(n), rel=1e-11)
+    assert (found * np.arange(1, 2001)).sum() == pytest.approx(n, rel=1e-11)
+
+
+def test_sizes_that_are_none_are_refused():
+    for n, most in ((0, 3), (3, 0), (2.5, 3), (3, 1.5)):
+        with pytest.raises((TypeError, ValueError)):
+            Ewens(theta=1.0).expected_sizes(n, most)
+    for model in (Ewens.none("ml", "why"), PoissonGamma.none("ml", "why", K=3)):
+        assert np.isnan(model.expected_sizes(5, 3)).all()

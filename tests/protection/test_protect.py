@@ -490,15 +490,15 @@ def test_in_a_notebook():
         warnings.simplefilter("ignore")
         one = protect(data, KEYS, "w", threshold=0.03)
         two = protect(data, [KEYS, ["other"]], "w", threshold=0.03)
-    shown = re.sub("<[^>]*>", "|", one._repr_html_())
-    rate = ", ".join(
-        f"{x['reidentification_rate']:.6%}" for x in one.sets[0].comparison().values()
-    )
-    assert f"re-identification rate: original, protected||{rate}" in shown
+    shown = re.sub("(<[^>]*>)+", "|", one._repr_html_())
+    stages = one.sets[0].comparison()
+    assert f"||{'|'.join(stages)}|" in shown.replace("|original", "||original")
+    rates = "|".join(f"{x['reidentification_rate']:.6%}" for x in stages.values())
+    assert f"|re-identification rate|{rates}|" in shown
     assert "\u2192" not in shown
-    unsafe = one.sets[0].comparison()["original"]["unsafe_records"]
-    assert f"unsafe records: original, protected||{unsafe:,}, 0" in shown
-    assert "maximum risk, other: original, protected" in two._repr_html_()
+    unsafe = stages["original"]["unsafe_records"]
+    assert f"|unsafe records|{unsafe:,}|0|" in shown
+    assert "Protected, for internal use: other" in two._repr_html_()
 
 
 def test_a_key_blanked_in_all_records_under_a_model_of_the_population(tmp_path):

@@ -18,6 +18,7 @@ from riskcore.page import (
     recoding_facts,
 )
 from riskcore.report.listed_settings import role_facts
+from riskcore.report.provenance import Provenance
 
 HOSTILE = [
     "</script><script>document.title = 'run'</script>",
@@ -82,6 +83,8 @@ PLACES = {
     "setting": lambda text: plain(facts=[(text, 1)]),
     "value of a setting": lambda text: plain(facts=[("a", text)]),
     "line of a long setting": lambda text: plain(facts=[("a", f"{text}\n" * 20)]),
+    "file that was read": lambda text: plain(provenance=Provenance(text)),
+    "command": lambda text: plain(provenance=Provenance(command=printable(text))),
     "column of the household": lambda text: plain(facts=role_facts(None, text)),
     "recoded column": lambda text: plain(
         facts=recoding_facts({text: Recoding.top_bottom(top=5)})

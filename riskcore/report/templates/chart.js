@@ -84,6 +84,7 @@
     return figures.slice(0, point) + "." + figures.slice(point);
   }
   const short = (x, shift) => x === Infinity ? "∞" : digits(Number(x.toPrecision(6)), shift);
+  const readable = (x, shift) => digits(Number(x.toPrecision(3)), shift);
   const amount = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
   function number(text, shift = 0) {
@@ -151,11 +152,14 @@
   function tell(v, now) {
     const shown = {
       threshold: short(now.t), count: amount(now.count), of: amount(v.count[0]),
-      records: amount(now.records), n: amount(v.n), share: short(now.records / v.n, 2),
-      rate: short(v.rate, 2), capped: short(now.capped, 2), safe: short(now.safe, 2), name: v.name,
+      records: amount(now.records), n: amount(v.n), name: v.name,
     };
+    // Rates with three digits, and with all of them where the pointer rests.
+    const rates = { share: now.records / v.n, rate: v.rate, capped: now.capped, safe: now.safe };
     for (const slot of byId(`reading-${v.level}`).querySelectorAll("[data-slot]")) {
-      slot.textContent = shown[slot.dataset.slot];
+      const name = slot.dataset.slot;
+      if (name in rates) slot.title = digits(rates[name], 2);
+      slot.textContent = name in rates ? readable(rates[name], 2) : shown[name];
     }
   }
   function fault(message, box) {

@@ -11,6 +11,21 @@
   });
   name();
   theme.hidden = false;
+  // The command that repeats the report, for whoever would paste it.
+  const copy = document.getElementById("copy");
+  if (copy) {
+    const command = document.getElementById("command");
+    copy.addEventListener("click", async () => {
+      getSelection().selectAllChildren(command);
+      try {
+        await navigator.clipboard.writeText(command.textContent);
+        copy.textContent = "Copied";
+      } catch {
+        copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+      }
+    });
+    copy.hidden = false;
+  }
   // On paper nothing can be opened.
   let closed = [];
   addEventListener("beforeprint", () => {

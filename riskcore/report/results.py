@@ -1,0 +1,115 @@
+"""What results are asked for by name: their summary as text, and their report.
+
+`riskcore.common.results` finds this module; it is called by the methods of results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from riskcore import __version__
+from riskcore.assessment import Assessment
+from riskcore.common.results import Summary
+from riskcore.files import replace
+from riskcore.protection.result import Protected
+from riskcore.report import text
+from riskcore.report.page import assessment_page, protection_page, report_paths
+from riskcore.report.provenance import Provenance, now, provenance_of
+from riskcore.report.summary import summary
+from riskcore.report.uniques_page import uniques_page
+from riskcore.uniques import UniquesEstimates
+
+
+def summary_of(
+    result: Assessment,
+    thresholds: Sequence[float],
+    rate: float | None,
+    unsafe: int | None,
+    top: int,
+) -> Summary:
+    """Return what `Assessment.summary` does."""
+    figures = summary(result, thresholds=thresholds, rate=rate, unsafe=unsafe, top=top)
+    return Summary(text.text(figures, f"riskcore {__version__}"))
+
+
+def summary_of_protection(result: Protected) -> Summary:
+    """Return what `Protected.summary` does."""
+    path = result.source.path
+    name = f"riskcore {__version__}" + ("" if path is None else f": {path.name}")
+    return Summary(text.protection_text(result.to_dict(), name))
+
+
+def summary_of_uniques(result: UniquesEstimates) -> Summary:
+    """Return what `UniquesEstimates.summary` does."""
+    return Summary(text.uniques_text(result.to_dict(), f"riskcore {__version__}"))
+
+
+def report_of(
+    result: Assessment,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None,
+    threshold: float | None,
+    household_threshold: float | None,
+    top: int,
+    overwrite: bool,
+) -> None:
+    """Do what `Assessment.report` does."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    made = assessment_page(
+        result,
+        title="Re-identification risk" if title is None else title,
+        thresholds=[] if threshold is None else [threshold],
+        household_threshold=household_threshold,
+        top=top,
+        provenance=Provenance(when=now()),
+    )
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(made.encode())
+
+
+def report_of_protection(
+    result: Protected,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None,
+    top: int,
+    overwrite: bool,
+) -> None:
+    """Do what `Protected.report` does."""
+    targets = report_paths(Path(path), len(result.sets))
+    for target in targets:
+        replace.refuse_existing(target, overwrite)
+    replace.refuse_sources(targets, result.source.paths)
+    pages = [
+        protection_page(
+            result,
+            title="Re-identification risk and protection" if title is None else title,
+            keys=position,
+            riskiest=top,
+            provenance=provenance_of(result.source, now()),
+        )
+        for position in range(len(targets))
+    ]
+    with replace.replacing_all(overwrite, result.source.paths) as create:
+        for target, made in zip(targets, pages, strict=True):
+            create(target, private=True).write(made.encode())
+
+
+def report_of_uniques(
+    result: UniquesEstimates,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None,
+    overwrite: bool,
+) -> None:
+    """Do what `UniquesEstimates.report` does."""
+    target = Path(path)
+    replace.refuse_existing(target, overwrite)
+    title = "Population uniques" if title is None else title
+    made = uniques_page(result, title=title, provenance=Provenance(when=now()))
+    with replace.replacing_all(overwrite) as create:
+        create(target, private=True).write(made.encode())

@@ -1,0 +1,90 @@
+"""The report of estimates of population uniques as one page of HTML."""
+
+from __future__ import annotations
+
+import math
+
+from riskcore.common.html import all_digits, interval_drawing, known, readable
+from riskcore.report.provenance import Provenance
+from riskcore.report.templating import need_jinja, render
+from riskcore.uniques import Estimate, UniquesEstimates
+
+_SIZES = 8
+_SCALE = "sample uniques that are unique in the population"
+
+
+def uniques_page(
+    found: UniquesEstimates, *, title: str, provenance: Provenance | None = None
+) -> str:
+    """Return the report of estimates of population uniques as HTML.
+
+    Parameters
+    ----------
+    found : UniquesEstimates
+    title : str
+        Title of the page.
+    provenance : Provenance, optional
+        As in `riskcore.page.page`.
+
+    Returns
+    -------
+    str
+        A page that needs no network. The same arguments give the same text.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> found = riskcore.estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
+    >>> "unique in the population" in uniques_page(found, title="Trial")
+    True
+    """
+    need_jinja()
+    made = provenance or Provenance()
+    truth = math.nan if found.truth is None else float(found.truth)
+    marks = [(one.model, one.tau, one.low, one.high) for one in found.estimates]
+    drawing, end = interval_drawing(marks, _SCALE, truth)
+    sizes = found.fitted_sizes(_SIZES)
+    return render(
+        "uniques.html",
+        title=title,
+        verdict=f"Smallest AIC: {found.best}; {found.advice}" if found.best else "",
+        found=found,
+        level=f"{100 * found.level:.4g}",
+        estimates=[_row(one) for one in found.estimates],
+        reasons=[(one.model, one.reason) for one in found.estimates if one.reason],
+        drawing=drawing,
+        end=end,
+        sizes=range(1, _SIZES + 1),
+        cells=[
+            (name, [_shown(x) for x in counts.tolist()])
+            for name, counts in sizes.items()
+        ],
+        facts=list(made.facts()),
+        command=made.shown_command,
+    )
+
+
+def _row(one: Estimate) -> list[tuple[str, str]]:
+    """Return the cells of a row: what is shown, and all digits."""
+    return [
+        _shown(one.tau),
+        _span(one.low, one.high),
+        _span(one.wide_low, one.wide_high),
+        (known(one.aic, ",.1f"),) * 2,
+        _shown(one.population_uniques),
+    ]
+
+
+def _shown(x: float) -> tuple[str, str]:
+    return ("\u2013",) * 2 if math.isnan(x) else (readable(x), all_digits(x))
+
+
+def _span(low: float, high: float) -> tuple[str, str]:
+    if math.isnan(low):
+        return ("\u2013",) * 2
+    return (f"{readable(low)} to {readable(high)}",) * 2

@@ -1,0 +1,255 @@
+"""Results show themselves: in notebooks, by their summary, by their report."""
+
+import pickle
+import re
+import stat
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from riskcore import (
+    assess,
+    chart,
+    estimate_simulated,
+    estimate_uniques,
+    protect,
+    simulate,
+)
+from riskcore.cli import main
+from riskcore.common.html import all_digits, readable
+from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
+
+KEYS = ["SEX", "AGE", "MARSTAT"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    found = simulate.microdata(1500, np.random.default_rng(5))
+    order = np.random.default_rng(6).permutation(len(found["SEX"]))
+    return {name: found[name][order] for name in [*KEYS, "WEIGHT"]}
+
+
+@pytest.fixture(scope="module")
+def results(data):
+    assessment = assess(data, KEYS, "WEIGHT")
+    sizes = SizeIndices.from_frequencies(assessment.cells.records)
+    uniques = estimate_uniques(data, KEYS, "WEIGHT")
+    return {
+        "assessment": assessment,
+        "protected": protect(data, KEYS, "WEIGHT", threshold=0.02),
+        "uniques": uniques,
+        "curve": uniques.curve(5),
+        "sizes": sizes,
+        "model": Pitman.fit(sizes),
+        "cell model": LatentClass.fit(assessment.cells),
+        "no estimate": Ewens.none("ml", "all records are <unique>"),
+    }
+
+
+class Sound(HTMLParser):
+    """Elements that close in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+
+def shown_in_a_notebook(value):
+    """Return what a notebook shows: the richest form that the value has of itself."""
+    for name, kind in (("_repr_html_", "html"), ("_repr_png_", "png")):
+        method = getattr(value, name, None)
+        if callable(method) and (found := method()) is not None:
+            return kind, found
+    return "text", repr(value)
+
+
+WITHOUT_PICTURE = {"model", "cell model", "no estimate"}
+
+
+def test_every_result_shows_a_table_and_a_picture(results):
+    for name, result in results.items():
+        kind, text = shown_in_a_notebook(result)
+        assert kind == "html", name
+        reader = Sound()
+        reader.feed(text)
+        assert reader.open == []
+        assert "<table>" in text
+        assert ("<svg" in text) == (name not in WITHOUT_PICTURE), name
+        paths = re.findall('<path [^>]*d="([^"]*)"', text)
+        filled = [x for x in paths if "V" in x and "H" in x]
+        assert text.count('<path fill="none"') == len(filled)
+        assert "nan" not in re.sub("<[^>]*>", " ", text).split(), name
+
+
+def test_no_result_prints_a_long_text(results):
+    for result in results.values():
+        assert len(repr(result)) < 250
+        assert repr(result).startswith("<")
+
+
+def test_a_protection_shows_its_stages_on_one_scale(results):
+    text = results["protected"]._repr_html_()
+    drawings = re.findall("<svg.*?</svg>", text)
+    assert len(drawings) == 2
+    heights = [
+        max(float(y) for y in re.findall(r'<rect[^>]*height="([\d.]+)"', one))
+        for one in drawings
+    ]
+    counts = [
+        max(chart.risk_curve(one.distribution, edges=_edges(results)).counts)
+        for one in results["protected"].sets[0].stages.values()
+    ]
+    assert heights[0] / heights[1] == pytest.approx(counts[0] / counts[1], rel=1e-3)
+    head = re.search("<thead>.*?</thead>", text)[0]
+    assert re.findall(">([a-z]+)</th>", head) == ["original", "protected"]
+
+
+def _edges(results):
+    stages = results["protected"].sets[0].stages.values()
+    return chart.shared_edges([one.distribution for one in stages])
+
+
+def test_a_model_without_an_estimate_says_why():
+    text = Ewens.none("ml", "all records are <unique>")._repr_html_()
+    assert "no estimate by ml, all records are &lt;unique&gt;" in text
+
+
+def test_sizes_that_are_not_drawn_are_counted():
+    text = SizeIndices({1: 4, 2: 3, 90: 2})._repr_html_()
+    assert "not shown: 2 larger cells" in text
+    assert text.count("<rect") == 2
+
+
+def test_charts_show_themselves(results):
+    drawn = [
+        chart.figure(results["assessment"]),
+        chart.uniques_figure(results["uniques"]),
+        chart.curve_figure(results["curve"]),
+    ]
+    for figure in drawn:
+        kind, picture = shown_in_a_notebook(figure)
+        assert kind == "png"
+        assert picture.startswith(b"\x89PNG")
+    # Not by pyplot, which would keep them.
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert pyplot.get_fignums() == []
+    again = pickle.loads(pickle.dumps(drawn[0]))
+    assert again._repr_png_().startswith(b"\x89PNG")
+
+
+# Summaries and reports are those of the command
+
+
+@pytest.fixture
+def file(data, tmp_path):
+    rows = zip(*(data[name].tolist() for name in data), strict=True)
+    lines = [",".join(data), *(",".join(map(str, row)) for row in rows)]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def body(text):
+    """Return a text without its title and the names of files."""
+    lines = text.splitlines()[1:]
+    return [x for x in lines if not re.match(r"  (file |The )", x)]
+
+
+def test_the_summary_is_what_the_command_prints(file, capsys):
+    words = [str(file), "--keys", *KEYS, "--weight", "WEIGHT", "--quiet"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        safe = protect(str(file), KEYS, "WEIGHT", threshold=0.02)
+    found = assess(str(file), KEYS, "WEIGHT")
+    uniques = estimate_uniques(str(file), KEYS, "WEIGHT")
+    for command, more, result, options in (
+        ("assess", ["--rate", "0.1%"], found, {"rate": 0.001}),
+        ("protect", ["--threshold", "0.02"], safe, {}),
+        ("uniques", [], uniques, {}),
+    ):
+        main([command, *words, *more])
+        summary = result.summary(**options)
+        assert body(summary) == body(capsys.readouterr().out.rstrip("\n"))
+        assert repr(summary) == str(summary)
+        assert isinstance(summary, str)
+
+
+def test_the_report_is_that_of_the_command(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    words = [str(file), "--keys", *KEYS, "--weight", "WEIGHT", "--quiet"]
+    titled = ["--report-title", "T", "--report-top", "3"]
+    theirs, ours = tmp_path / "theirs.html", tmp_path / "ours.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        safe = protect(str(file), KEYS, "WEIGHT", threshold=0.02)
+        main(["protect", *words, "--threshold", "0.02", "--report", str(theirs),
+              *titled])  # fmt: skip
+    safe.report(ours, title="T", top=3)
+    text = theirs.read_text("utf-8")
+    command = re.search("<h3>To make this report again</h3>.*?</div>\n", text, re.S)[0]
+    assert ours.read_text("utf-8") == text.replace(command, "")
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        safe.report(ours)
+    with pytest.raises(ValueError, match=r"survey\.csv"):
+        safe.report(file, overwrite=True)
+    main(["assess", *words, "--threshold", "0.02", "--report", str(theirs),
+          "--overwrite", *titled])  # fmt: skip
+    assess(str(file), KEYS, "WEIGHT").report(
+        ours, title="T", threshold=0.02, top=3, overwrite=True
+    )
+    text = theirs.read_text("utf-8")
+    figures = re.search("<table><caption>Figures of the file.*?</table>", text, re.S)[0]
+    assert figures in ours.read_text("utf-8")
+    riskiest = re.search("<table><caption>Cells of largest.*?</table>", text, re.S)[0]
+    assert riskiest in ours.read_text("utf-8")
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+
+
+def test_each_set_of_keys_has_a_report(data, tmp_path):
+    result = protect(data, [KEYS, ["SEX"]], "WEIGHT", threshold=0.02)
+    result.report(tmp_path / "r.html")
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["r-2.html", "r.html"]
+    (tmp_path / "r.html").unlink()
+    with pytest.raises(FileExistsError, match="r-2"):
+        result.report(tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_estimates_of_uniques_have_a_page(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    random = np.random.default_rng(2004)
+    population = simulate.zipf_population(20_000, 2_000, 0.9, random)
+    found = estimate_simulated(population, simulate.sample(population, 6_000, random))
+    path = tmp_path / "u.html"
+    found.report(path, title="<T>")
+    text = path.read_text("utf-8")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "<h1>&lt;T&gt;</h1>" in text
+    assert f"By the simulation it is {found.truth}." in text
+    assert f'<p class="verdict">Smallest AIC: {found.best}; {found.advice}</p>' in text
+    for one in found.estimates:
+        exact = f'<span title="{all_digits(one.tau)}">{readable(one.tau)}</span>'
+        assert f'{one.model}</th><td class="number">{exact}</td>' in text
+    assert f'<td class="number">{found.sizes[1]:,}</td>' in text
+    reader = Sound()
+    reader.feed(re.sub("<(meta|!DOCTYPE)[^>]*>", "", text))
+    assert reader.open == []
+    assert not re.search(' (style|src|href|on[a-z]+)="', text)
+    assert "2001-09-09" in text
+    with pytest.raises(FileExistsError):
+        found.report(path)
+    again = tmp_path / "again.html"
+    found.report(again, title="<T>")
+    assert again.read_text("utf-8") == text
