@@ -40,9 +40,9 @@ def command():
     return " ".join(["python -m", module, *sys.argv[1:]])
 
 
-def table(header, rows):
-    """Return a markdown table; the first column is text, the others are numbers."""
-    rule = ["---"] + ["---:"] * (len(header) - 1)
+def table(header, rows, texts=1):
+    """Return a markdown table; the first columns are text, the others are numbers."""
+    rule = ["---"] * texts + ["---:"] * (len(header) - texts)
     return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
 
 

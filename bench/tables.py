@@ -78,6 +78,7 @@ SECTIONS = (
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
     Section("bench_protect", README, "protect", measured=True),
+    Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_check", PAGE, "check", measured=True),
@@ -113,6 +114,9 @@ SECTIONS = (
     Section("reproductions", "notes/reproductions.md", "mokken"),
     Section("reproductions", "notes/reproductions.md", "takemura"),
     Section("reproductions", "notes/reproductions.md", "thesis"),
+    Section("guide", "notes/guide.md", "guide"),
+    Section("guide", "notes/guide.md", "guide_times", measured=True),
+    Section("guide", "notes/guide.md", "guide_peer", measured=True),
     Section("calibration", "notes/calibration.md"),
     # It has rows of a file that is not part of the project.
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),

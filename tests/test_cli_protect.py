@@ -532,3 +532,52 @@ def test_the_record_that_is_replayed_is_not_replaced(run):
     )  # fmt: skip
     assert status == 2
     assert "safe.csv.private.json: is read from" in err
+
+
+def test_plans(run):
+    words = [*ROLES, *RECODE, "--threshold", "0.01", "--quiet"]
+    status, out, _ = run("survey.csv", *words, "--json")
+    by_record = json.loads(out)
+    assert status == 0
+    assert by_record["plan"]["leaning_records"] == 0
+    status, out, err = run(
+        "survey.csv", *words, "--plan", "restore", "--output", "safe.csv", "--shuffle",
+        "--record-public", "public.json", "--report", "office.html",
+        "--report-public", "public.html",
+    )  # fmt: skip
+    assert status == 0, err
+    for line in ("Plan of the file", "no such plan costs less", "safe only by others'"):
+        assert line in out
+    status, out, _ = run("survey.csv", *words, "--plan", "restore", "--json")
+    figures = json.loads(out)
+    values = sum(figures["suppressed"].values())
+    assert values < sum(by_record["suppressed"].values())
+    plan = figures["plan"]
+    assert (plan["plan"], plan["cost"]) == ("restore", values)
+    # For the office: the bound, and who counts on others. For all: the method.
+    public = json.loads(Path("public.json").read_text())
+    assert public["plan"] == "restore"
+    words = f"{plan['leaning_records']:,} of {plan['unsafe_records']:,} unsafe records"
+    assert words in Path("office.html").read_text()
+    everything = Path("public.json").read_text() + Path("public.html").read_text()
+    for word in ("leaning", "costs less", "counting on others", "count on values"):
+        assert word not in everything
+    private = json.loads(Path("safe.csv.private.json").read_text())
+    assert "plan" not in private
+    assert private["settings"]["plan"] == "restore"
+    status, out, err = run(
+        "survey.csv", "--replay", "safe.csv.private.json", "--output", "again.csv"
+    )
+    assert status == 0, err
+    assert "byte for byte" in out
+
+
+def test_a_record_of_an_earlier_version_is_one_by_record(run):
+    words = [*ROLES, *RECODE, "--threshold", "0.01", "--quiet"]
+    assert run("survey.csv", *words, "--output", "safe.csv")[0] == 0
+    record = json.loads(Path("safe.csv.private.json").read_text())
+    assert record["settings"].pop("plan") == "record"
+    Path("old.json").write_text(json.dumps(record))
+    status, out, _ = run("survey.csv", "--replay", "old.json", "--output", "again.csv")
+    assert status == 0
+    assert "byte for byte" in out

@@ -66,13 +66,36 @@ def test_microdata(run):
     assert f"{len(expected['AGE'])} records" in out
 
 
+@pytest.mark.parametrize("name", ["h.dta", "h.sav", "h.csv"])
+def test_a_household_survey_has_its_labels_where_the_file_can(run, name):
+    status, out, _ = run("household-survey", "--households", 40, "--output", name)
+    assert status == 0
+    expected = simulate.household_survey(40, np.random.default_rng(2004))
+    written = formats.read(name).to_pydict()
+    assert [int(v) for v in written["AGEYRS"]] == expected["AGEYRS"].tolist()
+    assert "40 households" in out
+    labels = formats.format_of(name).labels
+    if name.endswith(".csv"):
+        assert labels is None
+        return
+    known = simulate.household_survey_labels()
+    assert labels.variables == {name: one["label"] for name, one in known.items()}
+    for column, values in labels.values.items():
+        occurring = {str(code) for code in expected[column].tolist()}
+        shown = known[column]["values"]
+        assert values == {code: shown[code] for code in shown if code in occurring}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["zipf", "--population", "10"], "zipf needs --cells"),
         ([*ZIPF, "--theta", "3"], "zipf has no --theta"),
         ([*ZIPF, "--sample", "6000"], "6000"),
-        (["microdata", "--records", "10"], "microdata need --output"),
+        (["microdata", "--records", "10"], "microdata needs --output"),
+        (["household-survey"], "household-survey needs --households"),
+        (["household-survey", "--households", "9"], "household-survey needs --output"),
+        (["microdata", "--records", "10", "--households", "3"], "no --households"),
         (["microdata", "--records", "10", "--sample", "3"], "a sample already"),
         (["gauss"], "invalid choice: 'gauss'"),
         (["pitman", "--population", "9", "--theta", "1", "--sigma", "1"], "sigma"),

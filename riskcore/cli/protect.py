@@ -100,8 +100,8 @@ _SETTINGS = {
     "keys", "weight", "household", "population", "method", "threshold", "rate",
     "k", "subsets", "strata", "level",
     "household_threshold", "household_rate", "households", "missing", "alpha",
-    "recode", "cost", "household_keys", "related", "suppression", "rounds", "drop",
-    "shuffle", "renumber", "keep_ids",
+    "recode", "cost", "household_keys", "related", "suppression", "plan", "rounds",
+    "drop", "shuffle", "renumber", "keep_ids",
 }  # fmt: skip
 # Those that need a safe file.
 _OF_OUTPUT = (
@@ -227,6 +227,17 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         choices=("exact", "argus"),
         default="exact",
         help="the cheapest keys (default), or those mu-Argus would choose",
+    )
+    group.add_argument(
+        "--plan",
+        choices=("record", "restore", "file"),
+        default="record",
+        help="record (default): each record is safe by its own blanks. restore: the "
+        "same, less every value that can be put back while all stay safe. file: the "
+        "fewest values of all, whoever carries them; by the rule that missing matches "
+        "any value a few records without keys then match everybody, which hides nobody "
+        "from an intruder who does not believe it. Both say how many records count on "
+        "the blanks of others; --alpha below 1 counts them less",
     )
     group.add_argument(
         "--rounds", type=whole, metavar="N", help="stop after N rounds of suppression"
@@ -671,6 +682,7 @@ def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
         "cost": _cost(options.cost),
         "population": options.population,
         "suppression": options.suppression,
+        "plan": options.plan,
         "method": options.method,
         "missing": options.missing,
         "alpha": options.alpha,

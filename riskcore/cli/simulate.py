@@ -15,6 +15,8 @@ Simulate data of which the truth is known.
 
   microdata              a census-like survey file: persons in whole households, with
                          design weights; --records
+  household-survey       persons in households, large ones too, with what they own and
+                         earn; a .dta or .sav has labels; --households
   zipf                   cells of a population, p_k proportional to k^-EXPONENT;
                          --population --cells --exponent
   dirichlet-multinomial  cell probabilities from a symmetric Dirichlet
@@ -31,6 +33,7 @@ lets them.
 _SIMULATE_EXAMPLES = """\
 examples:
   riskcore simulate microdata --records 100000 --output survey.parquet
+  riskcore simulate household-survey --households 2000 --output survey.dta
   riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
       --sample 30000 --output zipf.csv
   riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
@@ -44,10 +47,13 @@ The same seed gives the same data. The exit status is 0, 2 if the request is ref
 # What each kind needs, and may have.
 _NEEDS = {
     "microdata": ("records",),
+    "household-survey": ("households",),
     "zipf": ("population", "cells", "exponent"),
     "dirichlet-multinomial": ("population", "cells", "alpha"),
     "pitman": ("population", "theta", "sigma"),
 }
+
+_SURVEYS = ("microdata", "household-survey")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -63,6 +69,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.set_defaults(run=run)
     parser.add_argument("kind", metavar="KIND", choices=_NEEDS, help="see above")
     parser.add_argument("--records", type=records, metavar="N", help="of microdata")
+    parser.add_argument("--households", type=whole, metavar="N", help="of them")
     parser.add_argument("--population", type=whole, metavar="N", help="people")
     parser.add_argument("--cells", type=whole, metavar="K", help="possible cells")
     for name in ("exponent", "alpha", "theta", "sigma"):
@@ -81,7 +88,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output",
         type=Path,
         metavar="FILE",
-        help="write .csv, .tsv, .csv.gz, .parquet, .feather",
+        help="write .csv, .tsv, .csv.gz, .parquet, .feather, .sav, .dta",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="let --output replace a file"
@@ -95,6 +102,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from riskcore.files import formats
+    from riskcore.files.base_format import Format
+    from riskcore.files.labels import labels_of_plain
 
     _check(options)
     if options.output is not None:
@@ -102,11 +111,12 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     progress(f"simulating {options.kind}")
     random = np.random.default_rng(options.seed)
-    make = _microdata if options.kind == "microdata" else _population
-    columns, lines = make(options, random)
+    make = {"microdata": _microdata, "household-survey": _household_survey}
+    columns, lines, labels = make.get(options.kind, _population)(options, random)
     if options.output is not None:
         progress(f"writing {options.output}")
-        formats.write(options.output, columns, overwrite=options.overwrite)
+        like = Format("simulated", labels=labels_of_plain(labels))
+        formats.write(options.output, columns, overwrite=options.overwrite, like=like)
     progress.done()
     print("\n".join(lines))
 
@@ -121,33 +131,43 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"{options.kind} needs --{name}")
         if name not in needs and given:
             raise ValueError(f"{options.kind} has no --{name}")
-    if options.kind == "microdata":
+    if options.kind in _SURVEYS:
         if options.sample is not None:
-            raise ValueError("microdata are a sample already: no --sample")
+            raise ValueError(f"{options.kind} is a sample already: no --sample")
         if options.output is None:
-            raise ValueError("microdata need --output")
+            raise ValueError(f"{options.kind} needs --output")
     if options.uniques and options.sample is None:
         lacking = "a population of cells and --sample"
         raise ValueError(f"--uniques needs {lacking}: it estimates from a sample")
 
 
-def _microdata(
-    options: argparse.Namespace, random: Any
-) -> tuple[dict[str, Any], list[str]]:
+# Columns, what is printed, and the labels of columns and codes.
+_Made = tuple[dict[str, Any], list[str], dict[str, Any]]
+
+
+def _microdata(options: argparse.Namespace, random: Any) -> _Made:
     from riskcore.simulate import survey
 
     columns = survey.microdata(options.records, random)
-    people = columns["WEIGHT"].sum()
-    lines = [
-        f"{len(columns['WEIGHT']):,} records, {columns['HOUSEHOLD'][-1]:,} households",
-        f"standing for {people:,.0f} people",
+    return columns, _people(columns["WEIGHT"], columns["HOUSEHOLD"]), {}
+
+
+def _household_survey(options: argparse.Namespace, random: Any) -> _Made:
+    from riskcore.simulate import households as survey
+
+    columns = survey.household_survey(options.households, random)
+    lines = _people(columns["WGTHH"], columns["IDH"])
+    return columns, lines, survey.household_survey_labels()
+
+
+def _people(weight: Any, household: Any) -> list[str]:
+    return [
+        f"{len(weight):,} records, {household[-1]:,} households",
+        f"standing for {weight.sum():,.0f} people",
     ]
-    return columns, lines
 
 
-def _population(
-    options: argparse.Namespace, random: Any
-) -> tuple[dict[str, Any], list[str]]:
+def _population(options: argparse.Namespace, random: Any) -> _Made:
     import numpy as np
 
     from riskcore.simulate import populations, samples
@@ -180,7 +200,7 @@ def _population(
         ]
         if options.uniques:
             lines += ["", _uniques(F, f, options)]
-    return columns, lines
+    return columns, lines, {}
 
 
 def _uniques(F: Any, f: Any, options: argparse.Namespace) -> str:

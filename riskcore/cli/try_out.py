@@ -47,7 +47,7 @@ _OF_CANDIDATES = {
     "level", "k", "subsets", "strata", "household", "population", "method",
     "threshold", "rate", "household_threshold",
     "household_rate", "households", "missing", "alpha", "recode", "cost",
-    "household_keys", "related", "suppression", "rounds",
+    "household_keys", "related", "suppression", "plan", "rounds",
 }  # fmt: skip
 
 

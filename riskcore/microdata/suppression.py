@@ -92,6 +92,11 @@ class Margins:
             for labels in cells.categories
         ]
 
+    @property
+    def risk_of(self) -> Callable[..., Floats]:
+        """The risk as a function of f and F; with ``by_keys`` of the keys, too."""
+        return self._risk
+
     def risk(self, kept: int, of: Positions) -> Floats:
         """Return the risk that cells have by the keys that are kept.
 

@@ -138,5 +138,6 @@ def assess_again(
     """Assess the households of a file that was read back, see `assess_key_sets`."""
     units = Units.found(coded_records(columns, settings), settings)
     inner = settings.of_rows()
-    rows = units.rows(columns, inner.columns_assessed)
+    weight = () if inner.weight is None else (inner.weight,)
+    rows = units.rows(columns, [*inner.variables, *weight])
     return assess_key_sets(rows, coded_records(rows, inner), inner, like)

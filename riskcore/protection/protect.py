@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment import (
     WEIGHTS,
+    Assessment,
     Method,
     PopulationBelowSample,
 )
@@ -34,6 +35,13 @@ from riskcore.microdata.recode import Recoding, recoded_columns
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.protection.by_household import Units
+from riskcore.protection.certificate import (
+    Certificate,
+    of_record,
+    of_whole,
+    unsafe_rows,
+    warn_of_leaning,
+)
 from riskcore.protection.goals import Goal
 from riskcore.protection.key_sets import (
     KeySet,
@@ -48,8 +56,15 @@ from riskcore.protection.result import (
     codes_before,
     warn_of_what_shows,
 )
-from riskcore.protection.rounds import Aim, Masks, costs_of_keys, suppress
-from riskcore.protection.settings import Costs, Level, Settings
+from riskcore.protection.rounds import (
+    Aim,
+    Masks,
+    Risks,
+    costs_of_keys,
+    suppress,
+)
+from riskcore.protection.settings import Costs, Level, Plan, Settings
+from riskcore.protection.whole import plan_whole
 from riskcore.risk.household import Households
 
 
@@ -78,6 +93,7 @@ def protect(
     cost: Costs | None = None,
     population: Any = WEIGHTS,
     suppression: Suppression = "exact",
+    plan: Plan = "record",
     method: Method = "exact",
     missing: str = "wildcard",
     alpha: float = 1.0,
@@ -151,6 +167,14 @@ def protect(
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.
+    plan : {"record", "restore", "file"}
+        Whose blanks make a record safe. "record": its own, if all others keep their
+        values. "restore": the same, less every value that can be put back while all
+        stay safe: a part of them counts on blanks of others then. "file": the fewest
+        values of all, whoever carries them; with ``alpha=1`` a few records without
+        keys match everybody then, and the others stand as they were. The latter two
+        say how many records count on others, and what no plan of their kind can be
+        below, see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
@@ -182,6 +206,8 @@ def protect(
         Of data on an engine, if values were suppressed or recoded: only the keys, and
         columns related to them, have been looked at for what they tell; see
         `Protected.shown_in`.
+    CountsOnOthers
+        If more than half of the unsafe records are safe only by the blanks of others.
     HouseholdKeyDiffers
         If a key among them of which values were suppressed is not equal within
         households.
@@ -193,8 +219,10 @@ def protect(
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`; ValueError also if there is no threshold and no k,
         they contradict each other, and for a rule, cost or number of rounds that is
-        none;
-        TypeError also for households of data on an engine.
+        none; TypeError also for households of data on an engine, and for plans of
+        them other than "record". ValueError for such plans with ``missing="category"``,
+        ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
+        population.
     RuntimeError
         If the data that would be given back are not those that were verified, as when
         data on an engine change meanwhile.
@@ -242,6 +270,7 @@ def protect(
         related=related,
         cost=cost,
         suppression=suppression,
+        plan=plan,
         population=population,
         method=method,
         missing=missing,
@@ -269,6 +298,12 @@ def protect_source(
     say = progress or silent
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
+        if settings.plan != "record":
+            raise TypeError(
+                f"plan={settings.plan!r}: {engine.name} holds the records, and the "
+                "cells that are planned here stand for many; collect the data, or use "
+                "plan='record'"
+            )
         return _protect_on_engine(source, engine, settings, say, rule_files)
     source.check(settings.columns)
     if source.path is not None:
@@ -292,8 +327,10 @@ def protect_source(
         made.masks,
         made.rounds,
         tuple(rule_files),
+        certificate=made.certificate,
     )
     _warn_of_households(result)
+    warn_of_leaning(made.certificate)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
@@ -336,6 +373,7 @@ def _protect_households(
         _refuse_other_keys(data, coded, settings)
     return Protected(
         source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
+        certificate=made.certificate,
         units=units,
     )  # fmt: skip
 
@@ -363,6 +401,7 @@ def _protect_on_engine(
         made.rounds,
         tuple(rule_files),
         replace(held, give=give),
+        certificate=made.certificate,
     )
     warn_of_what_shows(result, result.shown)
     if result.hidden:
@@ -384,6 +423,7 @@ class _Made:
     sets : tuple of KeySet
     masks : dict of column name to bool ndarray, each shape (n,)
     rounds : tuple of Round
+    certificate : Certificate
     """
 
     data: Any
@@ -392,6 +432,7 @@ class _Made:
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
+    certificate: Certificate
 
 
 def _made_safe(
@@ -422,7 +463,7 @@ def _made_safe(
             recoded = assess_key_sets(data, coded, settings)
         aims = [Aim.of(assessment, settings) for assessment in recoded]
         costs = [costs_of_keys(assessment, settings) for assessment in recoded]
-        protected = recoded
+        protected, start = recoded, coded
         n = len(recoded[0].cells.rows)
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
@@ -439,11 +480,63 @@ def _made_safe(
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings, recoded)
+        by_record = _By(masks, coded, protected, tuple(rounds))
+        made, certificate = (
+            by_record,
+            of_record(masks, len(rounds), settings, recoded, aims),
+        )
+        if rounds and settings.plan != "record":
+            made, certificate = _made_whole(
+                by_record, start, recoded, aims, costs, settings, say
+            )
+        masks, coded, protected = made.masks, made.coded, made.protected
     if rounds:
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _Made(data, coded, columns, sets, masks, tuple(rounds))
+    return _Made(data, coded, columns, sets, masks, made.rounds, certificate)
+
+
+@dataclass(frozen=True, slots=True)
+class _By:
+    """What one plan blanks, and the file after it."""
+
+    masks: Masks
+    coded: CodedRecords
+    protected: list[Assessment]
+    rounds: tuple[Round, ...]
+
+
+def _made_whole(
+    by_record: _By,
+    coded: CodedRecords,
+    recoded: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+    say: Lines,
+) -> tuple[_By, Certificate]:
+    """Plan the file as a whole, and verify it like any plan.
+
+    If a record turns out to be unsafe that is safe by the plan by record, that plan
+    stays.
+    """
+    stuck = unsafe_rows(aims, by_record.protected)
+    found = plan_whole(
+        coded, recoded, aims, costs, by_record.masks, stuck, settings, say
+    )
+    say(f"plan {settings.plan!r}: verifying")
+    after = coded.blanked(found.masks)
+    protected = assess_key_sets(None, after, settings, recoded)
+    made, optimal = by_record, False
+    if not np.any(unsafe_rows(aims, protected) & ~stuck):
+        rounds = (Round.of(recoded, aims, found.masks, None),)
+        made, optimal = _By(found.masks, after, protected, rounds), found.optimal
+    certificate = of_whole(
+        made.masks, by_record.masks, settings, recoded, aims, stuck,
+        found.lower_bound, optimal=optimal,
+    )  # fmt: skip
+    return made, certificate
 
 
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:

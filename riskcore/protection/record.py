@@ -164,7 +164,7 @@ def public(
     plain = settings.to_dict()
     same = (
         "level", "within_households", "population", "method", "missing", "alpha",
-        "suppression", "cost", "household_keys", "related",
+        "suppression", "plan", "cost", "household_keys", "related",
     )  # fmt: skip
     return {
         "public": _PUBLIC,

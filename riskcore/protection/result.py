@@ -35,6 +35,7 @@ from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.by_household import Units, assess_again
+from riskcore.protection.certificate import Certificate
 from riskcore.protection.digests import digest, versions
 from riskcore.protection.disclosure import (
     RecodedColumn,
@@ -148,6 +149,8 @@ class Protected:
         Of data on an engine, what was counted there.
     units : Units or None
         The households, if each of them is a row of the assessments.
+    certificate : Certificate
+        How good the plan is, and how many records count on others' blanks.
 
     Examples
     --------
@@ -178,6 +181,7 @@ class Protected:
     rule_files: tuple[Path, ...] = ()
     on_engine: OnEngine | None = None
     units: Units | None = None
+    certificate: Certificate | None = None
 
     @property
     def data(self) -> Any:
@@ -369,6 +373,12 @@ class Protected:
         that had a value, and how many records have lost all keys.
         """
         said = [_verdict(self, one) for one in self.sets]
+        if self.certificate is not None and self.certificate.leaning:
+            count, unsafe = self.certificate.leaning, self.certificate.unsafe
+            said.append(
+                f"Of {unsafe:,} records that were unsafe {count:,} count on values "
+                "blanked in others."
+            )
         if self.on_engine is not None and self.hidden:
             said.append(f"But {unchecked(self.not_checked)}.")
         return " ".join(said)
@@ -486,6 +496,7 @@ class Protected:
                 for one in self.sets
             ],
             "suppressed": self.suppressed,
+            "plan": None if self.certificate is None else self.certificate.to_dict(),
             "blanked_share": self.blanked_share,
             "shown": shown_plain(self, self.shown if shown is None else shown),
             **self._not_checked_plain(),

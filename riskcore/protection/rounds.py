@@ -164,7 +164,7 @@ def _suppress_set(
     unsafe = np.flatnonzero(aim.unsafe(assessment))
     if not len(unsafe):
         return
-    margins = _margins(assessment, aim)
+    margins = margins_of(assessment, aim)
     loss = entropies(cells) if settings.by_content else None
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
@@ -192,7 +192,7 @@ def _suppress_set(
     _join_related(masks, assessment, settings)
 
 
-def _margins(assessment: Assessment, aim: Aim) -> Margins:
+def margins_of(assessment: Assessment, aim: Aim) -> Margins:
     """Return what gives the risks that decide, of combinations of fewer keys."""
     cells, model = assessment.cells, assessment.model
     risk: Callable[..., Risks] = partial(risk_of, assessment.method)

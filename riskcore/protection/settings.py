@@ -26,6 +26,7 @@ from riskcore.protection.goals import Goal, KeyGoals, check_k
 
 Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
+Plan: TypeAlias = Literal["record", "restore", "file"]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
@@ -33,6 +34,7 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
+PLANS = ("record", "restore", "file")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
 # Before the kind of a population that was given, which a record cannot hold.
@@ -60,7 +62,7 @@ class Settings:
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
     population : str, CellModel or frame
-    suppression, method, missing : str
+    suppression, plan, method, missing : str
     alpha : float
     rounds : int or None
 
@@ -87,6 +89,7 @@ class Settings:
     cost: Literal["fewest", "equal", "entropy"] | dict[Any, float]
     population: Any
     suppression: Suppression
+    plan: Plan
     method: Method
     missing: str
     alpha: float
@@ -174,6 +177,7 @@ class Settings:
                 "the population knows nothing; use 'wildcard' or 'argus'"
             )
         arguments.one_of("suppression", self.suppression, SUPPRESSIONS)
+        self._check_plan()
         if self.rounds is not None and not _is_whole(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
@@ -181,6 +185,28 @@ class Settings:
                 f"within_households={arguments.shown(self.within_households)}: need "
                 "True or False"
             )
+
+    def _check_plan(self) -> None:
+        """Refuse what only records planned by themselves have."""
+        arguments.one_of("plan", self.plan, PLANS)
+        if self.plan == "record":
+            return
+        reasons = {
+            "missing='category': there nobody matches a blanked value; use "
+            "missing='wildcard' or 'argus'": self.missing == "category",
+            "suppression='argus': mu-Argus plans record by record; use "
+            "suppression='exact'": self.suppression == "argus",
+            f"population={self.population_name!r}: its risks depend on the keys "
+            "themselves; use population='weights'": self.population_name != WEIGHTS,
+            "level='household': its rows are households; use level='record'": (
+                self.level == "household"
+            ),
+            f"rounds={self.rounds}: the file is planned as a whole; leave rounds "
+            "out": self.rounds is not None,
+        }
+        for reason, holds in reasons.items():
+            if holds:
+                raise ValueError(f"plan={self.plan!r} with {reason}, or plan='record'")
 
     def _check_level(self) -> None:
         """Refuse what a file of one row for each household has not."""
@@ -372,6 +398,8 @@ class Settings:
             If the data are none that `to_dict` writes.
         """
         names = {each.name for each in fields(cls)}
+        # Records made before there were plans are of this one.
+        plain = {"plan": "record", **plain}
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
@@ -509,7 +537,8 @@ _KINDS: _Kinds = {
         lambda value: _is_text(value) or _dict_of(_is_cost)(value),
         "a word or an object of numbers",
     ),
-    "population": _WORD, "suppression": _WORD, "method": _WORD, "missing": _WORD,
+    "population": _WORD, "suppression": _WORD, "plan": _WORD,
+    "method": _WORD, "missing": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
 }  # fmt: skip

@@ -14,6 +14,10 @@ from riskcore.protection.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
 
+PLAN_NAMES = {
+    "restore": "by record, less what the file can do without",
+    "file": "the fewest values of the file, whoever carries them",
+}
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
     "argus": "by the rules of mu-Argus",
@@ -74,6 +78,7 @@ def suppression_facts(settings: Settings) -> list[tuple[str, str]]:
     return [
         ("costs", cost_text(settings.cost)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
+        *(() if settings.plan == "record" else [("plan", PLAN_NAMES[settings.plan])]),
     ]
 
 

@@ -18,6 +18,7 @@ from riskcore import figures
 from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
+from riskcore.protection.certificate import certificate_facts
 from riskcore.protection.result import Protected, finite, shown_plain
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
@@ -244,6 +245,13 @@ def page(
     )
 
 
+def _plan_facts(protected: Protected) -> list[tuple[str, str]]:
+    """Return how good the plan is: what the public page does not say."""
+    if protected.certificate is None or protected.settings.plan == "record":
+        return []
+    return certificate_facts(protected.certificate.to_dict())
+
+
 def assessment_page(
     assessment: Assessment,
     *,
@@ -439,6 +447,7 @@ def protection_page(
             ),
             *recoding_facts(settings.recodings),
             *suppression_facts(settings),
+            *_plan_facts(protected),
             *level_facts(settings),
             *threshold_facts(settings),
             *related_facts(settings),

@@ -10,6 +10,7 @@ from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
 from riskcore.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.files.labels import Labels, labels_of_plain
+from riskcore.protection.certificate import certificate_facts
 from riskcore.report.listed_settings import cost_text
 
 # Of more sets of keys each has a line in place of a table.
@@ -162,6 +163,9 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         )
     lines += ["", "  Suppressed values"]
     lines += aligned(_suppressed(record), "<>", indent=4)
+    if settings["plan"] != "record":
+        facts = certificate_facts(record["plan"])
+        lines += ["", "  Plan of the file", *aligned(facts, "<", indent=4)]
     if len(record["rounds"]) > 1:
         lines += ["", *aligned(_rounds(record["rounds"]), "<>", indent=4)]
     if record["shown"]:

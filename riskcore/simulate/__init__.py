@@ -6,6 +6,10 @@ in each cell. Every draw comes from the `numpy.random.Generator` given.
 
 from __future__ import annotations
 
+from riskcore.simulate.households import (
+    household_survey,
+    household_survey_labels,
+)
 from riskcore.simulate.populations import (
     dirichlet_multinomial_population,
     pitman_population,
@@ -18,6 +22,8 @@ __all__ = [
     "Uniques",
     "design_weights",
     "dirichlet_multinomial_population",
+    "household_survey",
+    "household_survey_labels",
     "microdata",
     "pitman_population",
     "sample",

@@ -137,6 +137,16 @@ def test_related_columns_in_which_members_differ():
     assert result.suppressed["dwelling"] == np.count_nonzero(blanked & had)
 
 
+def test_a_file_with_related_columns_is_written(tmp_path):
+    data = survey()
+    data["landlord"] = [str(v) for v in range(len(data["hh"]))]
+    safe = protect(data, KEYS, k=4, related={"tenure": ["landlord"]}, **ROLES)
+    safe.write(tmp_path / "safe.csv")
+    written = pd.read_csv(tmp_path / "safe.csv", dtype=str)
+    assert written["tenure"].isna().any()
+    assert written["landlord"][written["tenure"].isna()].isna().all()
+
+
 def test_a_pass_over_persons_can_follow():
     data = survey()
     first = protect(data, KEYS, **ROLES, k=3)

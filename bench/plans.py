@@ -1,0 +1,83 @@
+"""Plans of suppression by record and of the whole file: blanks, bounds, seconds.
+
+    python -m bench.plans [records of the largest file]
+
+Made surveys of 3,000, 45,000 and 1e6 records with six keys, and mu-Argus's
+demonstration data, recoded, if they are there. Each plan is made in one run; values,
+bounds and records that count on others do not depend on the machine, seconds do.
+"""
+
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from bench._common import command, machine, publish, table
+from riskcore import protect, simulate
+
+DEMODATA = Path(__file__).parents[2] / "shared" / "data" / "demodata"
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
+PLANS = ("record", "restore", "file")
+
+
+def survey(records):
+    """Return a made survey with provinces, and its keys."""
+    data = simulate.microdata(records, np.random.default_rng(1))
+    data["REGION"] = data["REGION"] // 100
+    if records < 1_000_000:
+        return data, KEYS
+    data["AGE"] = data["AGE"] // 5 * 5
+    return data, [*KEYS[:5], "CITIZENSHIP"]
+
+
+def cases(largest):
+    """Yield name, data, keys, weight, threshold and recodings of each file."""
+    for records in (3_000, 45_000, largest):
+        threshold = 0.01 if records >= 1_000_000 else 0.05
+        data, keys = survey(records)
+        name = f"made, {records:,} records, {threshold:g}"
+        yield name, data, keys, "WEIGHT", threshold, None
+    if (DEMODATA / "Demodata.asc").exists():
+        recodings = {"REGION": DEMODATA / "Region.grc", "AGE": DEMODATA / "Age.grc"}
+        keys = ["REGION", "SEX", "AGE", "MARSTAT"]
+        path = DEMODATA / "Demodata.asc"
+        yield "Demodata, recoded, 0.00125", path, keys, None, 0.00125, recodings
+
+
+def row(name, plan, data, keys, weight, threshold, recodings):
+    since = time.perf_counter()
+    result = protect(
+        data,
+        keys,
+        weight,
+        threshold=threshold,
+        recodings=recodings,
+        plan=plan,
+        cost="fewest",
+    )
+    seconds = time.perf_counter() - since
+    one = result.certificate
+    bound = "" if one.lower_bound is None else f"{one.lower_bound:,.10g}"
+    gap = "" if one.gap is None else f"{100 * one.gap:.2g} %"
+    return [
+        f"{name}: {plan}", f"{sum(result.suppressed.values()):,}", bound, gap,
+        f"{one.leaning:,} of {one.unsafe:,}", f"{seconds:.1f}",
+    ]  # fmt: skip
+
+
+def main():
+    warnings.simplefilter("ignore")
+    largest = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
+    data, keys = survey(500)
+    for plan in PLANS:  # compiles, once
+        protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
+    rows = [row(case[0], plan, *case[1:]) for case in cases(largest) for plan in PLANS]
+    header = ["file, threshold: plan", "values", "bound", "gap",
+              "count on others", "seconds"]  # fmt: skip
+    publish("plans", f"`{command()}`: {machine('numpy')}.\n\n{table(header, rows)}")
+
+
+if __name__ == "__main__":
+    main()

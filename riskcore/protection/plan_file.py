@@ -1,0 +1,360 @@
+"""The records of a file as plans of the whole see them, and units of them.
+
+Keys are in an order by content, unless their order decides; so are the units. Costs
+are whole numbers too, whose sums are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment import Assessment
+from riskcore.microdata.coded import CodedRecords
+from riskcore.microdata.count import count
+from riskcore.microdata.matching import (
+    Floats,
+    Integers,
+    KeyMasks,
+    Matching,
+    Moves,
+    Parts,
+    Risk,
+    View,
+)
+from riskcore.microdata.plan_bound import Unsafe
+from riskcore.microdata.suppression import entropies
+from riskcore.protection.rounds import Aim, Mask, Masks, margins_of
+from riskcore.protection.settings import Settings
+
+# A value costs so much more than it counts: of equal costs the fewest values.
+_COST_UNIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """Keys, limits and weights of all records, in an order of keys by content.
+
+    Attributes
+    ----------
+    names : list of column names
+    codes : int32 ndarray, shape (n, C)
+    parts : Parts
+    weight : float64 ndarray, shape (n,)
+    price, loss : float64 ndarray, shape (C,)
+        What blanking each key costs, and what it tells.
+    units : int64 ndarray, shape (C,)
+        The same as whole numbers, for exact sums.
+    whole : bool
+        Whether they are the costs themselves.
+    bundles : list of int
+        Masks of keys that are blanked together.
+    shared : int
+        The mask of the keys of households.
+    household : int64 ndarray, shape (n,), or None
+    assessments : sequence of Assessment
+    aims : sequence of Aim
+    unsafe : list of bool ndarray, each shape (n,)
+        Who is unsafe before.
+    limits : list of float64 ndarray, each shape (n,)
+        nan for records that are safe anyhow.
+    alpha : float
+    blank_matches_complete : bool
+    """
+
+    names: list[Hashable]
+    codes: NDArray[np.int32]
+    parts: Parts
+    weight: Floats
+    price: Floats
+    loss: Floats
+    units: Integers
+    whole: bool
+    bundles: list[int]
+    shared: int
+    household: Integers | None
+    assessments: Sequence[Assessment]
+    aims: Sequence[Aim]
+    unsafe: list[Mask]
+    limits: list[Floats]
+    alpha: float
+    blank_matches_complete: bool
+
+    @classmethod
+    def of(
+        cls,
+        coded: CodedRecords,
+        assessments: Sequence[Assessment],
+        aims: Sequence[Aim],
+        costs: Sequence[Floats],
+        settings: Settings,
+    ) -> File:
+        """Collect what plans need."""
+        names = list(settings.variables)
+        if settings.by_content:
+            names.sort(key=lambda name: (str(name), type(name).__name__))
+        columns = [coded.columns[name] for name in names]
+        codes = np.stack([column.codes.astype(np.int32) for column in columns], axis=1)
+        for k, column in enumerate(columns):
+            codes[codes[:, k] == len(column.labels), k] = -1
+        n = len(codes)
+        weight = np.ones(n) if coded.weights is None else coded.weights
+        price: dict[Hashable, float] = {}
+        loss: dict[Hashable, float] = {}
+        for one, cost in zip(assessments, costs, strict=True):
+            price |= dict(zip(one.cells.keys, cost.tolist(), strict=True))
+            loss |= dict(
+                zip(one.cells.keys, entropies(one.cells).tolist(), strict=True)
+            )
+        prices = np.array([price[name] for name in names])
+        units, whole = _whole_costs(prices)
+        unsafe = [aim.unsafe(one) for one, aim in zip(assessments, aims, strict=True)]
+        watched = []
+        for one, aim, bad in zip(assessments, aims, unsafe, strict=True):
+            # With alpha = 1 no blank harms anybody.
+            safe = ~bad & (settings.alpha == 1)
+            watched.append(np.where(safe, np.nan, aim.limit(one)))
+        shared = [name in settings.household_keys for name in names]
+        return cls(
+            names,
+            codes,
+            Parts.of(weight),
+            weight,
+            prices,
+            np.array([loss[name] for name in names]),
+            units,
+            whole,
+            _bundles(names, settings),
+            sum(1 << k for k, one in enumerate(shared) if one),
+            coded.households,
+            assessments,
+            aims,
+            unsafe,
+            watched,
+            settings.alpha,
+            settings.missing == "argus",
+        )
+
+    def risk_of(self, number: int) -> Risk:
+        """Return the risk that decides by one set of keys, of f and F."""
+        return margins_of(self.assessments[number], self.aims[number]).risk_of
+
+    @property
+    def apart(self) -> bool:
+        """Whether each value can be blanked by itself."""
+        return not self.shared and all(b & (b - 1) == 0 for b in self.bundles)
+
+    def packed(self, masks: Masks) -> KeyMasks:
+        """Return masks of columns as masks of keys, by record."""
+        packed = np.zeros(len(self.codes), np.uint64)
+        for k, name in enumerate(self.names):
+            packed |= masks[name].astype(np.uint64) << np.uint64(k)
+        return packed
+
+    def unpacked(self, packed: KeyMasks, before: Masks, settings: Settings) -> Masks:
+        """Return the columns that are blanked; those related only where a key is."""
+        masks = {
+            name: (packed >> np.uint64(k) & np.uint64(1)).astype(bool)
+            for k, name in enumerate(self.names)
+        }
+        for name in settings.suppressible:
+            if name not in masks:
+                needed = np.zeros(len(packed), bool)
+                for key, others in settings.related.items():
+                    if name in others:
+                        needed |= masks[key]
+                masks[name] = before[name] & needed
+        return {name: masks[name] for name in settings.suppressible}
+
+    def cost_of(self, packed: KeyMasks) -> int:
+        """Return what a plan costs, in whole numbers, to compare."""
+        return sum(
+            int(self.units[k]) * int((packed >> np.uint64(k) & np.uint64(1)).sum())
+            for k in range(len(self.names))
+        )
+
+    def plain_cost(self, packed: KeyMasks) -> float:
+        """Return what a plan costs."""
+        counts = [
+            int((packed >> np.uint64(k) & np.uint64(1)).sum())
+            for k in range(len(self.names))
+        ]
+        return float(
+            sum(c * p for c, p in zip(counts, self.price.tolist(), strict=True) if c)
+        )
+
+    def all_keys(self, by_record: KeyMasks, still_unsafe: Mask) -> KeyMasks:
+        """Return the keys that may be blanked at all, by record."""
+        bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
+        every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
+        return np.where(still_unsafe, by_record, every)
+
+    def usual(self, may: KeyMasks) -> KeyMasks:
+        """Return the keys of which records that are alike may lose the same."""
+        bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
+        every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
+        return every if np.array_equal(may, every) else np.zeros_like(may)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """Groups of records that stay alike, and single ones, in an order by content.
+
+    Attributes
+    ----------
+    of_row : int64 ndarray, shape (n,)
+    row : int64 ndarray, shape (U,)
+        A record of each unit.
+    size : int64 ndarray, shape (U,)
+    parts : Parts
+    limits : list of float64 ndarray, each shape (U,)
+    """
+
+    of_row: Integers
+    row: Integers
+    size: Integers
+    parts: Parts
+    limits: list[Floats]
+
+    @classmethod
+    def of(cls, file: File, single: Mask) -> Units:
+        """Group the records that are not single."""
+        n = len(single)
+        levels = [np.unique(limit, return_inverse=True) for limit in file.limits]
+        columns = [*(file.codes.T + 1), *(level for _, level in levels)]
+        grouped, alone = np.flatnonzero(~single), np.flatnonzero(single)
+        of_row = np.empty(n, np.int64)
+        row = np.empty(0, np.int64)
+        groups = 0
+        if len(grouped):
+            found = count(
+                [column[grouped].astype(np.uint32) for column in columns],
+                [int(column.max()) + 1 for column in columns],
+            )
+            groups = len(found.frequency)
+            of_row[grouped] = found.inverse
+            row = np.empty(groups, np.int64)
+            row[found.inverse[::-1]] = grouped[::-1]
+        number = file.parts.number
+        order = np.lexsort([number[alone], *(c[alone] for c in reversed(columns))])
+        of_row[alone[order]] = groups + np.arange(len(alone))
+        row = np.concatenate([row, alone[order]])
+        size = np.bincount(of_row, minlength=len(row))
+        return cls(
+            of_row,
+            row,
+            size.astype(np.int64),
+            Parts(_exact_sums(of_row, number, len(row)), file.parts.of_one),
+            [limit[row] for limit in file.limits],
+        )
+
+    def matching(self, file: File, blank: KeyMasks, most: KeyMasks) -> Matching:
+        """Return the state of a plan, in which values can be put back."""
+        views = [
+            View(
+                tuple(file.names.index(key) for key in one.cells.keys),
+                limit,
+                file.risk_of(number),
+            )
+            for number, (one, limit) in enumerate(
+                zip(file.assessments, self.limits, strict=True)
+            )
+        ]
+        return Matching(
+            file.codes[self.row],
+            self.size,
+            self.parts,
+            views,
+            file.alpha,
+            file.blank_matches_complete,
+            blank[self.row],
+            most[self.row],
+        )
+
+    def moves(self, file: File, blank: KeyMasks) -> tuple[Moves, Integers]:
+        """Return what can be put back, the dearest first, and what each is worth."""
+        parts = []
+        for bundle in file.bundles:
+            mask = blank & np.uint64(bundle)
+            rows = np.flatnonzero(mask)
+            together = rows
+            if bundle & file.shared and file.household is not None:
+                together = file.household[rows]
+            value, loss = np.zeros(len(rows), np.int64), np.zeros(len(rows))
+            for k in range(len(file.names)):
+                has = (mask[rows] >> np.uint64(k) & np.uint64(1)).astype(np.int64)
+                value += has * file.units[k]
+                loss += has * file.loss[k]
+            parts.append((rows, mask[rows], together, value, loss))
+        rows, mask, together, value, loss = map(
+            np.concatenate, zip(*parts, strict=True)
+        )
+        which = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+        unit = self.of_row[rows]
+        _, move = np.unique(np.stack([which, together]), axis=1, return_inverse=True)
+        move = move.reshape(-1)
+        number = int(move.max()) + 1 if len(move) else 0
+        total = _exact_sums(move, value, number)
+        first = np.full(number, len(self.row))
+        np.minimum.at(first, move, unit)
+        told = np.zeros(number)
+        np.maximum.at(told, move, loss)
+        bundle_of = np.zeros(number, np.int64)
+        bundle_of[move] = which
+        order = np.lexsort((bundle_of, first, -told, -total))
+        rank = np.empty(number, np.int64)
+        rank[order] = np.arange(number)
+        by_move = np.lexsort((unit, rank[move]))
+        begin = np.concatenate(
+            [[0], np.cumsum(np.bincount(rank[move], minlength=number))]
+        )
+        return (
+            Moves(begin.astype(np.int64), unit[by_move], mask[by_move]),
+            total[order],
+        )
+
+    def of_rows(self, blank: KeyMasks, start: KeyMasks) -> KeyMasks:
+        """Return what each record loses."""
+        return np.where(start != 0, blank[self.of_row], np.uint64(0))
+
+    def unsafe(self, file: File, v: int, may: KeyMasks, needs: Floats) -> Unsafe:
+        """Return the units as they look from one set of keys."""
+        at = [file.names.index(key) for key in file.assessments[v].cells.keys]
+        seen = np.zeros(len(self.row), np.uint64)
+        for k, column in enumerate(at):
+            seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
+        price = np.broadcast_to(file.price[at], (len(self.row), len(at)))
+        return Unsafe(file.codes[self.row][:, at], self.size, price, seen, needs)
+
+
+def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:
+    """Return sums of whole numbers by group; doubles would round them."""
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, of, number)
+    return sums
+
+
+def _whole_costs(price: Floats) -> tuple[Integers, bool]:
+    """Return costs as whole numbers with the number of values as tie, if they are."""
+    finite = np.isfinite(price)
+    plain = np.where(finite, price, 0.0)
+    whole = bool(np.all(plain == np.rint(plain)) and plain.max(initial=0) < _COST_UNIT)
+    if not whole:
+        plain = np.rint(plain / plain.max() * _COST_UNIT)
+    return (plain * _COST_UNIT).astype(np.int64) + 1, whole
+
+
+def _bundles(names: Sequence[Hashable], settings: Settings) -> list[int]:
+    """Return masks of keys that are related, however indirectly."""
+    bundles = [1 << k for k in range(len(names))]
+    for key, others in settings.related.items():
+        for other in others:
+            if other in names:
+                pair = 1 << names.index(key) | 1 << names.index(other)
+                joined = [b for b in bundles if b & pair]
+                bundles = [b for b in bundles if not b & pair]
+                bundles.append(sum(joined))
+    return bundles
