@@ -166,7 +166,7 @@ class Checked:
             (f"{name}, {of}", f"{asked} asked, {found} found: {passed}")
             for name, of, asked, found, _, _, passed in map(_line, self.rules)
         ]
-        return html.figures("Check, for internal use", self.verdict, rows)
+        return html.figures("Check, for internal use", html.escape(self.verdict), rows)
 
 
 def _line(rule: Rule) -> tuple[str, ...]:

@@ -492,10 +492,11 @@ class SpecialUniques:
 
     def __repr__(self) -> str:
         sets, records = len(self.found.cell), int(np.count_nonzero(self.number))
+        keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
             f"<SpecialUniques: {sets:,} minimal unique{'' if sets == 1 else 's'} of "
             f"{records:,} record{'' if records == 1 else 's'}, "
-            f"{' x '.join(map(str, self.cells.keys))}, scoring {self.scoring}>"
+            f"{keys}, scoring {self.scoring}>"
         )
 
 
