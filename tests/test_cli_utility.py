@@ -228,3 +228,10 @@ def test_commands_are_listed():
     parser = cli._parser()
     assert "compare" in parser.format_help()
     assert "try" in parser.format_help()
+
+
+def test_pictures_have_no_date(run):
+    for form in ("svg", "pdf"):
+        words = ["--keys", *KEYS, "--weight", "W", "--plot", f"p.{form}"]
+        assert run("compare", "survey.csv", "survey.csv", *words)[0] == 0
+        assert not re.search(rb"dc:date|CreationDate", Path(f"p.{form}").read_bytes())

@@ -13,6 +13,7 @@ from riskcore.cli import protect
 from riskcore.cli.compare import check_written, refuse_targets
 from riskcore.cli.options import add_quiet, add_reading, shell_line, source_of
 from riskcore.cli.terminal import Progress
+from riskcore.common.drawing import save
 from riskcore.common.words import printable
 
 _TRY = """\
@@ -272,4 +273,4 @@ def _write(tried: Any, inputs: list[Path], options: argparse.Namespace) -> None:
 
             form = options.plot.suffix.lstrip(".").lower()
             figure = risk_utility_figure(tried)
-            figure.savefig(create(options.plot, private=True), format=form)
+            save(figure, create(options.plot, private=True), form)
