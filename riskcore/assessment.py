@@ -18,6 +18,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
+from riskcore.common.words import printable
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -912,7 +913,7 @@ class Assessment:
         edges = log_edges(float(self.distribution.risk[0]), self.max_risk)
         return html.figures(
             "Assessment, for internal use",
-            " x ".join(map(html.label, self.cells.keys)),
+            " x ".join(html.label(printable(str(key))) for key in self.cells.keys),
             figures.rows(self.figures, "notebook"),
             html.bars(
                 class_counts(self.distribution, edges).tolist(),

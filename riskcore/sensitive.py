@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.warn import warn
-from riskcore.common.words import shortened
+from riskcore.common.words import printable, shortened
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.cells import (
     Cells,
@@ -486,8 +486,9 @@ class SensitiveVariable:
 
     def __repr__(self) -> str:
         of = self.summary()
+        name = printable(str(of["name"]))
         return (
-            f"<SensitiveVariable: {of['name']}, distinct l {of['distinct_l']}, "
+            f"<SensitiveVariable: {name}, distinct l {of['distinct_l']}, "
             f"closeness {of['closeness']:.4g} ({self.distance})>"
         )
 
@@ -736,13 +737,14 @@ class Diversity(OnASheet):
 
     def __repr__(self) -> str:
         each = (
-            f"{v['name']}: distinct l {v['distinct_l']}, closeness "
+            f"{printable(str(v['name']))}: distinct l {v['distinct_l']}, closeness "
             f"{math.nan if v['closeness'] is None else v['closeness']:.4g}"
             for v in (one.summary() for one in self.variables)
         )
+        keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
             f"<Diversity: {self.cells.n} records in {len(self.cells)} cells of "
-            f"{' x '.join(map(str, self.cells.keys))}; {'; '.join(each)}>"
+            f"{keys}; {'; '.join(each)}>"
         )
 
 

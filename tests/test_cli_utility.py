@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shlex
+import shutil
 import stat
+import subprocess
 import warnings
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pandas
 import pytest
 
 from riskcore import cli
+from riskcore.cli.options import shell_line
 from tests import needs
 
 KEYS = ["REGION", "SEX", "AGE"]
@@ -148,6 +151,16 @@ def test_candidates_side_by_side(run):
     assert sorted(os.listdir(".")) == ["c.json", "survey.csv", "t.html", "t.svg"]
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
+    words = ["a b", "it's \x1b[31m", "\u202e$(x)`y`\n\\", "\x9b2J", "\U000e0001", "é"]
+    line = shell_line(["printf", r"%s\0", *words])
+    assert line.isprintable()
+    locale = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(["bash", "-c", line], capture_output=True, env=locale)
+    assert done.stdout.decode().split("\0")[:-1] == words
+
+
 def test_the_scripts_of_the_chosen_one(run):
     status, text, _ = run(
         "try", "survey.csv", "--keys", *KEYS, "--weight", "W", "--json",
@@ -215,3 +228,10 @@ def test_commands_are_listed():
     parser = cli._parser()
     assert "compare" in parser.format_help()
     assert "try" in parser.format_help()
+
+
+def test_pictures_have_no_date(run):
+    for form in ("svg", "pdf"):
+        words = ["--keys", *KEYS, "--weight", "W", "--plot", f"p.{form}"]
+        assert run("compare", "survey.csv", "survey.csv", *words)[0] == 0
+        assert not re.search(rb"dc:date|CreationDate", Path(f"p.{form}").read_bytes())

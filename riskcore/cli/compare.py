@@ -12,6 +12,7 @@ from riskcore import __version__
 from riskcore.cli.options import add_quiet, add_reading
 from riskcore.cli.protect import gathered, reading_as_recorded, recoding
 from riskcore.cli.terminal import Progress
+from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.words import printable
 
@@ -242,4 +243,4 @@ def _write(found: Any, inputs: list[Path], options: argparse.Namespace) -> None:
 
             form = options.plot.suffix.lstrip(".").lower()
             figure = comparison_figure(found)
-            figure.savefig(create(options.plot, private=True), format=form)
+            save(figure, create(options.plot, private=True), form)

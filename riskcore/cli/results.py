@@ -11,6 +11,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import add_quiet, add_reading, refuse_same_file
 from riskcore.cli.terminal import Progress
+from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.words import printable
 
@@ -88,7 +89,7 @@ def write_results(
             )
         if options.plot is not None:
             kind = options.plot.suffix.lstrip(".").lower()
-            draw(found).savefig(create(options.plot), format=kind)
+            save(draw(found), create(options.plot), kind)
 
 
 def print_results(

@@ -11,8 +11,9 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli import protect
 from riskcore.cli.compare import check_written, refuse_targets
-from riskcore.cli.options import add_quiet, add_reading, source_of
+from riskcore.cli.options import add_quiet, add_reading, shell_line, source_of
 from riskcore.cli.terminal import Progress
+from riskcore.common.drawing import save
 from riskcore.common.words import printable
 
 _TRY = """\
@@ -249,7 +250,7 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> str:
             line += [f"--{name.replace('_', '-')}", str(value)]
     if options.na:
         line += ["--na", *options.na]
-    return shlex.join([*line, *words, "--shuffle", "--output", output])
+    return shell_line([*line, *words, "--shuffle", "--output", output])
 
 
 _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
@@ -272,4 +273,4 @@ def _write(tried: Any, inputs: list[Path], options: argparse.Namespace) -> None:
 
             form = options.plot.suffix.lstrip(".").lower()
             figure = risk_utility_figure(tried)
-            figure.savefig(create(options.plot, private=True), format=form)
+            save(figure, create(options.plot, private=True), form)

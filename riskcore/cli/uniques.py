@@ -19,6 +19,7 @@ from riskcore.cli.options import (
     whole,
 )
 from riskcore.cli.terminal import Progress
+from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.words import printable
 
@@ -252,7 +253,7 @@ def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
         figures[options.curve] = pictures.curve_figure(curve)
     with replace.replacing_all(options.overwrite, _sources(options)) as create:
         for path, figure in figures.items():
-            figure.savefig(create(path), format=path.suffix.lstrip(".").lower())
+            save(figure, create(path), path.suffix.lstrip(".").lower())
         if options.report is not None:
             title = "Population uniques"
             if options.file is not None:

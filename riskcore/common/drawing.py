@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from riskcore.common.needs import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_UNDATED = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -49,3 +55,32 @@ def _png(figure: Figure) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", dpi=100)
     return file.getvalue()
+
+
+def save(
+    figure: Figure,
+    file: IO[bytes],
+    form: str,
+    dpi: float | Literal["figure"] = "figure",
+) -> None:
+    """Write a figure without a date: the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    file : binary file
+    form : {"png", "svg", "pdf"}
+    dpi : float, optional
+        Of a png; by default that of the figure.
+
+    Examples
+    --------
+    >>> file = BytesIO()
+    >>> save(new_figure(2.0, 1.0), file, "svg")
+    >>> b"dc:date" in file.getvalue()
+    False
+    """
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "riskcore"}):
+        figure.savefig(file, format=form, dpi=dpi, metadata=_UNDATED.get(form))

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from riskcore.common.words import printable
+
 _CELL = "text-align:left;padding:0.15em 1em 0.15em 0"
 _NUMBER = f"{_CELL};font-variant-numeric:tabular-nums"
 _SMALL = "opacity:0.75;font-size:0.9em"
@@ -30,6 +32,11 @@ def escape(value: object) -> str:
     # Half a surrogate pair, as in names of undecodable bytes, has no UTF-8.
     text = str(value).encode("utf-8", "backslashreplace").decode("utf-8")
     return html.escape(text)
+
+
+def _shown(value: object) -> str:
+    """Return a value as `escape` does, on one line; what steers is written out."""
+    return escape(printable(str(value)))
 
 
 def label(value: object) -> str:
@@ -128,20 +135,20 @@ def figures(
     Returns
     -------
     str
-        HTML; all but the note and the drawing is escaped.
+        HTML; all but the note and the drawing is escaped, on one line.
     """
     heads = "".join(
-        f'<th scope="col" style="{_CELL}">{escape(name)}</th>' for name in head
+        f'<th scope="col" style="{_CELL}">{_shown(name)}</th>' for name in head
     )
     body = "".join(
-        f'<tr><th scope="row" style="{_CELL};font-weight:normal">{escape(name)}</th>'
-        + "".join(f'<td style="{_NUMBER}">{escape(value)}</td>' for value in values)
+        f'<tr><th scope="row" style="{_CELL};font-weight:normal">{_shown(name)}</th>'
+        + "".join(f'<td style="{_NUMBER}">{_shown(value)}</td>' for value in values)
         + "</tr>"
         for name, *values in rows
     )
     thead = f"<thead><tr>{heads}</tr></thead>" if head else ""
     return (
-        f'<div><div><strong>{escape(title)}</strong> <span style="{_SMALL}">{note}'
+        f'<div><div><strong>{_shown(title)}</strong> <span style="{_SMALL}">{note}'
         f"</span></div><table>{thead}<tbody>{body}</tbody></table>{drawing}</div>"
     )
 
@@ -175,10 +182,10 @@ def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
     )
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT + 1}" role="img" '
-        f'aria-label="{escape(f"Histogram: {scale}")}" fill="currentColor" '
+        f'aria-label="{_shown(f"Histogram: {scale}")}" fill="currentColor" '
         f'fill-opacity="0.55">{shapes}<path stroke="currentColor" '
         f'stroke-opacity="0.5" d="M0 {_HEIGHT + 0.5}H{_WIDTH}"/></svg>'
-        f'<div style="{_SMALL}">{escape(scale)}</div>'
+        f'<div style="{_SMALL}">{_shown(scale)}</div>'
     )
 
 
@@ -205,7 +212,7 @@ def intervals(
     (2, 1)
     """
     drawing, end = interval_drawing(rows, scale, mark)
-    return f'{drawing}<div style="{_SMALL}">{escape(f"{scale}, 0 to {end}")}</div>'
+    return f'{drawing}<div style="{_SMALL}">{_shown(f"{scale}, 0 to {end}")}</div>'
 
 
 def interval_drawing(
@@ -232,7 +239,7 @@ def interval_drawing(
     parts = []
     for i, (name, at, low, high) in enumerate(rows):
         y = (i + 0.5) * _LINE
-        parts.append(f'<text x="{_WIDTH + 8}" y="{y + 4:g}">{escape(name)}</text>')
+        parts.append(f'<text x="{_WIDTH + 8}" y="{y + 4:g}">{_shown(name)}</text>')
         if math.isfinite(low) and math.isfinite(high):
             ends = (_MARGIN + unit * x for x in (low, high))
             x1, x2 = (f"{x:.4g}" for x in ends)
@@ -248,7 +255,7 @@ def interval_drawing(
         parts.append(f'<line x1="{x}" x2="{x}" y1="0" y2="{height}"/>')
     drawing = (
         f'<svg width="{2 * _WIDTH}" height="{height + 1}" role="img" '
-        f'aria-label="{escape(f"Estimates: {scale}")}" fill="currentColor" '
+        f'aria-label="{_shown(f"Estimates: {scale}")}" fill="currentColor" '
         f'stroke="currentColor"><g font-size="12" stroke-width="0">'
         f"{''.join(x for x in parts if x.startswith('<text'))}</g>"
         f"{''.join(x for x in parts if not x.startswith('<text'))}"

@@ -23,6 +23,7 @@ from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.warn import warn
+from riskcore.common.words import printable
 from riskcore.figures import table
 from riskcore.files import formats
 from riskcore.files.labels import Labels
@@ -924,11 +925,13 @@ class Protected:
         title = "Protected, for internal use"
         if len(self.sets) > 1:
             title = f"{title}: {keys}"
-        note = html.escape(verdict)
+        note = html.escape(printable(verdict))
         return html.figures(title, note, rows, "".join(drawings), ["", *figures_of])
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name} {k}" for name, k in self.suppressed.items() if k)
+        values = ", ".join(
+            f"{printable(str(name))} {k}" for name, k in self.suppressed.items() if k
+        )
         return (
             f"<Protected: {self.n} records, {'safe' if self.safe else 'NOT SAFE'}; "
             f"suppressed: {values or 'nothing'}>"

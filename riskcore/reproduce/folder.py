@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.files import formats, replace
 from riskcore.reproduce.comparison import Comparison, markdown
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
 
 PICTURES = ("png", "svg", "pdf")
 _TABLE, _PAGE = "reproductions.csv", "reproductions.md"
-_UNDATED = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
 
 
 def write(
@@ -87,7 +83,7 @@ def write(
             for done, (name, draw) in enumerate(figures.items()):
                 if progress is not None:
                     progress(done, len(figures))
-                save(draw(), create(folder / name), str(pictures))
+                save(draw(), create(folder / name), str(pictures), 150)
     except BaseException:
         if new:
             folder.rmdir()
@@ -137,14 +133,6 @@ def check_writable(
     formats.check_writable(folder / _TABLE, overwrite=overwrite)
     for name in (_PAGE, *_figures(comparisons, pictures)):
         replace.refuse_existing(folder / name, overwrite)
-
-
-def save(figure: Figure, file: IO[bytes], pictures: str) -> None:
-    """Write a figure so that the same figure gives the same bytes."""
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "riskcore"}):
-        figure.savefig(file, format=pictures, dpi=150, metadata=_UNDATED[pictures])
 
 
 def _figures(

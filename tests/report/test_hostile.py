@@ -8,7 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from riskcore import Recoding, assess, check, diversity, protect, suda
+from riskcore import (
+    Recoding,
+    assess,
+    check,
+    compare,
+    diversity,
+    protect,
+    suda,
+    try_out,
+)
 from riskcore.common.words import printable
 from riskcore.page import (
     page,
@@ -161,3 +170,36 @@ def test_it_is_shown_and_not_run(place, text):
     # The elements are those of any other text, so that this one made none.
     assert found.found == harmless.found
     assert any(printable(text)[:70] in one for one in found.text)
+
+
+def results_named(text):
+    """Return results of which every column, and every candidate, has the name."""
+    first, second = f"{text}1", f"{text}2"
+    data = {first: ["a", "b", "c"] * 6, second: ["x", "y"] * 9, "w": [5.0] * 18}
+    keys = [first, second]
+    safe = protect(data, keys, "w", k=4)
+    return {
+        "assess": assess(data, keys, "w"),
+        "check": check(data, [first], k=2, sensitive=[second], t=0.5),
+        "compare": compare(data, safe.data, keys, "w"),
+        "diversity": diversity(data, [first], [second]),
+        "protect": safe,
+        "protect by sets": protect(data, keys, "w", k=4, subsets=1),
+        "suda": suda(data, keys),
+        "try": try_out(data, keys, {f"{text}a": {"k": 2}, f"{text}b": {"k": 1}}),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("text", HOSTILE)
+def test_results_show_names_and_run_nothing(text):
+    plain = results_named("A" * len(text))
+    for name, result in results_named(text).items():
+        said = [repr(result)]
+        if hasattr(result, "_repr_html_"):
+            made = result._repr_html_()
+            said.append(made)
+            found, harmless = Elements(made), Elements(plain[name]._repr_html_())
+            assert found.found == harmless.found
+        for one in said:
+            assert all(c.isprintable() or c == "\xa0" for c in one), name
