@@ -24,7 +24,6 @@ from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
 from riskcore.microdata.anonymity import Below
 from riskcore.microdata.cells import (
-    WILDCARDS,
     Cells,
     Totals,
     check_missing,
@@ -39,6 +38,7 @@ from riskcore.microdata.count import THREADED
 from riskcore.microdata.held import HeldCells, riskiest, tally
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
+from riskcore.microdata.wildcard import WILDCARDS
 from riskcore.risk import individual
 from riskcore.risk.file_risk import as_threshold
 from riskcore.risk.histogram import class_counts, log_edges

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.microdata.cells import WILDCARDS, Cells
+from riskcore.microdata.cells import Cells
 from riskcore.microdata.count import THREADED
+from riskcore.microdata.wildcard import WILDCARDS
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation

@@ -24,7 +24,7 @@ from riskcore.microdata.count import count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
 from riskcore.microdata.unsigned import Codes
-from riskcore.microdata.wildcard import Frequencies, count_compatible
+from riskcore.microdata.wildcard import WILDCARDS, Frequencies, count_compatible
 from riskcore.risk.file_risk import sum_of_products
 
 # Columns of a table of cells. SQL ignores case: f and F would be one column.
@@ -33,8 +33,6 @@ RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction
 MISSING_RULES = ("refuse", "category", "wildcard", "argus")
 # Units of times that all frames have.
 _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
-# The rules by which missing matches any value.
-WILDCARDS = ("wildcard", "argus")
 
 
 @dataclass(frozen=True, slots=True)

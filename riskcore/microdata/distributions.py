@@ -9,16 +9,24 @@ on the keys that both have, and linked to the values of the group that agrees.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.compiled.jit import kernel, native
-from riskcore.microdata.cells import WILDCARDS, Cells
 from riskcore.microdata.count import count
 from riskcore.microdata.unsigned import Codes
-from riskcore.microdata.wildcard import Patterns, patterns_of, slot_of, table_bits
+from riskcore.microdata.wildcard import (
+    WILDCARDS,
+    Patterns,
+    patterns_of,
+    slot_of,
+    table_bits,
+)
+
+if TYPE_CHECKING:
+    from riskcore.microdata.cells import Cells
 
 # Combinations whose links to others are held at once.
 _CHUNK = 1 << 15

@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
-from riskcore.microdata.cells import WILDCARDS, Cells
+from riskcore.microdata.cells import Cells
 from riskcore.microdata.count import count
-from riskcore.microdata.wildcard import Frequencies, count_compatible
+from riskcore.microdata.wildcard import WILDCARDS, Frequencies, count_compatible
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.integer[Any]]

@@ -28,6 +28,9 @@ Frequencies = NDArray[np.int64] | NDArray[np.float64]
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
+# The rules by which missing matches any value.
+WILDCARDS = ("wildcard", "argus")
+
 # 2**64 over the golden ratio, odd: spreads codes over the hash table (Knuth 6.4).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.microdata.cells import WILDCARDS, Cells, tabulate
+from riskcore.microdata.cells import Cells, tabulate
 from riskcore.microdata.columns import plain_value
 from riskcore.microdata.count import count
+from riskcore.microdata.wildcard import WILDCARDS
 from riskcore.models.codes import Ints, as_codes, as_frequency
 
 Floats = NDArray[np.float64]

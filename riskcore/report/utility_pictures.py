@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from riskcore.common.needs import need
 from riskcore.common.words import shortened
+from riskcore.figures import FIGURES
 from riskcore.protection.trials import Trials
 from riskcore.report.spots import nice
 from riskcore.report.utility_page import most_changed
@@ -172,7 +173,11 @@ def risk_utility_figure(
 
 _NAME = 32
 _TITLES = {
-    "expected_reidentifications": "expected re-identifications",
+    "expected_reidentifications": next(
+        one.names["stages"]
+        for one in FIGURES
+        if one.name == "expected_reidentifications"
+    ),
     "max_risk": "largest risk",
     "share_lost": "information lost, share of the entropy of the keys",
     "mean_total_variation": "mean total variation of the two-way tables",

@@ -132,7 +132,7 @@ def test_every_holder_is_the_brute_force(records, random):
 def test_missing_refused_by_default():
     data = {"a": [1, None, 2, None], "b": ["u", "v", None, "w"], "c": [1, 1, 1, 1]}
     with pytest.raises(
-        ValueError, match=r"'a' in 2, 'b' in 1 of 4.*--missing wildcard.*'category'"
+        ValueError, match=r"'a' in 2, 'b' in 1 of 4.*--missing category.*'wildcard'"
     ):
         tabulate(data, ["a", "b", "c"])
 

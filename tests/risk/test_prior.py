@@ -225,9 +225,14 @@ def test_the_logarithm_where_its_error_is_absolute():
         (0.0056, 71.0, 0.84),
         (0.001, 65.0, 0.5),
         (0.001, 400.0, 0.9),
+        # The next double below the smallest shape at which the reflection begins:
+        # 7.5 and 8.3 ulp where it was taken for that.
+        (0.5, 0.5 - 2.0**-54, 1e-9),
+        (0.5 + 2.0**-53, 0.5 - 2.0**-54, 1e-9),
+        (1.5, 1.5 - 2.0**-52, 1e-9),
     ],
 )
-def test_small_f_with_a_large_shape(f, s, p):
+def test_corners_that_a_sweep_found(f, s, p):
     found = float(risk(f, s, p))
     with mpmath.workdps(60):
         x, y, z = map(mpmath.mpf, (f, s, p))

@@ -106,7 +106,8 @@ def region(f: float, s: float, p: float) -> int:
     upwards = FORWARD_4 if f <= F_SMALL else FORWARD_31
     upwards = FORWARD_PAIRS if p >= P_FORWARD else upwards
     # The reflection begins at f - n in [1/2, 3/2], its shape must not be below 1/2.
-    begins = (f - max(near, 1.0)) + a >= -0.5
+    # A shape just below it may round to it, so that shape itself is left out too.
+    begins = (f - max(near, 1.0)) + a > -0.5
     ladder = upwards if near == f else (REFLECTED if begins else OTHER)
     levels = GAUSS_31 if a < A_SMALL else GAUSS_41
     levels = GAUSS_23 if f < F_PAIRS else levels
