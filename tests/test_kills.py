@@ -32,7 +32,11 @@ WRITTEN = {
     "assess": ["out/risk.csv", "report.html"],
     "protect": ["out/safe.csv", "out/safe.csv.private.json", "report.html"],
 }
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(cli.__file__).parents[2]),
+    "SOURCE_DATE_EPOCH": "1000000000",  # reports tell when they were made
+}
 # Loads what the commands need, and for each k runs one in a child that ends at once
 # before its k-th renaming. The file that there is then is kept, the next run looks.
 DRIVER = """
