@@ -41,6 +41,15 @@ only if it suits such a rule better than chance: one that holds for the members 
 households may speak of suppressed values by strangers alone. Rules see one column at a
 time: not what two columns tell together, nor what can be known from outside the file.
 
+Where suppression takes a value from all its records, none is left to learn from, and a
+column that repeats the key tells it all the same: names beside codes, or a finer code.
+The office knows the values, and so a third rule is tried on all records:
+
+code
+    nine in ten records whose value of the column has more than `_NEAR` records share it
+    with records of one value of the key alone. Then such values tell the key; smaller
+    ones too, if there are hardly more values than those of the key.
+
 Two more rules look at what recoding and shuffling took away, of which the file shows
 nothing to try them on. The office has the original, and so they are tried on that:
 
@@ -79,7 +88,7 @@ from riskcore.protection.neighbours import (
 Integers = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
-Rule = Literal["equal", "between", "finer", "order"]
+Rule = Literal["equal", "between", "code", "finer", "order"]
 
 # The share of records for which a rule must be right, and what part of the errors of a
 # guess it may make.
@@ -95,6 +104,7 @@ _NEAR = 10
 _HOW = {
     "equal": "records with the same value agree",
     "between": "records next to each other in its order agree",
+    "code": "its values are codes of the same",
     "finer": "its values, or their order, follow the codes",
     "order": f"in its order records follow that stood within {_NEAR} of each other",
 }
@@ -142,9 +152,9 @@ class Shown:
         What it tells of; None stands for the order that the records had.
     column : column name or None
         None stands for the order of the records as they are written.
-    rule : {"equal", "between", "finer", "order"}
-        How, see `riskcore.protection.disclosure`; of the first two, which go together,
-        the one that tells more.
+    rule : {"equal", "between", "code", "finer", "order"}
+        How, see `riskcore.protection.disclosure`; of the first three, which go
+        together, the one that tells more.
     count : int
         The number of values told, or of records that are back where they were.
     of : int
@@ -475,7 +485,45 @@ def _told_by(by: Grouping, key: _Key) -> dict[Rule, Mask]:
     between = np.zeros(len(key.blanked), bool)
     for order in by.orders:
         between |= _told(_between(units, by, key, order), key)
-    return {"equal": equal, "between": between}
+    return {"equal": equal, "between": between, "code": _told_by_code(by, key)}
+
+
+def _told_by_code(by: Grouping, key: _Key) -> Mask:
+    """Return the suppressed values that a column tells whose values are codes of them.
+
+    It is tried on all values, those suppressed too: where none is left that shows, an
+    attacker still knows what such a code stands for.
+    """
+    none = np.zeros(len(key.blanked), bool)
+    known = (key.codes >= 0) & (by.group < by.groups - 1)  # the last is missing
+    # Ids of persons and households are codes of nothing.
+    if 2 * by.groups > len(known) or not known.any():
+        return none
+    levels = int(key.codes.max()) + 1
+    pairs = by.group[known].astype(np.int64) * levels + key.codes[known]
+    sizes = None if key.stands_for is None else key.stands_for[known]
+    if sizes is None and by.groups * levels <= 4 * len(pairs):
+        table = np.bincount(pairs)
+        rows: Integers = np.flatnonzero(table)
+        counts = table[rows].astype(np.int64)
+    else:
+        sizes = np.ones(len(pairs), np.int64) if sizes is None else sizes
+        rows, counts = _counted(pairs, sizes)
+    group, code = rows // levels, rows % levels
+    size = np.bincount(group, counts, by.groups)
+    agree = np.bincount(group, minlength=by.groups) == 1
+    # Members of a household agree, whatever its number is.
+    large = size > _NEAR
+    trials, wrong = size[large].sum(), size[large & ~agree].sum()
+    of_code = np.bincount(code, counts)
+    by_chance = float(np.max(of_code) / np.sum(of_code))
+    if not _holds(trials, wrong, 1 - by_chance):
+        return none
+    few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
+    tells = agree & (large | few)
+    tells[by.groups - 1] = False
+    told: Mask = tells[by.group[key.blanked]]
+    return told
 
 
 def _told(tried: _Tried, key: _Key) -> Mask:

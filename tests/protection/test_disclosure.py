@@ -912,3 +912,46 @@ def test_rows_that_stand_for_many_records_tell_as_much_as_these():
         seen |= {(one.column, one.rule) for one in got}
     assert {("finer", "equal"), ("number", "between"), ("exactly", "finer")} <= seen
     assert "noise" not in {column for column, _ in seen}
+
+
+def coded_regions(seed=1, n=400):
+    random = np.random.default_rng(seed)
+    region = random.choice(5, n, p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    return random, region, SuppressedColumn(region, region >= 3)
+
+
+@pytest.mark.parametrize("finer", [False, True])
+def test_a_column_that_repeats_a_key_of_which_a_category_is_gone(finer):
+    """None of the category is left, so that nothing agrees; its code is there."""
+    random, region, suppressed = coded_regions(n=2000 if finer else 400)
+    tenure = random.choice(["own", "rent"], len(region))
+    parts = tenure if finer else [""] * len(region)
+    code = np.array([f"R{r}{part}" for r, part in zip(region, parts, strict=True)])
+    (shown,) = what_shows({"code": code}, {"region": suppressed})
+    assert (shown.column, shown.rule) == ("code", "code")
+    assert shown.count == shown.of == np.count_nonzero(region >= 3)
+    assert str(shown).endswith("show in 'code': its values are codes of the same")
+
+
+def test_what_is_no_code_of_a_key():
+    random, region, suppressed = coded_regions()
+    households = np.repeat(np.arange(200), 2)
+    of_member = SuppressedColumn(region[households], region[households] >= 3)
+    columns = {
+        "age": random.integers(0, 90, len(region)),
+        "sex": random.choice(["f", "m"], len(region)),
+        "often": np.where(random.random(len(region)) < 0.8, region, 0),
+    }
+    assert what_shows(columns, {"region": suppressed}) == ()
+    numbers = {"household": random.permutation(200)[households]}
+    shuffled = random.permutation(400)
+    assert all(
+        one.rule != "code"
+        for one in what_shows(numbers, {"region": of_member}, shuffled)
+    )
+
+
+def test_a_related_column_that_is_blanked_with_the_key_tells_nothing():
+    _, region, suppressed = coded_regions()
+    code = np.ma.array(region + 10, mask=region >= 3)
+    assert what_shows({"code": code}, {"region": suppressed}) == ()
