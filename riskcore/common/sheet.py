@@ -41,7 +41,7 @@ class Part:
     def kinds(self) -> list[str]:
         """What each column holds: "text" or "number"."""
         count = len(self.rows[0]) if self.rows else 0
-        sides = self.sides.ljust(count, self.sides[-1])[:count]
+        sides = (self.sides + self.sides[-1] * count)[:count]
         return ["number" if side == ">" else "text" for side in sides]
 
 
