@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import stat
 import subprocess
 import warnings
@@ -151,7 +150,7 @@ def test_candidates_side_by_side(run):
     assert sorted(os.listdir(".")) == ["c.json", "survey.csv", "t.html", "t.svg"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@needs.bash
 def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     words = ["a b", "it's \x1b[31m", "\u202e$(x)`y`\n\\", "\x9b2J", "\U000e0001", "é"]
     line = shell_line(["printf", r"%s\0", *words])

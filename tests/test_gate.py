@@ -10,6 +10,7 @@ import pytest
 import riskcore
 from riskcore import assess, check, protect
 from riskcore.files import formats
+from tests import needs
 
 KEYS = ["a", "b"]
 
@@ -113,8 +114,10 @@ def test_each_set_of_keys_has_its_k():
 
 
 @pytest.mark.parametrize("missing", ["category", "wildcard"])
+@needs.engine("duckdb")
 def test_on_an_engine(missing):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     data = survey(missing=0.03)
     how = {
         "k": 5, "max_risk": 0.05, "max_rate": 0.01, "min_population": 3000,

@@ -120,8 +120,8 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
         why = f"its categories are {what} in the safe file alone"
     else:
         why = f"{len(new)} categories of the safe file are not in the original"
-    todo = "the recoding given is another" if recoded else "give its recoding"
-    return f"{why}: {named}; {todo}"
+    advice = "the recoding given is another" if recoded else "give its recoding"
+    return f"{why}: {named}; {advice}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

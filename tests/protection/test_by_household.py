@@ -263,7 +263,8 @@ def test_what_is_written_is_verified(folder, name):
 
 
 def test_labelled_files(tmp_path):
-    pyreadstat = pytest.importorskip("pyreadstat")
+    import pyreadstat
+
     data = survey()
     codes = {"own": 1.0, "rent": 2.0, "free": 3.0}
     frame = pd.DataFrame({

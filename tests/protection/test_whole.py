@@ -262,7 +262,8 @@ def test_refused(given, why):
 
 
 def test_data_on_an_engine_are_planned_by_record():
-    polars = pytest.importorskip("polars")
+    import polars
+
     lazy = polars.LazyFrame({"a": list("xxyz"), "b": list("pqrs")})
     with pytest.raises(TypeError, match="plan='file'"):
         protect(lazy, ["a", "b"], threshold=0.6, plan="file")

@@ -213,7 +213,8 @@ def test_key_variables_count_no_missing_category():
 
 
 def test_key_variables_of_an_engine_are_not_collected():
-    pl = pytest.importorskip("polars")
+    import polars as pl
+
     result = assess(pl.LazyFrame({"k": [1, 1, 2]}), ["k"])
     assert key_variables({"f": result}) is None
     assert "Key variables" not in page({"f": result}, title="T")

@@ -12,6 +12,7 @@ from riskcore.report import utility_text, utility_view
 from riskcore.report.spots import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
 from riskcore.report.utility_view import utility_of
+from tests import needs
 
 HOSTILE = '<img src=x onerror=alert(1)> & "q" \x1b[31m $x$ \u202e'
 
@@ -212,8 +213,10 @@ def test_a_file_that_is_too_large_is_not_compared(monkeypatch):
     assert isinstance(utility_of(protected()), riskcore.Comparison)
 
 
+@needs.engine("duckdb")
 def test_data_on_an_engine_are_not_compared():
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     table = duckdb.sql("select i % 3 as a, i % 2 as b from range(20) t(i)")
     result = riskcore.protect(table, ["a", "b"], k=2)
     assert "engine" in utility_of(result)

@@ -296,7 +296,8 @@ def test_what_is_said_of_it():
 
 
 def test_labelled_files_are_compared_by_their_codes(tmp_path):
-    pyreadstat = pytest.importorskip("pyreadstat")
+    import pyreadstat
+
     frames = [
         pandas.DataFrame({"sex": [1.0, 1, 2, 2]}),
         pandas.DataFrame({"sex": [1.0, np.nan, 2, 2]}),
