@@ -91,6 +91,9 @@ GROUPS = {
         "riskcore/protection/result.py",
         "riskcore/protection/rounds.py",
         "riskcore/protection/settings.py",
+        "riskcore/protection/showing.py",
+        "riskcore/protection/verdict.py",
+        "riskcore/protection/writing.py",
     ),
     "secrets": (
         "riskcore/protection/disclosure.py",

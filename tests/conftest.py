@@ -316,6 +316,6 @@ def known_secrets(monkeypatch):
     """
     numbers = itertools.count()
     monkeypatch.setattr(
-        "riskcore.protection.result.new_secret",
+        "riskcore.protection.writing.new_secret",
         lambda: hashlib.sha256(b"%d" % next(numbers)).hexdigest(),
     )

@@ -702,7 +702,7 @@ def test_usage_without_a_command(run):
 
 
 def test_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.result.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.writing.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 500, "--seed", 3)
     assert status == 0
     # In so small a file an order may tell two or three values by luck.
@@ -724,7 +724,7 @@ def test_demo(run, folder, monkeypatch):
 
 
 def test_nothing_shows_in_the_demo(run, folder, monkeypatch):
-    monkeypatch.setattr("riskcore.protection.result.new_secret", lambda: "5" * 64)
+    monkeypatch.setattr("riskcore.protection.writing.new_secret", lambda: "5" * 64)
     status, out, err = run("demo", "--records", 6000)
     assert (status, err) == (0, "")
     assert "SEX 0" not in " ".join(out.split())

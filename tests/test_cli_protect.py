@@ -11,7 +11,7 @@ import pytest
 
 from riskcore import assess, cli, protect, simulate
 from riskcore.files import formats
-from riskcore.protection import result as result_module
+from riskcore.protection import writing
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 ROLES = ["--keys", *KEYS, "--weight", "WEIGHT"]
@@ -512,7 +512,7 @@ def test_ids_and_orders_that_cannot_be(run, options, message):
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
     monkeypatch.setattr(
-        result_module, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+        writing, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
     status, out, _ = run(
         "survey.csv", *ROLES, *RECODE, "--household", "HOUSEHOLD",

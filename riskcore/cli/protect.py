@@ -491,8 +491,8 @@ def _check_outputs(
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
     from riskcore.files import formats, replace
-    from riskcore.protection.result import columns_renumbered
     from riskcore.protection.secret import user_key
+    from riskcore.protection.writing import columns_renumbered
 
     targets = [*reports]
     if options.report_public is not None:

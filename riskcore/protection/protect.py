@@ -50,12 +50,7 @@ from riskcore.protection.key_sets import (
     present,
 )
 from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
-from riskcore.protection.result import (
-    Protected,
-    Round,
-    codes_before,
-    warn_of_what_shows,
-)
+from riskcore.protection.result import Protected, Round
 from riskcore.protection.rounds import (
     Aim,
     Masks,
@@ -64,6 +59,7 @@ from riskcore.protection.rounds import (
     suppress,
 )
 from riskcore.protection.settings import Costs, Level, Plan, Settings
+from riskcore.protection.showing import codes_before, warn_of_what_shows
 from riskcore.protection.whole import plan_whole
 from riskcore.risk.household import Households
 

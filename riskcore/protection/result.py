@@ -1,13 +1,10 @@
-"""The protected file: its risks before and after, what it tells, its writing."""
+"""The protected file, and the risks before and after."""
 
 from __future__ import annotations
 
-import json
-import operator
 import os
-import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,76 +12,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment import (
-    Assessment,
-    PopulationBelowSample,
-)
+from riskcore.assessment import Assessment
 from riskcore.common import arguments, html
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
-from riskcore.common.warn import warn
 from riskcore.common.words import printable
 from riskcore.figures import table
-from riskcore.files import formats
 from riskcore.files.labels import Labels
-from riskcore.files.reading import DoubtfulCodes
-from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.coded import count_records
-from riskcore.microdata.columns import Records, code_column
-from riskcore.microdata.recode import recode
+from riskcore.microdata.columns import Records
 from riskcore.microdata.source import Source
-from riskcore.protection import readback
-from riskcore.protection import record as records
-from riskcore.protection.by_household import Units, assess_again
+from riskcore.protection import writing
+from riskcore.protection.by_household import Units
 from riskcore.protection.certificate import Certificate
-from riskcore.protection.digests import digest, versions
-from riskcore.protection.disclosure import (
-    RecodedColumn,
-    Shown,
-    SuppressedColumn,
-    what_shows,
-)
-from riskcore.protection.key_sets import (
-    KeySet,
-    assess_key_sets,
-    coded_records,
-    present,
-)
-from riskcore.protection.layout import Layout, in_order
+from riskcore.protection.disclosure import Shown
+from riskcore.protection.key_sets import KeySet, present
 from riskcore.protection.on_engine import OnEngine, unchecked
 from riskcore.protection.rounds import Aim, Mask, Masks
-from riskcore.protection.secret import (
-    check_secret,
-    new_secret,
-    random_ids,
-    random_order,
-    secret_of_seed,
-    user_key,
-)
 from riskcore.protection.settings import Settings
+from riskcore.protection.showing import (
+    SuppressedValueShows,
+    shown_by,
+    shown_on_engine,
+    shown_plain,
+)
+from riskcore.protection.utility import comparison_of
+from riskcore.protection.verdict import verdict_by
+from riskcore.protection.writing import (
+    InputCannotBeChecked,
+    OrderCanBeFound,
+    UnsafeError,
+)
 from riskcore.risk.histogram import class_counts, log_edges
 from riskcore.utility.comparison import Comparison
 
-# A key blanked in more than this share of the records is named with the verdict.
-_MUCH = 0.5
+__all__ = [
+    "InputCannotBeChecked",
+    "OrderCanBeFound",
+    "Protected",
+    "Round",
+    "SuppressedValueShows",
+    "UnsafeError",
+    "finite",
+]
+
 # What columns tell is counted in 32 bits.
 _MOST_SHOWN = 1 << 31
-
-
-class SuppressedValueShows(UserWarning):
-    """Suppressed or recoded values, or the order, can be told from what is left."""
-
-
-class OrderCanBeFound(UserWarning):
-    """The order of the records comes from a seed, which can be tried out."""
-
-
-class InputCannotBeChecked(UserWarning):
-    """A private record has no digest of its input."""
-
-
-class UnsafeError(ValueError):
-    """A file is not written, for records in it are not safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +228,7 @@ class Protected:
         """
         if self.n >= _MOST_SHOWN and self.on_engine is not None:
             return ()
-        return _what_shows(self, Records.of(self.rows).columns)
+        return shown_by(self, Records.of(self.rows).columns)
 
     @property
     def hidden(self) -> bool:
@@ -320,23 +293,8 @@ class Protected:
         found = [one for one in self.shown if one.column in names]
         for name in names:
             if name in self.not_checked:
-                found += self._shown_on_engine(name)
+                found += shown_on_engine(self, name)
         return tuple(found)
-
-    def _shown_on_engine(self, name: Hashable) -> Iterator[Shown]:
-        """Yield what a column on an engine tells, if the rows do not have it yet."""
-        held = self.on_engine
-        assert held is not None
-        if name not in self.settings.suppressible:
-            values, row, records = held.rows_with(name)
-            columns = Records.of({name: held.recoded(name, values)}).columns
-            yield from _what_shows(self, columns, at=row, stands_for=records)
-        for other in self._recoded_apart:
-            if other != name:
-                values, fine, coarse, records = held.recoded_with(other, name)
-                recoded = {other: RecodedColumn(fine, coarse)}
-                columns = Records.of({name: values}).columns
-                yield from what_shows(columns, {}, None, recoded, stands_for=records)
 
     @property
     def labels(self) -> Labels | None:
@@ -373,7 +331,7 @@ class Protected:
         It names what safety has cost: keys blanked in more than half of the records
         that had a value, and how many records have lost all keys.
         """
-        said = [_verdict(self, one) for one in self.sets]
+        said = [verdict_by(self, one) for one in self.sets]
         if self.certificate is not None and self.certificate.leaning:
             count, unsafe = self.certificate.leaning, self.certificate.unsafe
             said.append(
@@ -387,7 +345,7 @@ class Protected:
     @property
     def _public_verdict(self) -> str:
         """The verdict without figures that the original or the recoded file gave."""
-        return " ".join(_verdict(self, one, public=True) for one in self.sets)
+        return " ".join(verdict_by(self, one, public=True) for one in self.sets)
 
     @cached_property
     def blanked_share(self) -> dict[Any, float]:
@@ -447,8 +405,6 @@ class Protected:
         >>> sex.suppressed, sex.total_variation, sex.changed
         (1, 0.2, 0)
         """
-        from riskcore.protection.utility import comparison_of
-
         return comparison_of(
             self, columns, strata, interactions=interactions, progress=progress
         )
@@ -616,203 +572,12 @@ class Protected:
             written in this format, one of the files is read from, a column cannot be
             renumbered, or others can read the user's key.
         """
-        self._refuse_write(allow_unsafe=allow_unsafe)
-        self.source.refuse_changed()
-        figures = self.to_dict(())
-        path = self.source.check_writable(
-            arguments.file_path("path", path), overwrite=overwrite
-        )
-        dropped = tuple(arguments.names("drop", drop))
-        self.source.check(dropped)
-        if set(dropped) >= set(self.source.names):
-            raise ValueError("drop: no column would be left")
-        renumbered = columns_renumbered(self.source, self.settings, renumber, dropped)
-        record = f"{path}.private.json" if record is None else record
-        record = arguments.file_path("record", record)
-        told = (
-            None
-            if public_record is None
-            else arguments.file_path("public_record", public_record)
-        )
-        private = {Path(target): text for target, text in (also or {}).items()}
-        common = {Path(target): text for target, text in (public or {}).items()}
-        beside = [record, *([] if told is None else [told]), *private, *common]
-        written = formats.files_written(path, self.source.format)
-        refuse_sources([*written, *beside], [*self.source.paths, *self.rule_files])
-        shuffle = _plain_shuffle(shuffle)
-        keyed = _keyed_digest(self.source)
-        if self.source.path is not None and keyed["hmac_sha256"] is None:
-            message = f"a replay will not be able to check the input: {keyed['why']}"
-            warn(message, InputCannotBeChecked)
-        source = {**self.source.to_dict(), "digest": keyed}
-        shuffled = shuffle is not False
-        secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
-        order = self._random_order(secret) if shuffled else None
-        layout = Layout.of(
-            self.source,
-            self.data,
-            path,
-            drop=dropped,
-            ids={name: self._ids(name, secret) for name in renumbered},
-            order=order,
-        )
-        say = steps or silent
-        say("looking for what the columns tell of suppressed values")
-        shown = _what_shows(self, layout.columns, layout.order)
-        warn_of_what_shows(self, shown, shuffled=shuffled)
-        told_by = shown_plain(self, shown, shuffled=shuffled)
-        with replacing_all(overwrite, self.source.paths) as create:
-            say(f"writing {path}")
-            parts = layout.write(create, self.settings.recodings, progress)
-            again = self._read_back(layout, parts, say) if verify else self
-            if not (again.safe or allow_unsafe):
-                raise UnsafeError(
-                    f"As read back: {again.verdict} Nothing is written; "
-                    "allow_unsafe=True would do so"
-                )
-            self.source.refuse_changed()  # else the digest is that of another file
-            figures |= {"safe": again.safe, "verdict": again.verdict}
-            output = {
-                "file": path.name,
-                "sha256": digest(parts[0]),
-                "read_back": verify,
-                "dropped": list(layout.dropped),
-                "shuffled": shuffled,
-                "renumbered": list(renumbered),
-                "secret": secret,
-            }
-            plain = records.private(
-                figures,
-                self.settings,
-                verdict=again._public_verdict,
-                versions=versions(),
-                source=source,
-                output=output,
-            )
-            create(record, private=True).write(_json(plain))
-            if told is not None:
-                create(told).write(_json(self._public_record(again, output)))
-            for target, content in common.items():
-                create(target).write(content.encode())
-            for target, made in private.items():
-                text = made if isinstance(made, str) else made(told_by)
-                create(target, private=True).write(text.encode())
-        return {**plain, "shown": told_by}
-
-    def _refuse_write(self, *, allow_unsafe: bool) -> None:
-        if self.on_engine is not None:
-            raise self.on_engine.refuse_write()
-        if not (self.safe or allow_unsafe):
-            raise UnsafeError(
-                f"{self.verdict} Nothing is written; allow_unsafe=True would do so"
-            )
-
-    def _public_record(
-        self, again: Protected, output: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        return records.public(
-            {**self.to_dict(()), "safe": again.safe},
-            self.settings,
-            verdict=again._public_verdict,
-            shuffled=output["shuffled"],
-            renumbered=output["renumbered"],
-        )
-
-    @property
-    def _units(self) -> NDArray[np.int64] | None:
-        """The household of each record, if there are any."""
-        if self.units is not None:
-            return self.units.of
-        groups = self.sets[0].protected.households
-        return None if groups is None else groups.inverse
-
-    def _random_order(self, secret: str | None) -> NDArray[np.int64]:
-        """Return the positions of the records in the order to write them."""
-        assert secret is not None
-        return random_order(secret, self._units, self.n)
-
-    def _ids(self, name: str, secret: str | None) -> NDArray[np.int64]:
-        """Return new ids of a column, 0 where missing."""
-        assert secret is not None
-        units = self._units
-        if name == self.settings.household and units is not None:
-            codes = units.astype(np.int64)
-        else:
-            column = code_column(Records.of(self.data), name)
-            codes = column.codes.astype(np.int64)
-            codes[codes == len(column.labels)] = -1
-        declared = self.source.variables.get(name)
-        missing = () if declared is None else declared.missing
-        taken = [int(code) for code in missing if code.isdecimal()]
-        return random_ids(secret, name, codes, taken)
-
-    def _read_back(self, layout: Layout, parts: list[Path], say: Lines) -> Protected:
-        """Return what was written, read and assessed again."""
-        say("reading back what was written")
-        settings, order = self.settings, layout.order
-        roles = [*settings.variables, settings.household]
-        codes = [str(name) for name in roles if name in layout.columns]
-        weight = settings.weight if settings.weight in layout.columns else None
-        # What was not touched is as in the source itself.
-        touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
-        original = Records.of(self.source.data).columns
-        found = readback.read_back(
-            layout.path,
-            parts,
-            self.source.format,
-            readback.Expected(
-                {
-                    name: column if name in touched else original[name]
-                    for name, column in layout.columns.items()
-                },
-                order,
-                {n: m for n, m in self.masks.items() if n in layout.columns},
-            ),
-            codes,
-            None if weight is None else str(weight),
-            self.source.reading.decimal,
-        )
-        columns = dict(found)
-        if any(one.recoded.model is not None for one in self.sets):
-            # A model knows values, and what was read are codes of equal ones.
-            for key in filter(codes.__contains__, map(str, settings.variables)):
-                columns[key] = self._as_values(key, found[key], order)
-        for name in settings.columns:
-            if name not in columns and name in [*roles, settings.weight]:
-                columns[str(name)] = self._in_order(name, order)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PopulationBelowSample)
-            warnings.simplefilter("ignore", DoubtfulCodes)
-            before = [one.recoded for one in self.sets]
-            if self.units is None:
-                coded = coded_records(columns, settings)
-                assessments = assess_key_sets(columns, coded, settings, before)
-            else:
-                assessments = assess_again(columns, settings, before)
-        pairs = zip(self.sets, assessments, strict=True)
-        sets = tuple(replace(one, protected=after) for one, after in pairs)
-        return replace(self, sets=sets)
-
-    def _as_values(self, name: str, codes: Any, order: NDArray[np.int64] | None) -> Any:
-        """Return values in place of codes that were read, each compared already."""
-        column = code_column(Records.of(self.data), name)
-        if not len(column.labels):  # all are blanked
-            return codes
-        mine = column.codes if order is None else column.codes[order]
-        hidden = np.ma.getmaskarray(codes)
-        plain = np.where(hidden, 0, np.ma.getdata(codes))
-        value = np.zeros(int(plain.max()) + 1, np.int64)
-        value[plain[~hidden]] = mine[~hidden]
-        return np.ma.MaskedArray(column.labels[value[plain]], hidden)
-
-    def _in_order(self, name: Hashable, order: NDArray[np.int64] | None) -> Any:
-        """Return a column that was left out, in the order of the file written."""
-        column = Records.of(self.data).column(name)
-        if name == self.settings.weight:
-            numbers = self.source.numbers(name)
-            if numbers is not None:
-                column = Records.of({name: numbers}).column(name)
-        return column if order is None else in_order(column, order)
+        return writing.write(
+            self, path, overwrite=overwrite, allow_unsafe=allow_unsafe, drop=drop,
+            shuffle=shuffle, renumber=renumber, secret=secret, verify=verify,
+            record=record, public_record=public_record, also=also, public=public,
+            progress=progress, steps=steps,
+        )  # fmt: skip
 
     def summary(self) -> Summary:
         """Return what ``riskcore protect`` prints: it is for the office.
@@ -936,311 +701,6 @@ class Protected:
             f"<Protected: {self.n} records, {'safe' if self.safe else 'NOT SAFE'}; "
             f"suppressed: {values or 'nothing'}>"
         )
-
-
-def columns_renumbered(
-    source: Source,
-    settings: Settings,
-    renumber: Iterable[str] | None = None,
-    drop: Iterable[str] = (),
-) -> tuple[str, ...]:
-    """Return the columns that `Protected.write` gives new ids.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If a name is given in place of a list of names.
-    ValueError
-        If a column is left out, or has another part in the protection.
-    """
-    parts: dict[str, set[Any]] = {
-        "left out": set(map(str, drop)), "the weight": {settings.weight},
-        "a key or related to one": set(settings.suppressible),
-        "recoded": set(settings.recodings),
-    }  # fmt: skip
-    if renumber is None:
-        # Numbers that are declared tell as much where households have no part.
-        ids = dict.fromkeys([settings.household, source.household])
-        others = {None}.union(*parts.values())
-        return tuple(str(name) for name in ids if name not in others)
-    given = arguments.names("renumber", renumber)
-    names = tuple(dict.fromkeys(str(name) for name in given))
-    source.check(names)
-    for name in names:
-        for what, columns in parts.items():
-            if name in columns:
-                raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
-    return names
-
-
-def _plain_shuffle(shuffle: Any) -> bool | int:
-    """Return how to shuffle as a bool, or the number of a seed."""
-    if isinstance(shuffle, bool | np.bool_):
-        return bool(shuffle)
-    try:
-        return operator.index(shuffle)
-    except TypeError:
-        raise TypeError(
-            f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
-        ) from None
-
-
-def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
-    """Return the secret of the order: given, of a seed, or new."""
-    if secret is not None:
-        return check_secret(secret) if needed else None
-    if isinstance(shuffle, bool):
-        return new_secret() if needed else None
-    if shuffle < 0:
-        raise ValueError(f"shuffle={shuffle}: a seed is a whole number >= 0")
-    message = f"the order is that of seed {shuffle}: whoever tries seeds finds it"
-    warn(message, OrderCanBeFound)
-    return secret_of_seed(shuffle)
-
-
-def _keyed_digest(source: Source) -> dict[str, str | None]:
-    """Return what tells the input from other files to whoever has the user's key."""
-    if source.path is None:
-        return {"hmac_sha256": None, "key": None, "why": "the input is no file"}
-    key = user_key()
-    if key is None:
-        why = "no place was found to write the key of records"
-        return {"hmac_sha256": None, "key": None, "why": why}
-    return {"hmac_sha256": key.digest_of(source.files), "key": key.id}
-
-
-def _json(plain: Mapping[str, Any]) -> bytes:
-    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
-    return f"{text}\n".encode()
-
-
-def _verdict(result: Protected, one: KeySet, *, public: bool = False) -> str:
-    """Say in words whether the file is safe from one set of keys, and why not.
-
-    ``public``: without figures that the original or the recoded file gave.
-    """
-    keys = " x ".join(map(str, one.keys))
-    rule = _RULES[result.settings.missing]
-    if one.safe:
-        goal = ", ".join(_goals(result, one, public=public))
-        price = ", ".join(_price(result, one, public=public))
-        but = f"; but {price}" if price else ""
-        return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
-    if public:
-        rows = "records" if result.units is None else "households"
-        return f"NOT SAFE: by {keys}, {rows} still {_fault(one)} ({rule})."
-    unsafe = one.unsafe
-    cells = one.protected.cells
-    count = cells.count_of(unsafe)
-    open_keys = np.zeros(len(cells.rows), bool)
-    for i, key in enumerate(cells.keys):
-        if result.settings.cost_of(key) < np.inf:
-            open_keys |= cells.present(i)[cells.rows]
-    stuck = cells.count_of(unsafe & ~open_keys)
-    why = []
-    if stuck:
-        why.append(f"{stuck:,} with no key left that may be blanked")
-    if count > stuck and len(result.rounds) == result.settings.rounds:
-        why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
-    elif count > stuck:
-        why.append(
-            f"{count - stuck:,} would even with all keys blanked, so "
-            f"{_easier(one)} or recode"
-        )
-    households = one.aim.unsafe_households(one.protected)
-    units = "household" if households == 1 else "households"
-    rows = "records" if result.units is None else "households"
-    of_households = f" and {households:,} {units}" if households else ""
-    return (
-        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(one)} ({rule}): {', '.join(why)}."
-    )
-
-
-def _fault(one: KeySet) -> str:
-    """Say what unsafe records do."""
-    short = "" if one.aim.k is None else f"have f below {one.aim.k}"
-    reach = "reach their threshold" if one.aim.has_threshold or not short else ""
-    return " or ".join(filter(None, (reach, short)))
-
-
-def _easier(one: KeySet) -> str:
-    """Say what could be asked for instead."""
-    lower = "" if one.aim.k is None else "lower k"
-    rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
-    return ", ".join(filter(None, (rise, lower)))
-
-
-def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
-    """Say what no record and no household does."""
-    settings, aim = result.settings, one.aim
-    unit = "record" if result.units is None else "household"
-    if aim.k is not None:
-        yield f"no {unit} has f below {aim.k}"
-    for what, threshold, rate in (
-        (f"the risk of no {unit} reaches", aim.threshold, settings.rate),
-        (
-            "that of no household reaches",
-            aim.household_threshold,
-            settings.household_rate,
-        ),
-    ):
-        if public and rate is not None:
-            # The threshold itself is a figure of the recoded file.
-            yield f"{what} the threshold for a rate of {100 * rate:.8g} %"
-        elif threshold < np.inf:
-            yield f"{what} {threshold:.8g}"
-
-
-def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
-    """Say what safety has cost, if that is much."""
-    for key in one.keys:
-        share = result.blanked_share[key]
-        if share > _MUCH:
-            amount = "more than half" if public else f"{100 * share:.3g} %"
-            yield f"{key} is blanked in {amount} of the records"
-    if lost := one.without_keys:
-        count = records.about(lost) if public else f"{lost:,}"
-        unit = "record" if result.units is None else "household"
-        units = f"{unit} has" if count == "1" else f"{unit}s have"
-        yield f"{count} {units} lost all keys"
-
-
-_RULES = {
-    "wildcard": "missing keys match any value",
-    "argus": "missing keys match any value, as in mu-Argus",
-    "category": "missing keys are a category of their own",
-}
-
-
-def codes_before(
-    result: Protected, name: Hashable, *, recoded: bool = True
-) -> NDArray[np.signedinteger[Any]]:
-    """Return the codes of a column before suppression, -1 for missing.
-
-    ``recoded=False``: those before recoding, too.
-    """
-    for one in result.sets:
-        if name in one.keys:
-            i = one.keys.index(name)
-            cells = (one.recoded if recoded else one.original).cells
-            codes = _signed(cells.codes[i])
-            codes[~cells.present(i)] = -1
-            of_rows = codes[cells.rows]
-            return of_rows if result.units is None else of_rows[result.units.of]
-    # A related column that is no key.
-    data = {name: Records.of(result.before).column(name)}
-    if recoded and name in result.settings.recodings:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said already
-            data = recode(data, {name: result.settings.recodings[name]})
-    column = code_column(Records.of(data), name)
-    codes = _signed(column.codes)
-    codes[codes == len(column.labels)] = -1
-    return codes
-
-
-def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
-    """Return codes in the smallest type that has -1 and all of them."""
-    return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
-
-
-def shown_plain(
-    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
-) -> list[dict[str, Any]]:
-    """Return what is told, each with its text and what can be done, as plain data."""
-    return [
-        {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
-        for one in shown
-    ]
-
-
-def _what_shows(
-    result: Protected,
-    columns: Mapping[Any, Any],
-    order: NDArray[np.int64] | None = None,
-    *,
-    at: NDArray[np.int64] | None = None,
-    stands_for: NDArray[np.int64] | None = None,
-) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, tell of what is not.
-
-    ``at``: the row of each element of the columns, and how many records it stands for;
-    by default the rows themselves.
-    """
-    written = result.source.names if at is not None else columns
-    suppressed = {
-        name: SuppressedColumn(codes_before(result, name), mask)
-        for name, mask in result.masks.items()
-        if mask.any() and name in written
-    }
-    recoded = {}
-    for name in result.settings.recodings:
-        if name in (result.masks if at is not None else columns):
-            coarse = codes_before(result, name)
-            coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
-            recoded[name] = RecodedColumn(
-                codes_before(result, name, recoded=False), coarse
-            )
-    if at is not None:
-        suppressed = {
-            name: SuppressedColumn(one.codes[at], one.blanked[at])
-            for name, one in suppressed.items()
-        }
-        recoded = {
-            name: RecodedColumn(one.fine[at], one.coarse[at])
-            for name, one in recoded.items()
-        }
-    elif result.on_engine is not None:
-        stands_for = result.on_engine.records
-    return what_shows(columns, suppressed, order, recoded, stands_for=stands_for)
-
-
-def warn_of_what_shows(
-    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
-) -> None:
-    """Warn of every column from which something can be told that is not shown."""
-    for one in shown:
-        message = f"{one}; {_advice(result, one, shuffled)}"
-        warn(message, SuppressedValueShows)
-
-
-def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:
-    """Return what can be done, so that it does not show."""
-    settings, column, key = result.settings, shown.column, shown.key
-    of_household = None
-    if shown.rule in ("equal", "between") and settings.household is not None:
-        of_household = _for_all_members(settings, key)
-    if column is None:
-        steps = [] if shuffled else ["shuffle the records"]
-        if of_household is not None:
-            steps.append(f"{of_household}, for members stand together")
-        return ", and ".join(steps) or f"recode or drop {key!r}"
-    if column == settings.weight:
-        return "make the weights coarser or equal where they tell it"
-    if shown.rule in ("finer", "order"):
-        fixed = {*settings.suppressible, *settings.recodings}
-        return "recode or drop it" if column in fixed else "give it new ids or drop it"
-    others = f"name it as related to {key!r}, recode or drop it"
-    if column == settings.household:
-        others = "or drop the column"
-        if shown.rule == "equal" and of_household is not None:
-            return f"{of_household}, {others}"
-    if shown.rule == "between":
-        return f"give new numbers if it holds numbers of units, {others}"
-    return others.removeprefix("or ")
-
-
-def _for_all_members(settings: Settings, name: Hashable) -> str | None:
-    """Return how a column is blanked for all members of a household; None if it is."""
-    with_it = [key for key, others in settings.related.items() if name in others]
-    keys = [name] if name in settings.variables else with_it
-    left = [repr(key) for key in keys if key not in settings.household_keys]
-    if not left:
-        return None
-    return f"name {' and '.join(left)} among the household keys"
 
 
 def finite(threshold: float) -> float | None:

@@ -13,14 +13,10 @@ from riskcore.common.progress import Lines, silent
 from riskcore.engines.groups import Groups
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import Records, weights
-from riskcore.utility.comparison import (
-    Comparison,
-    File,
-    check_columns,
-    compare_files,
-    numbers_of,
-)
+from riskcore.utility.comparing import File, compare_files
+from riskcore.utility.comparison import check_columns, numbers_of
 from riskcore.utility.measures import Floats
+from riskcore.utility.result import Comparison
 
 if TYPE_CHECKING:
     from riskcore.protection.result import Protected

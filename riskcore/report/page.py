@@ -19,7 +19,8 @@ from riskcore.assessment import Assessment
 from riskcore.files import replace
 from riskcore.files.labels import Labels
 from riskcore.protection.certificate import certificate_facts
-from riskcore.protection.result import Protected, finite, shown_plain
+from riskcore.protection.result import Protected, finite
+from riskcore.protection.showing import shown_plain
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,

@@ -16,8 +16,7 @@ from riskcore import Recoding, assess, protect
 from riskcore.files import csv_writer, formats
 from riskcore.files.argus.metadata import read_metadata
 from riskcore.files.reading import Reading
-from riskcore.protection import layout, readback
-from riskcore.protection import result as result_module
+from riskcore.protection import layout, readback, writing
 from riskcore.protection.readback import ReadBackError
 from riskcore.protection.result import UnsafeError
 
@@ -500,7 +499,7 @@ def test_households_are_read_back(source, monkeypatch):
     result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
     assert result.safe
     monkeypatch.setattr(
-        result_module, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+        writing, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
     )
     with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
         result.write("safe.csv")
