@@ -8,7 +8,6 @@ keys, and the weights by themselves; where they disagree, no number is to be tru
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
-from riskcore.common.results import Summary, reports
+from riskcore.common.results import Summary, WithPage, reports
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.models.cell_model import GROUPS, CellModel
@@ -187,7 +186,7 @@ class CorrectnessCurve:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class UniquesEstimates:
+class UniquesEstimates(WithPage):
     """The estimates of all models for one sample.
 
     Attributes
@@ -378,40 +377,8 @@ class UniquesEstimates:
         """
         return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write the estimates as one page of HTML, for internal use.
-
-        Parameters
-        ----------
-        path : path
-            Of the HTML file to write; only its owner can read it.
-        title : str, optional
-            Title of the page.
-        overwrite : bool
-            Replace an existing file.
-
-        Raises
-        ------
-        ImportError
-            If Jinja2 is not installed (``pip install jinja2``).
-        OSError
-            If the file exists and is not to be overwritten, or cannot be written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> found = estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found.report(f"{folder}/uniques.html")
-        ...
-        """
-        reports().report_of_uniques(self, path, title=title, overwrite=overwrite)
+    def _page(self, title: str | None) -> str:
+        return reports().page_of_uniques(self, title)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         between = ""

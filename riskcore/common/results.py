@@ -7,6 +7,7 @@ else: see "The house" in notes/decisions.md.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -32,3 +33,51 @@ class Summary(str):
 def reports() -> Any:
     """Return the module that makes texts and pages of results."""
     return import_module(_REPORTS)
+
+
+class WithPage:
+    """A result with a report that is one page, made of nothing but the result."""
+
+    __slots__ = ()
+
+    def _page(self, title: str | None) -> str:
+        """Return the page; without a title it has that of its kind."""
+        raise NotImplementedError
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the figures as one page of HTML, for internal use.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it.
+        title : str, optional
+            Title of the page.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If the file exists and is not to be overwritten, or cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, riskcore
+        >>> data = {"sex": list("ffmmm"), "age": list("12333")}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     riskcore.check(data, ["sex", "age"], k=2).report(f"{folder}/c.html")
+        ...     riskcore.suda(data, ["sex", "age"]).report(f"{folder}/s.html")
+        ...     found = riskcore.estimate_simulated([1, 1, 9, 30], [1, 0, 4, 7])
+        ...     found.report(f"{folder}/uniques.html")
+        ...
+        """
+        reports().write_page(lambda: self._page(title), path, overwrite=overwrite)

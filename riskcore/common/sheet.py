@@ -5,12 +5,11 @@ A result says once what its figures are called and how they are written, in a sh
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from riskcore.common import html
-from riskcore.common.results import reports
+from riskcore.common.results import WithPage, reports
 from riskcore.common.text_table import aligned
 from riskcore.common.words import printable
 
@@ -104,7 +103,7 @@ class Sheet:
         return "".join(made)
 
 
-class OnASheet:
+class OnASheet(WithPage):
     """A result that has a sheet, and so shows itself in notebooks and has a report."""
 
     __slots__ = ()
@@ -113,41 +112,8 @@ class OnASheet:
         """Return the figures of the result as facts and tables."""
         raise NotImplementedError
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write the figures as one page of HTML, for internal use.
-
-        Parameters
-        ----------
-        path : path
-            Of the HTML file to write; only its owner can read it.
-        title : str, optional
-            Title of the page.
-        overwrite : bool
-            Replace an existing file.
-
-        Raises
-        ------
-        ImportError
-            If Jinja2 is not installed (``pip install jinja2``).
-        OSError
-            If the file exists and is not to be overwritten, or cannot be written.
-
-        Examples
-        --------
-        >>> import tempfile, riskcore
-        >>> data = {"sex": list("ffmmm"), "age": list("12333")}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     riskcore.check(data, ["sex", "age"], k=2).report(f"{folder}/c.html")
-        ...     riskcore.suda(data, ["sex", "age"]).report(f"{folder}/s.html")
-        ...
-        """
-        reports().report_of_sheet(self._sheet(), path, title=title, overwrite=overwrite)
+    def _page(self, title: str | None) -> str:
+        return reports().page_of_sheet(self._sheet(), title)  # type: ignore[no-any-return]
 
     def _repr_html_(self) -> str:
         return self._sheet().notebook()

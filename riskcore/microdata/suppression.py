@@ -26,6 +26,7 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.microdata.cells import Cells
 from riskcore.microdata.count import count
+from riskcore.microdata.entropy import entropy
 from riskcore.microdata.wildcard import WILDCARDS, Frequencies, count_compatible
 
 Floats = NDArray[np.float64]
@@ -333,11 +334,7 @@ def entropies(cells: Cells) -> Floats:
     for i, labels in enumerate(cells.categories):
         sizes = np.bincount(cells.codes[i], cells.records, len(labels))
         valid = sizes[:-1] if labels[-1] is None else sizes
-        valid = valid[valid > 0].tolist()
-        N = sum(valid)
-        if len(valid) > 1:
-            # One by one, and an exact sum: the order of the values changes no bit.
-            bits[i] = math.fsum(size * math.log2(N / size) for size in valid) / N
+        bits[i] = entropy(valid)
     return bits
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment import Assessment
 from riskcore.common import arguments, html
-from riskcore.common.progress import Lines
+from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import printable
 from riskcore.figures import table
@@ -609,6 +609,7 @@ class Protected:
         title: str | None = None,
         top: int = 0,
         overwrite: bool = False,
+        progress: Lines | None = None,
     ) -> None:
         """Write the report for internal use, as ``riskcore protect --report``.
 
@@ -626,6 +627,8 @@ class Protected:
             How many of the riskiest combinations of the protected file to list.
         overwrite : bool
             Replace existing files.
+        progress : callable, optional
+            Called with a line of text at each step of the comparison.
 
         Raises
         ------
@@ -650,7 +653,12 @@ class Protected:
         ...
         """
         reports().report_of_protection(
-            self, path, title=title, top=top, overwrite=overwrite
+            self,
+            path,
+            title=title,
+            top=top,
+            overwrite=overwrite,
+            progress=progress or silent,
         )
 
     def _repr_html_(self) -> str:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from riskcore import __version__
 from riskcore.assessment import Assessment
+from riskcore.common.progress import Lines
 from riskcore.common.results import Summary
 from riskcore.common.sheet import Sheet
 from riskcore.files import replace
@@ -60,18 +61,18 @@ def report_of(
     overwrite: bool,
 ) -> None:
     """Do what `Assessment.report` does."""
-    target = Path(path)
-    replace.refuse_existing(target, overwrite)
-    made = assessment_page(
-        result,
-        title="Re-identification risk" if title is None else title,
-        thresholds=[] if threshold is None else [threshold],
-        household_threshold=household_threshold,
-        top=top,
-        provenance=Provenance(when=now()),
+    write_page(
+        lambda: assessment_page(
+            result,
+            title="Re-identification risk" if title is None else title,
+            thresholds=[] if threshold is None else [threshold],
+            household_threshold=household_threshold,
+            top=top,
+            provenance=Provenance(when=now()),
+        ),
+        path,
+        overwrite=overwrite,
     )
-    with replace.replacing_all(overwrite) as create:
-        create(target, private=True).write(made.encode())
 
 
 def report_of_protection(
@@ -81,13 +82,14 @@ def report_of_protection(
     title: str | None,
     top: int,
     overwrite: bool,
+    progress: Lines,
 ) -> None:
     """Do what `Protected.report` does."""
     targets = report_paths(Path(path), len(result.sets))
     for target in targets:
         replace.refuse_existing(target, overwrite)
     replace.refuse_sources(targets, result.source.paths)
-    utility = utility_of(result)
+    utility = utility_of(result, progress)
     pages = [
         protection_page(
             result,
@@ -104,33 +106,27 @@ def report_of_protection(
             create(target, private=True).write(made.encode())
 
 
-def report_of_uniques(
-    result: UniquesEstimates,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None,
-    overwrite: bool,
-) -> None:
-    """Do what `UniquesEstimates.report` does."""
-    target = Path(path)
-    replace.refuse_existing(target, overwrite)
+def page_of_uniques(result: UniquesEstimates, title: str | None) -> str:
+    """Return the page of `UniquesEstimates.report`."""
     title = "Population uniques" if title is None else title
-    made = uniques_page(result, title=title, provenance=Provenance(when=now()))
-    with replace.replacing_all(overwrite) as create:
-        create(target, private=True).write(made.encode())
+    return uniques_page(result, title=title, provenance=Provenance(when=now()))
 
 
-def report_of_sheet(
-    sheet: Sheet,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None,
-    overwrite: bool,
+def page_of_sheet(sheet: Sheet, title: str | None) -> str:
+    """Return the page of the report of a result that has a sheet."""
+    title = sheet.name if title is None else title
+    return sheet_page(sheet, title=title, provenance=Provenance(when=now()))
+
+
+def write_page(
+    make: Callable[[], str], path: str | os.PathLike[str], *, overwrite: bool
 ) -> None:
-    """Do what `OnASheet.report` does."""
+    """Make a page and write it where only its owner can read it.
+
+    It is not made if it cannot be written.
+    """
     target = Path(path)
     replace.refuse_existing(target, overwrite)
-    title = sheet.name if title is None else title
-    made = sheet_page(sheet, title=title, provenance=Provenance(when=now()))
+    made = make()
     with replace.replacing_all(overwrite) as create:
         create(target, private=True).write(made.encode())

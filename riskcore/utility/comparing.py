@@ -15,6 +15,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.files.labels import Labels
 from riskcore.microdata.coded import CodedRecords, count_records
 from riskcore.microdata.count import count
+from riskcore.microdata.entropy import entropy
 from riskcore.microdata.recode import DoubtfulRules, Recoding
 from riskcore.utility import measures
 from riskcore.utility.measures import Floats, Ints, fsum
@@ -236,7 +237,7 @@ def _conditional_entropy(joint: Table) -> float:
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     parts = np.split(weight[order], borders)
-    bits = [fsum(part) * measures.entropy(part) for part in parts]
+    bits = [fsum(part) * entropy(part) for part in parts]
     return fsum(np.array(bits)) / total
 
 

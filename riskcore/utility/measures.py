@@ -1,4 +1,4 @@
-"""Measures of tables and columns: entropy, distances, association, moments.
+"""Measures of tables and columns: distances, association, moments.
 
 Sums of many terms are `math.fsum`, exact but for one rounding, so that no order of the
 records shows in a single bit.
@@ -19,31 +19,6 @@ Ints = NDArray[np.int64]
 def fsum(values: Floats) -> float:
     """Return the sum of numbers, rounded once."""
     return math.fsum(values.tolist())
-
-
-def entropy(weight: Floats) -> float:
-    """Return the entropy of shares in bits, sum p log2(1/p) (Shannon 1948).
-
-    Parameters
-    ----------
-    weight : float64 ndarray, shape (L,)
-        The weight of each category, >= 0; those of weight 0 add nothing.
-
-    Returns
-    -------
-    float
-        0 if there is no weight.
-
-    Examples
-    --------
-    >>> entropy(np.array([1.0, 1.0, 2.0, 0.0]))
-    1.5
-    """
-    there = weight[weight > 0].tolist()
-    if len(there) < 2:
-        return 0.0
-    total = math.fsum(there)
-    return math.fsum(w * math.log2(total / w) for w in there) / total
 
 
 def total_variation(p: Floats, q: Floats) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import html
+from riskcore.microdata.entropy import entropy
 from riskcore.utility import measures
 from riskcore.utility.measures import Floats, fsum
 from riskcore.utility.propensity import Propensity
@@ -58,7 +59,7 @@ class Stage:
             float(there.weight.min()) if some else None,
             missing,
             hidden / total,
-            measures.entropy(there.weight),
+            entropy(there.weight),
         )
 
 
