@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riskcore.common.html import all_digits, readable, short
-from riskcore.common.words import counted, shortened
+from riskcore.common.words import counted, printable, shortened
 from riskcore.files.intake import intake_text
 from riskcore.microdata.anonymity import SHOWN
 from riskcore.microdata.cells import Cells
@@ -147,6 +147,17 @@ def code(value: Any) -> Any:
 def label(value: Any) -> str:
     """Return a key's name or value, cut if it is long."""
     return shortened(value, _LONGEST_LABEL)
+
+
+def whole_label(value: Any) -> str:
+    """Return a key's name or value with all its letters, for pages.
+
+    Examples
+    --------
+    >>> len(label("x" * 50)), len(whole_label("x" * 50)), whole_label(None)
+    (40, 50, '(missing)')
+    """
+    return "(missing)" if value is None else printable(str(value))
 
 
 def percent(fraction: float) -> str:

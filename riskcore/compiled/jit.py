@@ -32,6 +32,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from riskcore.common.interrupts import uninterrupted
 from riskcore.compiled import code_cache, shipped
 
@@ -277,10 +279,16 @@ _C_TYPES: dict[str, Any] = {
 }
 
 
+@cache
+def _dtype(pointer: str) -> Any:
+    """Return NumPy's type of what a pointer points to; a text of it takes long."""
+    return np.dtype(pointer[:-1])
+
+
 def _argument(kind: str, value: Any) -> Any:
     if not kind.endswith("*"):
         return value
-    if value.dtype.name != kind[:-1] or not value.flags.c_contiguous:
+    if value.dtype != _dtype(kind) or not value.flags.c_contiguous:
         raise TypeError(f"need a contiguous {kind[:-1]} array, got {value.dtype}")
     return value.ctypes.data
 

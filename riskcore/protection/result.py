@@ -37,7 +37,7 @@ from riskcore.protection.showing import (
     shown_plain,
 )
 from riskcore.protection.utility import comparison_of
-from riskcore.protection.verdict import verdict_by
+from riskcore.protection.verdict import verdict_of
 from riskcore.protection.writing import (
     InputCannotBeChecked,
     OrderCanBeFound,
@@ -328,10 +328,11 @@ class Protected:
     def verdict(self) -> str:
         """What the risks computed from the protected file say, in words.
 
+        Of more than three sets of keys those are said together of which the same holds.
         It names what safety has cost: keys blanked in more than half of the records
         that had a value, and how many records have lost all keys.
         """
-        said = [verdict_by(self, one) for one in self.sets]
+        said = [verdict_of(self)]
         if self.certificate is not None and self.certificate.leaning:
             count, unsafe = self.certificate.leaning, self.certificate.unsafe
             said.append(
@@ -345,7 +346,7 @@ class Protected:
     @property
     def _public_verdict(self) -> str:
         """The verdict without figures that the original or the recoded file gave."""
-        return " ".join(verdict_by(self, one, public=True) for one in self.sets)
+        return verdict_of(self, public=True)
 
     @cached_property
     def blanked_share(self) -> dict[Any, float]:

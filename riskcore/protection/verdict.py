@@ -1,12 +1,17 @@
-"""What is said of a protected file: safe or not, by which keys, and at what price."""
+"""What is said of a protected file: safe or not, by which keys, and at what price.
+
+A sentence for each set of keys; of many sets one for all of which the same is to be
+said, and one each for the sets by which most records are unsafe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from riskcore.common.words import counted
 from riskcore.protection import record
 from riskcore.protection.key_sets import KeySet
 
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
+# Of more sets of keys than these not each is named.
+MANY = 3
 _RULES = {
     "wildcard": "missing keys match any value",
     "argus": "missing keys match any value, as in mu-Argus",
@@ -22,21 +29,66 @@ _RULES = {
 }
 
 
-def verdict_by(result: Protected, one: KeySet, *, public: bool = False) -> str:
-    """Say in words whether the file is safe from one set of keys, and why not.
+def verdict_of(result: Protected, *, public: bool = False) -> str:
+    """Say in words whether the file is safe from each set of keys, and why not.
 
     ``public``: without figures that the original or the recoded file gave.
     """
-    keys = " x ".join(map(str, one.keys))
-    rule = _RULES[result.settings.missing]
+    said = [_said(result, one, public=public) for one in result.sets]
+    if len(said) <= MANY:
+        names = [" x ".join(map(str, one.keys)) for one in result.sets]
+        return " ".join(map(_sentence, said, names))
+    return _of_many(result.sets, said)
+
+
+def _said(result: Protected, one: KeySet, *, public: bool) -> tuple[int, str]:
+    """Return how many rows are unsafe, at least 1 if the file is, and what to say."""
     if one.safe:
-        goal = ", ".join(_goals(result, one, public=public))
-        price = ", ".join(_price(result, one, public=public))
-        but = f"; but {price}" if price else ""
-        return f"Safe: by {keys}, {goal or 'no threshold was needed'} ({rule}){but}."
+        return 0, _safe(result, one, public=public)
     if public:
         rows = "records" if result.units is None else "households"
-        return f"NOT SAFE: by {keys}, {rows} still {_fault(one)} ({rule})."
+        return 1, f"{rows} still {_fault(one)} ({_RULES[result.settings.missing]})"
+    count = one.protected.cells.count_of(one.unsafe)
+    return max(count, 1), _unsafe(result, one)
+
+
+def _sentence(said: tuple[int, str], name: str) -> str:
+    unsafe, text = said
+    return f"{'NOT SAFE' if unsafe else 'Safe'}: by {name}, {text}."
+
+
+def _of_many(sets: Sequence[KeySet], said: Sequence[tuple[int, str]]) -> str:
+    """Say the same once, and of sets that are not safe what matters most."""
+    alike: dict[tuple[int, str], list[KeySet]] = {}
+    for one, what in zip(sets, said, strict=True):
+        alike.setdefault(what, []).append(one)
+    ranked = sorted(alike, key=lambda what: -what[0])
+    unsafe = [what for what in ranked if what[0]]
+    parts = []
+    for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
+        which = alike[what]
+        names = [" x ".join(map(str, one.keys)) for one in which]
+        if len(which) > MANY:
+            other = "" if len(which) == len(sets) else "other "
+            names = [f"each of {len(which)} {other}sets of keys"]
+        parts += [_sentence(what, name) for name in names]
+    left = sum(len(alike[what]) for what in unsafe[MANY:])
+    if left:
+        parts.append(f"NOT SAFE: by {counted(left, 'more set')} of keys.")
+    return " ".join(parts)
+
+
+def _safe(result: Protected, one: KeySet, *, public: bool) -> str:
+    """Say what holds of a file that is safe from one set of keys."""
+    goal = ", ".join(_goals(result, one, public=public))
+    price = ", ".join(_price(result, one, public=public))
+    but = f"; but {price}" if price else ""
+    rule = _RULES[result.settings.missing]
+    return f"{goal or 'no threshold was needed'} ({rule}){but}"
+
+
+def _unsafe(result: Protected, one: KeySet) -> str:
+    """Say how many rows are unsafe from one set of keys, and why."""
     unsafe = one.unsafe
     cells = one.protected.cells
     count = cells.count_of(unsafe)
@@ -59,9 +111,10 @@ def verdict_by(result: Protected, one: KeySet, *, public: bool = False) -> str:
     units = "household" if households == 1 else "households"
     rows = "records" if result.units is None else "households"
     of_households = f" and {households:,} {units}" if households else ""
+    rule = _RULES[result.settings.missing]
     return (
-        f"NOT SAFE: by {keys}, {count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(one)} ({rule}): {', '.join(why)}."
+        f"{count:,} of {cells.n:,} {rows}{of_households} still "
+        f"{_fault(one)} ({rule}): {', '.join(why)}"
     )
 
 

@@ -11,6 +11,7 @@ from riskcore.microdata.recode import Recoding
 from riskcore.protection.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
+from riskcore.protection.verdict import MANY
 from riskcore.report.listed_settings import (
     k_facts,
     level_facts,
@@ -59,6 +60,8 @@ def public_verdict(protected: Protected) -> str:
     known = " or ".join(
         " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
     )
+    if len(protected.sets) > MANY:
+        known = f"any of {len(protected.sets)} sets of keys"
     return f"Safe: to an intruder who knows {known}, {goals}."
 
 

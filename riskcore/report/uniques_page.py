@@ -52,7 +52,7 @@ def uniques_page(
     return render(
         "uniques.html",
         title=title,
-        verdict=f"Smallest AIC: {found.best}; {found.advice}" if found.best else "",
+        verdict=f"Smallest AIC: {found.best}; {found.advice}." if found.best else "",
         found=found,
         level=f"{100 * found.level:.4g}",
         estimates=[_row(one) for one in found.estimates],

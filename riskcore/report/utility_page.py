@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from riskcore.figures import whole_label
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
 from riskcore.report.spots import spots
@@ -52,13 +53,15 @@ def comparison_page(found: Comparison, *, title: str) -> str:
         verdict="",
         found=found,
         names=[one.key for one in found.keys],
-        keys=utility_text.key_rows(figures["keys"]),
-        missing=utility_text.distance_rows(figures["keys"]),
+        keys=utility_text.key_rows(figures["keys"], whole_label),
+        missing=utility_text.distance_rows(figures["keys"], name=whole_label),
         percent=utility_text.percent,
         recoded=any(one.recoded is not None for one in found.keys),
         tables=[_table(one) for one in found.keys if one.table],
-        numbers=utility_text.number_rows(figures),
-        correlations=utility_text.correlation_rows(figures["correlations"]),
+        numbers=utility_text.number_rows(figures, whole_label),
+        correlations=utility_text.correlation_rows(
+            figures["correlations"], whole_label
+        ),
         view=utility_view(found),
     )
 
@@ -107,8 +110,8 @@ def trials_page(tried: Trials, *, title: str) -> str:
         )
         if points
         else "",
-        rows=utility_text.trial_rows(figures),
-        by_key=utility_text.trial_key_rows(figures),
+        rows=utility_text.trial_rows(figures, whole_label),
+        by_key=utility_text.trial_key_rows(figures, whole_label),
         front=utility_text.FRONT,
         said=[
             {"mark": mark, "name": one.name, "text": text}

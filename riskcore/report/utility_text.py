@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from riskcore.common.text_table import aligned
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import counted, printable
 from riskcore.figures import label
 
 # How many pairs of keys and strata are listed; JSON has all.
 _LISTED = 5
 _STRATA = 20
-_LONGEST = 40
 
 Plain = dict[str, Any]
+# How a name is written: cut in a terminal, whole on a page.
+Name = Callable[[Any], str]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
@@ -76,21 +78,21 @@ def whole(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def key_rows(keys: list[Plain]) -> list[list[str]]:
+def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
     """Return categories and entropy of the keys at each stage, with a head."""
     recoded = any(one["recoded"] for one in keys)
     stages = ["original", *(["recoded"] if recoded else []), "safe"]
     rows = [["", "", *stages]]
     for one in keys:
         found = [one[stage] or one["original"] for stage in stages]
-        name = label(one["key"])
+        shown = name(one["key"])
         for what, values in (
             ("categories", [whole(stage["categories"]) for stage in found]),
             ("records of the smallest", [_smallest(stage) for stage in found]),
             ("entropy, bits", [number(stage["entropy"]) for stage in found]),
         ):
-            rows.append([name, what, *values])
-            name = ""
+            rows.append([shown, what, *values])
+            shown = ""
     return rows
 
 
@@ -98,7 +100,9 @@ def _smallest(stage: Plain) -> str:
     return whole(stage["smallest_records"])
 
 
-def distance_rows(keys: list[Plain], *, entropy: bool = False) -> list[list[str]]:
+def distance_rows(
+    keys: list[Plain], *, entropy: bool = False, name: Name = label
+) -> list[list[str]]:
     """Return the table of suppressed values and distances by key, with its head.
 
     It has the shares of missing values, or with ``entropy`` the entropy in the original
@@ -112,7 +116,7 @@ def distance_rows(keys: list[Plain], *, entropy: bool = False) -> list[list[str]
     rows = [["", "suppressed", *two, "TV", "Hellinger", *lost]]
     for one in keys:
         row = [
-            label(one["key"]),
+            name(one["key"]),
             whole(one["suppressed"]),
             *(_entropies(one) if entropy else _missing(one)),
             number(one["total_variation"]),
@@ -152,14 +156,14 @@ def most_changed(pairs: list[Plain]) -> list[Plain]:
     return sorted(pairs, key=lambda one: -(one["total_variation"] or 0.0))
 
 
-def pair_rows(pairs: list[Plain]) -> list[list[str]]:
+def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the table of pairs, with its head."""
     head = ["most changed", "TV", "Hellinger", "Cramer's V: before", "after"]
     return [
         head,
         *(
             [
-                " x ".join(map(label, one["keys"])),
+                " x ".join(map(name, one["keys"])),
                 number(one["total_variation"]),
                 number(one["hellinger"]),
                 number(one["cramers_v_before"]),
@@ -170,7 +174,7 @@ def pair_rows(pairs: list[Plain]) -> list[list[str]]:
     ]
 
 
-def number_rows(figures: Plain) -> list[list[str]]:
+def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the table of columns of numbers, with its head."""
     shares = [f"{100 * share:g}%" for share in figures["quantiles"]]
     rows = [["", "", "records", "missing", "mean", "variance", *shares]]
@@ -179,7 +183,7 @@ def number_rows(figures: Plain) -> list[list[str]]:
             found = one[when]
             rows.append(
                 [
-                    label(one["column"]),
+                    name(one["column"]),
                     when,
                     whole(found["records"]),
                     whole(found["missing"]),
@@ -194,13 +198,13 @@ def number_rows(figures: Plain) -> list[list[str]]:
     return rows
 
 
-def correlation_rows(correlations: list[Plain]) -> list[list[str]]:
+def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the table of correlations, with its head."""
     return [
         ["", "before", "after"],
         *(
             [
-                " x ".join(map(label, one["columns"])),
+                " x ".join(map(name, one["columns"])),
                 number(one["before"]),
                 number(one["after"]),
             ]
@@ -220,13 +224,12 @@ def _strata(figures: Plain) -> list[str]:
     return lines
 
 
-def stratum_rows(figures: Plain) -> list[list[str]]:
+def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the table of strata, with its head."""
     keys = [one["key"] for one in figures["keys"]]
-    rows = [["", "records", *map(label, keys)]]
+    rows = [["", "records", *map(name, keys)]]
     for one in figures["strata"]["rows"]:
-        shown = (shortened(value, _LONGEST) for value in one["stratum"])
-        row = [" x ".join(shown), whole(one["records_before"])]
+        row = [" x ".join(map(name, one["stratum"])), whole(one["records_before"])]
         for key in keys:
             share = percent(one["rate"][key])
             row.append(f"{whole(one['suppressed'][key])} ({share})")
@@ -253,8 +256,9 @@ def propensity_lines(figures: Plain) -> list[str]:
     if found["reason"]:
         lines.append(f"It is {printable(found['reason'])}")
     lines.append(
-        "0: the files cannot be told apart. 1 time: they differ as much as two samples "
-        "do. It is no test, as the safe file is a copy but for what was changed."
+        "That ratio is 0 if the score cannot tell the files apart, and about 1 if they "
+        "differ as two samples of one population do. It is no test: the safe file is a "
+        "copy of the original but for what was changed."
     )
     return lines
 
@@ -292,7 +296,7 @@ FRONT = (
 )
 
 
-def trial_rows(figures: Plain) -> list[list[str]]:
+def trial_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the table of candidates, with its head; each has a number, its mark."""
     rows = [
         ["", "candidate", "safe", "unsafe before", "after", "expected before", "after",
@@ -304,7 +308,7 @@ def trial_rows(figures: Plain) -> list[list[str]]:
         rows.append(
             [
                 str(mark),
-                f"{label(one['name'])}{star}",
+                f"{name(one['name'])}{star}",
                 safe,
                 whole(one["unsafe_before"]),
                 whole(one["unsafe_after"]),
@@ -320,11 +324,11 @@ def trial_rows(figures: Plain) -> list[list[str]]:
     return rows
 
 
-def trial_key_rows(figures: Plain) -> list[list[str]]:
+def trial_key_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return values suppressed and categories left by candidate and key."""
     tried = [one for one in figures["candidates"] if one["suppressed"] is not None]
     keys = list(dict.fromkeys(key for one in tried for key in one["suppressed"]))
-    rows = [["", "candidate", *map(label, keys)]]
+    rows = [["", "candidate", *map(name, keys)]]
     for mark, one in enumerate(figures["candidates"], 1):
         if one["suppressed"] is None:
             continue
@@ -332,5 +336,5 @@ def trial_key_rows(figures: Plain) -> list[list[str]]:
             f"{whole(one['suppressed'].get(key))}, {whole(one['categories'].get(key))}"
             for key in keys
         )
-        rows.append([str(mark), label(one["name"]), *left])
+        rows.append([str(mark), name(one["name"]), *left])
     return rows

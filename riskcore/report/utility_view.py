@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from riskcore.common.progress import Lines, silent
+from riskcore.figures import whole_label
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
 from riskcore.utility.comparison import Comparison
@@ -67,10 +68,10 @@ def utility_view(
     """
     figures = found.to_dict()
     ranked = utility_text.most_changed(figures["pairs"])
-    by_stratum = utility_text.stratum_rows(figures)
+    by_stratum = utility_text.stratum_rows(figures, whole_label)
     listed = by_stratum if strata is None else by_stratum[: strata + 1]
     return {
-        "pairs": utility_text.pair_rows(ranked[:pairs]),
+        "pairs": utility_text.pair_rows(ranked[:pairs], whole_label),
         "more_pairs": len(ranked) - len(ranked[:pairs]),
         "mean": [
             utility_text.number(value)
@@ -109,6 +110,6 @@ def section_view(utility: Comparison | str) -> dict[str, Any]:
         "why_not": "",
         "missing": utility_text.whole(utility.newly_missing),
         "lost": utility_text.percent(utility.share_lost),
-        "keys": utility_text.distance_rows(keys, entropy=True),
+        "keys": utility_text.distance_rows(keys, entropy=True, name=whole_label),
         **utility_view(utility, _PAIRS, _STRATA),
     }

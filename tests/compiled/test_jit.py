@@ -160,6 +160,7 @@ def test_half_precision():
     assert got.tobytes() == expected.tobytes()
 
 
+@pytest.mark.compiles
 def test_four_numbers_in_compiled_code():
     finite = riskcore.individual_risk_finite_population
 

@@ -298,6 +298,7 @@ def mixed():
     return f, alpha, beta, M
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("function", [risk, log_risk])
 def test_array_scalar_and_pointer_have_the_same_bits(mixed, function):
     whole = function(*mixed)

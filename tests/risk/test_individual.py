@@ -1,7 +1,6 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from itertools import product
 
 import mpmath
 import numpy as np
@@ -14,7 +13,6 @@ from riskcore import forms
 from riskcore.accuracy import reference
 from riskcore.risk import individual
 from riskcore.special.floats import BLOCK
-from tests import thin
 
 NAMES = [
     "individual_risk",
@@ -79,16 +77,9 @@ def test_error_in_every_region(name, method, cells, errors):
     assert found.max() > 0.3
 
 
-# By default at some points of each border, for one function at more of them.
-@pytest.mark.parametrize(
-    ("name", "step"),
-    thin.cases(
-        product(NAMES, [1, 3, 12]),
-        lambda name, step: step == (3 if name == "individual_risk" else 12),
-    ),
-)
-def test_error_on_both_sides_of_every_border(name, step, borders, errors):
-    f, p = (column[::step] for column in borders)
+@named
+def test_error_on_both_sides_of_every_border(name, borders, errors):
+    f, p = borders
     found = errors(f, p)
     assert_within_contract(name, found, f, p)
     assert found.max() > 0.3
