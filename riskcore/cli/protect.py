@@ -546,6 +546,7 @@ def _pages(
     """Return what makes the text of each report, given what shows in the file."""
     if not reports:
         return {}
+    from riskcore.report.key_sets import sets_with_pages
     from riskcore.report.page import protection_page
     from riskcore.report.utility_view import utility_of
 
@@ -566,7 +567,10 @@ def _pages(
             provenance=made,
         )
 
-    return {path: maker(position) for position, path in enumerate(reports)}
+    positions = sets_with_pages(result)
+    return {
+        path: maker(position) for path, position in zip(reports, positions, strict=True)
+    }
 
 
 def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:

@@ -621,7 +621,9 @@ class Protected:
         ----------
         path : path
             Of the HTML file to write; only its owner can read it. Of several sets of
-            keys the others are in files beside it: name-2.html, and so on.
+            keys the others are in files beside it: name-2.html, and so on. Of more than
+            ten sets it is of the worst, and those of the next nine are beside it; each
+            has a table of all sets.
         title : str, optional
             Title of the page.
         top : int, optional

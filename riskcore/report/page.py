@@ -21,6 +21,7 @@ from riskcore.files.labels import Labels
 from riskcore.protection.certificate import certificate_facts
 from riskcore.protection.result import Protected, finite
 from riskcore.protection.showing import shown_plain
+from riskcore.report.key_sets import MOST_PAGES, sets_view
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
@@ -140,6 +141,7 @@ def page(
     utility: Comparison | str | None = None,
     labels: Labels | None = None,
     provenance: Provenance | None = None,
+    sets: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
@@ -180,6 +182,9 @@ def page(
     provenance : Provenance, optional
         What the report was made of, when, and the command to repeat it, see
         `riskcore.report.provenance`.
+    sets : mapping, optional
+        Of a protection from several sets of keys, all of them as
+        `riskcore.report.key_sets.sets_view` gives them.
 
     Returns
     -------
@@ -224,6 +229,7 @@ def page(
         title=title,
         file=file,
         verdict=verdict,
+        sets=sets,
         names=list(stages),
         of_households=file.households is not None,
         views=views,
@@ -349,12 +355,17 @@ def _given(value: float | None) -> list[float]:
 def report_paths(path: Path, sets: int) -> list[Path]:
     """Return the files of the reports of a protection, one for each set of keys.
 
+    Of more than ten sets the worst ten have one, see `riskcore.report.key_sets`.
+
     Examples
     --------
     >>> [each.name for each in report_paths(Path("r.html"), 2)]
     ['r.html', 'r-2.html']
+    >>> len(report_paths(Path("r.html"), 300))
+    10
     """
-    more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, sets + 1)]
+    last = min(sets, MOST_PAGES)
+    more = [path.with_stem(f"{path.stem}-{i}") for i in range(2, last + 1)]
     return [path, *more]
 
 
@@ -461,6 +472,7 @@ def protection_page(
         shown=shown_plain(protected, protected.shown) if shown is None else shown,
         utility=utility,
         labels=protected.labels,
+        sets=sets_view(protected, keys),
         provenance=provenance or provenance_of(protected.source),
     )
 

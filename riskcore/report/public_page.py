@@ -22,6 +22,7 @@ from riskcore.common.html import digits
 from riskcore.microdata.anonymity import SHOWN
 from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
+from riskcore.protection.verdict import MANY
 from riskcore.report.listed_settings import Pairs, method_facts
 from riskcore.report.page_charts import class_plot
 from riskcore.report.public import (
@@ -257,6 +258,7 @@ class _Report:
             fewest=FEWEST,
             coarse=COARSE,
             of_households=self.sets[0].assessment.households is not None,
+            many=len(self.sets) > MANY,
             columns=len(self.views),
             charts=self._charts(),
             figures=self._figures(),
@@ -274,15 +276,34 @@ class _Report:
         risk = "household risk" if view.household else "individual risk"
         if len(self.sets) == 1:
             return risk
-        found = [one.assessment is view.assessment for one in self.sets]
-        return f"{risk}, keys {found.index(True) + 1}"
+        return f"{risk}, keys {self._set_of(view) + 1}"
+
+    def _set_of(self, view: View) -> int:
+        return [one.assessment is view.assessment for one in self.sets].index(True)
+
+    @cached_property
+    def _ranked(self) -> list[int]:
+        """The sets of keys, those with most records in the highest classes first.
+
+        By what the page shows, and nothing else: so their order tells no more.
+        """
+        if self.classes is None:
+            return list(range(len(self.sets)))
+        high = {
+            self._set_of(view): counts[::-1].tolist()
+            for view, counts in zip(self.views, self.classes.counts, strict=True)
+        }
+        return sorted(high, key=lambda i: ([-count for count in high[i]], i))
 
     def _charts(self) -> list[dict[str, str]]:
         """Return the charts, none if nothing is said of risks."""
         if self.classes is None:
             return []
         charts = []
+        shown = self._ranked[:MANY] if len(self.sets) > MANY else range(len(self.sets))
         for k, view in enumerate(self.views):
+            if self._set_of(view) not in shown:
+                continue
             name, at = self._name(view), f"chart-{k}"
             drawing = class_plot(self.classes.counts[k], self.classes.edges, name, at)
             charts.append({"id": at, "name": name, "drawing": drawing})
@@ -291,11 +312,25 @@ class _Report:
     def _figures(self) -> dict[str, Any]:
         columns = [dict(self._column(one)) for one in self.sets]
         names = dict.fromkeys(name for column in columns for name in column)
+        if len(columns) > MANY:
+            rows = [[columns[i][name] for name in names] for i in self._ranked]
+            return {"head": ["Keys", *names], "lines": self._by_set(rows)}
         heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
         return {
             "head": ["", *(heads if len(columns) > 1 else ["The file"])],
             "lines": [[name, *(column[name] for column in columns)] for name in names],
         }
+
+    def _by_set(self, rows: list[list[str]]) -> list[dict[str, Any]]:
+        """Return lines of the sets of keys as they are ranked."""
+        return [
+            {
+                "number": i + 1,
+                "keys": self.sets[i].assessment.cells.keys,
+                "values": values,
+            }
+            for i, values in zip(self._ranked, rows, strict=True)
+        ]
 
     def _column(self, one: _KeySet) -> Iterator[tuple[str, str]]:
         cells, groups = one.assessment.cells, one.assessment.households
@@ -349,6 +384,8 @@ class _Report:
         classes = self.classes
         if classes is None:
             return None
+        if len(self.sets) > MANY:
+            return self._many_classes(classes)
         # Beside many columns of counts no shares are needed.
         shares = len(self.views) <= 2
         head, columns = ["Risk"], [_class_names(classes)]
@@ -361,6 +398,16 @@ class _Report:
                 columns.append([f"{two_digits(x, 2)} %" for x in above.tolist()])
         lines = [list(line) for line in zip(*columns, strict=True)]
         return {"head": head, "lines": lines}
+
+    def _many_classes(self, classes: PublicClasses) -> dict[str, Any]:
+        """Return the classes as columns, with a line for each set of keys."""
+        names = [""] if len(self.views) == len(self.sets) else ["", "household risk "]
+        counts: dict[int, list[str]] = {i: [] for i in self._ranked}
+        for view, numbers in zip(self.views, classes.counts, strict=True):
+            counts[self._set_of(view)] += [f"{count:,}" for count in numbers.tolist()]
+        head = [f"{name}{one}" for name in names for one in _class_names(classes)]
+        lines = self._by_set([counts[i] for i in self._ranked])
+        return {"head": ["Keys", *head], "lines": lines}
 
 
 def _class_names(classes: PublicClasses) -> list[str]:

@@ -17,6 +17,7 @@ from riskcore.common.sheet import Sheet
 from riskcore.files import replace
 from riskcore.protection.result import Protected
 from riskcore.report import text
+from riskcore.report.key_sets import sets_with_pages
 from riskcore.report.page import assessment_page, protection_page, report_paths
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.sheet_page import sheet_page
@@ -99,7 +100,7 @@ def report_of_protection(
             utility=utility,
             provenance=provenance_of(result.source, now()),
         )
-        for position in range(len(targets))
+        for position in sets_with_pages(result)
     ]
     with replace.replacing_all(overwrite, result.source.paths) as create:
         for target, made in zip(targets, pages, strict=True):

@@ -11,6 +11,7 @@ from riskcore.common.words import counted, printable
 from riskcore.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.files.labels import Labels, labels_of_plain
 from riskcore.protection.certificate import certificate_facts
+from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
 
 # Of more sets of keys each has a line in place of a table.
@@ -151,7 +152,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     ]
     many = len(record["sets"]) > _MOST_TABLES
     if many:
-        lines += ["", *aligned(_sets(record["sets"]), "<>", indent=2)]
+        lines += ["", *aligned(set_rows(record["sets"]), "<>", indent=2)]
     for one in [] if many else record["sets"]:
         stages = table(list(one["risk"].values()), "stages")
         lines += ["", f"  Keys {' x '.join(map(label, one['keys']))}"]
@@ -171,24 +172,6 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if record["shown"]:
         lines += ["", "  What shows all the same", *_shown(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
-
-
-def _sets(sets: list[dict[str, Any]]) -> list[list[str]]:
-    """Return a line for each set of keys: what was asked, and before and after."""
-    lines = [["keys", "k", "unsafe before", "after", "smallest f", "maximum risk"]]
-    for one in sets:
-        before, after = one["risk"]["original"], one["risk"]["protected"]
-        lines.append(
-            [
-                " x ".join(map(label, one["keys"])),
-                "-" if one["k"] is None else f"{one['k']:,}",
-                f"{before['unsafe_records']:,}",
-                f"{after['unsafe_records']:,}",
-                f"{after['k_anonymity']:.6g}",
-                f"{after['max_risk']:.6g}",
-            ]
-        )
-    return lines
 
 
 def _recoded(recodings: dict[str, Any]) -> str:

@@ -1,0 +1,106 @@
+"""Many sets of keys: a table of all of them, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from riskcore.figures import label, whole_label
+from riskcore.protection.result import Protected
+
+# Of so many sets of keys, the worst, each has a page of its own.
+MOST_PAGES = 10
+
+
+def worst_first(sets: Sequence[dict[str, Any]]) -> list[int]:
+    """Return the positions of sets of keys, those first that need most care.
+
+    Parameters
+    ----------
+    sets : sequence of dict
+        "sets" of `riskcore.Protected.to_dict`.
+
+    Returns
+    -------
+    list of int
+        By the records that are unsafe in the protected file, by those that were before,
+        and by the largest risk that is left.
+    """
+
+    def care(at: int) -> tuple[float, ...]:
+        risk = sets[at]["risk"]
+        before, after = risk["original"], risk["protected"]
+        return (
+            -after["unsafe_records"],
+            -before["unsafe_records"],
+            -after["max_risk"],
+            at,
+        )
+
+    return sorted(range(len(sets)), key=care)
+
+
+def set_rows(
+    sets: Sequence[dict[str, Any]], name: Callable[[Any], str] = label
+) -> list[list[str]]:
+    """Return a line for each set of keys, the worst first, below their head.
+
+    Parameters
+    ----------
+    sets : sequence of dict
+        As of `worst_first`.
+    name : callable, optional
+        How a name is written.
+    """
+    lines = [["keys", "k", "unsafe before", "after", "smallest f", "maximum risk"]]
+    for one in (sets[at] for at in worst_first(sets)):
+        before, after = one["risk"]["original"], one["risk"]["protected"]
+        lines.append(
+            [
+                " x ".join(map(name, one["keys"])),
+                "-" if one["k"] is None else f"{one['k']:,}",
+                f"{before['unsafe_records']:,}",
+                f"{after['unsafe_records']:,}",
+                f"{after['k_anonymity']:.6g}",
+                f"{after['max_risk']:.6g}",
+            ]
+        )
+    return lines
+
+
+def sets_with_pages(protected: Protected) -> list[int]:
+    """Return the positions of the sets of keys that have a page, in their order.
+
+    All in their own order, or of more than `MOST_PAGES` the worst, the worst first.
+    """
+    sets = _plain(protected)
+    return (
+        list(range(len(sets)))
+        if len(sets) <= MOST_PAGES
+        else worst_first(sets)[:MOST_PAGES]
+    )
+
+
+def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
+    """Return what the page of one of several sets of keys shows of all of them."""
+    sets = _plain(protected)
+    if len(sets) == 1:
+        return None
+    rows = set_rows(sets, whole_label)
+    pages = {at: page for page, at in enumerate(sets_with_pages(protected), 1)}
+    rows[0].append("report")
+    for row, at in zip(rows[1:], worst_first(sets), strict=True):
+        number = pages.get(at)
+        row.append("" if number is None else "this" if at == keys else str(number))
+    return {
+        "rows": rows,
+        "this": whole_label(" x ".join(map(str, sets[keys]["keys"]))),
+        "more": len(sets) - len(pages),
+    }
+
+
+def _plain(protected: Protected) -> list[dict[str, Any]]:
+    return [
+        {"keys": one.keys, "k": one.aim.k, "risk": one.comparison()}
+        for one in protected.sets
+    ]
