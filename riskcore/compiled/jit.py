@@ -32,8 +32,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from riskcore.common.interrupts import uninterrupted
 from riskcore.compiled import code_cache, shipped
 
@@ -281,7 +279,9 @@ _C_TYPES: dict[str, Any] = {
 
 @cache
 def _dtype(pointer: str) -> Any:
-    """Return NumPy's type of what a pointer points to; a text of it takes long."""
+    """Return NumPy's type of what a pointer points to; its name takes long to make."""
+    import numpy as np
+
     return np.dtype(pointer[:-1])
 
 

@@ -34,57 +34,57 @@ def verdict_of(result: Protected, *, public: bool = False) -> str:
 
     ``public``: without figures that the original or the recoded file gave.
     """
-    said = [_said(result, one, public=public) for one in result.sets]
-    if len(said) <= MANY:
-        names = [" x ".join(map(str, one.keys)) for one in result.sets]
-        return " ".join(map(_sentence, said, names))
-    return _of_many(result.sets, said)
+    if len(result.sets) > MANY:
+        return _of_many(result, public=public)
+    return " ".join(
+        _sentence(
+            _said(result, one, public=public),
+            " x ".join(map(str, one.keys)),
+            _price(result, [one], public=public) if one.safe else [],
+        )
+        for one in result.sets
+    )
 
 
 def _said(result: Protected, one: KeySet, *, public: bool) -> tuple[int, str]:
     """Return how many rows are unsafe, at least 1 if the file is, and what to say."""
+    rule = _RULES[result.settings.missing]
     if one.safe:
-        return 0, _safe(result, one, public=public)
+        goal = ", ".join(_goals(result, one, public=public))
+        return 0, f"{goal or 'no threshold was needed'} ({rule})"
     if public:
         rows = "records" if result.units is None else "households"
-        return 1, f"{rows} still {_fault(one)} ({_RULES[result.settings.missing]})"
+        return 1, f"{rows} still {_fault(one)} ({rule})"
     count = one.protected.cells.count_of(one.unsafe)
     return max(count, 1), _unsafe(result, one)
 
 
-def _sentence(said: tuple[int, str], name: str) -> str:
+def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> str:
     unsafe, text = said
-    return f"{'NOT SAFE' if unsafe else 'Safe'}: by {name}, {text}."
+    but = f"; but {', '.join(price)}" if price else ""
+    return f"{'NOT SAFE' if unsafe else 'Safe'}: by {name}, {text}{but}."
 
 
-def _of_many(sets: Sequence[KeySet], said: Sequence[tuple[int, str]]) -> str:
+def _of_many(result: Protected, *, public: bool) -> str:
     """Say the same once, and of sets that are not safe what matters most."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
-    for one, what in zip(sets, said, strict=True):
-        alike.setdefault(what, []).append(one)
+    for one in result.sets:
+        alike.setdefault(_said(result, one, public=public), []).append(one)
     ranked = sorted(alike, key=lambda what: -what[0])
     unsafe = [what for what in ranked if what[0]]
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        names = [" x ".join(map(str, one.keys)) for one in which]
+        name = ", by ".join(" x ".join(map(str, one.keys)) for one in which)
         if len(which) > MANY:
-            other = "" if len(which) == len(sets) else "other "
-            names = [f"each of {len(which)} {other}sets of keys"]
-        parts += [_sentence(what, name) for name in names]
+            other = "" if len(which) == len(result.sets) else "other "
+            name = f"each of {len(which)} {other}sets of keys"
+        price = [] if what[0] else _price(result, which, public=public)
+        parts.append(_sentence(what, name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
     if left:
         parts.append(f"NOT SAFE: by {counted(left, 'more set')} of keys.")
     return " ".join(parts)
-
-
-def _safe(result: Protected, one: KeySet, *, public: bool) -> str:
-    """Say what holds of a file that is safe from one set of keys."""
-    goal = ", ".join(_goals(result, one, public=public))
-    price = ", ".join(_price(result, one, public=public))
-    but = f"; but {price}" if price else ""
-    rule = _RULES[result.settings.missing]
-    return f"{goal or 'no threshold was needed'} ({rule}){but}"
 
 
 def _unsafe(result: Protected, one: KeySet) -> str:
@@ -153,15 +153,19 @@ def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             yield f"{what} {threshold:.8g}"
 
 
-def _price(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
-    """Say what safety has cost, if that is much."""
-    for key in one.keys:
+def _price(result: Protected, sets: Sequence[KeySet], *, public: bool) -> list[str]:
+    """Say what safety from some sets of keys has cost, if that is much."""
+    said = []
+    for key in dict.fromkeys(key for one in sets for key in one.keys):
         share = result.blanked_share[key]
         if share > _MUCH:
             amount = "more than half" if public else f"{100 * share:.3g} %"
-            yield f"{key} is blanked in {amount} of the records"
-    if lost := one.without_keys:
+            said.append(f"{key} is blanked in {amount} of the records")
+    if lost := max(one.without_keys for one in sets):
         count = record.about(lost) if public else f"{lost:,}"
         unit = "record" if result.units is None else "household"
         units = f"{unit} has" if count == "1" else f"{unit}s have"
-        yield f"{count} {units} lost all keys"
+        where = "" if len(sets) == 1 else " of one of them"
+        most = "up to " if where and not public else ""
+        said.append(f"{most}{count} {units} lost all keys{where}")
+    return said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from riskcore.common.html import readable
 from riskcore.figures import label, whole_label
 from riskcore.protection.result import Protected
 
@@ -41,7 +42,9 @@ def worst_first(sets: Sequence[dict[str, Any]]) -> list[int]:
 
 
 def set_rows(
-    sets: Sequence[dict[str, Any]], name: Callable[[Any], str] = label
+    sets: Sequence[dict[str, Any]],
+    name: Callable[[Any], str] = label,
+    number: Callable[[float], str] = "{:.6g}".format,
 ) -> list[list[str]]:
     """Return a line for each set of keys, the worst first, below their head.
 
@@ -49,8 +52,8 @@ def set_rows(
     ----------
     sets : sequence of dict
         As of `worst_first`.
-    name : callable, optional
-        How a name is written.
+    name, number : callable, optional
+        How a name and a number are written.
     """
     lines = [["keys", "k", "unsafe before", "after", "smallest f", "maximum risk"]]
     for one in (sets[at] for at in worst_first(sets)):
@@ -61,8 +64,8 @@ def set_rows(
                 "-" if one["k"] is None else f"{one['k']:,}",
                 f"{before['unsafe_records']:,}",
                 f"{after['unsafe_records']:,}",
-                f"{after['k_anonymity']:.6g}",
-                f"{after['max_risk']:.6g}",
+                number(after["k_anonymity"]),
+                number(after["max_risk"]),
             ]
         )
     return lines
@@ -86,7 +89,7 @@ def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
     sets = _plain(protected)
     if len(sets) == 1:
         return None
-    rows = set_rows(sets, whole_label)
+    rows = set_rows(sets, whole_label, readable)
     pages = {at: page for page, at in enumerate(sets_with_pages(protected), 1)}
     rows[0].append("report")
     for row, at in zip(rows[1:], worst_first(sets), strict=True):

@@ -313,8 +313,14 @@ class _Report:
         columns = [dict(self._column(one)) for one in self.sets]
         names = dict.fromkeys(name for column in columns for name in column)
         if len(columns) > MANY:
-            rows = [[columns[i][name] for name in names] for i in self._ranked]
-            return {"head": ["Keys", *names], "lines": self._by_set(rows)}
+            same = [n for n in names if len({one.get(n) for one in columns}) == 1]
+            others = [name for name in names if name not in same]
+            rows = [[columns[i][name] for name in others] for i in self._ranked]
+            return {
+                "head": ["Keys", *others],
+                "lines": self._by_set(rows),
+                "same": [(name, columns[0][name]) for name in same],
+            }
         heads = [f"Keys {i}" for i in range(1, len(columns) + 1)]
         return {
             "head": ["", *(heads if len(columns) > 1 else ["The file"])],

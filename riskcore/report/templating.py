@@ -25,9 +25,8 @@ from riskcore.common.words import counted, printable, shortened
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# A longer label is cut; so much of it comes to light under the pointer and on paper.
-_LONGEST_LABEL = 80
-_LONGEST_TITLE = 1000
+# A longer label is cut: names and labels of SPSS have at most 256 letters.
+_LONGEST_LABEL = 256
 
 
 def need_jinja() -> None:
@@ -126,14 +125,9 @@ def _label(value: Any) -> Any:
     """Return a name or category; what would steer the lines around it is contained."""
     from markupsafe import Markup
 
-    shown = shortened(value, _LONGEST_LABEL)
     if value is None:
-        return shown
-    whole = shortened(value, _LONGEST_TITLE)
-    if whole == shown:
-        return Markup(html.label(shown))
-    text, title = html.escape(shown), html.escape(whole)
-    return Markup(f'<bdi class="cut" title="{title}"><span>{text}</span></bdi>')
+        return shortened(None, _LONGEST_LABEL)
+    return Markup(html.label(shortened(value, _LONGEST_LABEL)))
 
 
 def _cell(item: Any) -> Any:

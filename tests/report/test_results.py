@@ -247,7 +247,7 @@ def test_estimates_of_uniques_have_a_page(tmp_path, monkeypatch):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "<h1>&lt;T&gt;</h1>" in text
     assert f"By the simulation it is {found.truth}." in text
-    assert f'<p class="verdict">Smallest AIC: {found.best}; {found.advice}</p>' in text
+    assert f'<p class="verdict">Smallest AIC: {found.best}; {found.advice}.</p>' in text
     for one in found.estimates:
         exact = f'<span title="{all_digits(one.tau)}">{readable(one.tau)}</span>'
         assert f'{one.model}</th><td class="number">{exact}</td>' in text

@@ -63,7 +63,8 @@ def test_text_is_escaped_and_steers_nothing():
     assert "\\x1b[31m\\n&amp;" in shown
     assert rendered("{{ x|label }}", x=hostile).startswith("<bdi>&lt;b&gt;\\x1b")
     assert rendered("{{ x|label }}", x=None) == "(missing)"
-    assert rendered("{{ x|label }}", x="x" * 100) == f"<bdi>{'x' * 79}…</bdi>"
+    assert rendered("{{ x|label }}", x="x" * 256) == f"<bdi>{'x' * 256}</bdi>"
+    assert rendered("{{ x|label }}", x="x" * 300) == f"<bdi>{'x' * 255}…</bdi>"
 
 
 @pytest.mark.parametrize(
