@@ -82,12 +82,13 @@ is the same, and says so. A FILE that is not the same is refused, unless --other
 asks for it. --record-public writes a record that tells methods and counts only.
 
 --keys given twice protects from two intruders who know different variables; there is a
-report for each, NAME.html and NAME-2.html. These hold exact risks, from which weights
-of single records follow: they are for you, and so is what is printed, for figures of
-FILE tell suppressed values to whoever tries them. --report also says what protection
-has cost, as riskcore compare does: entropy, distances of tables, the propensity score;
-for a million records that takes about 2 s. --report-public is for everybody:
-classes and rounded figures, of the protected file alone, one page for all sets of keys.
+report for each, NAME.html and NAME-2.html, of more than ten for the worst ten, with a
+table of all. These hold exact risks, from which weights of single records follow: they
+are for you, and so is what is printed, for figures of FILE tell suppressed values to
+whoever tries them. --report also says what protection has cost, as riskcore compare
+does: entropy, distances of tables, the propensity score; for a million records that
+takes about 2 s. --report-public is for everybody: classes and rounded figures, of the
+protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
 The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
