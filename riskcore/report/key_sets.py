@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from riskcore.common.html import readable
-from riskcore.figures import label, whole_label
+from riskcore.figures import FIGURES, label, whole_label
 from riskcore.protection.result import Protected
 
 # Of so many sets of keys, the worst, each has a page of its own.
@@ -55,7 +55,8 @@ def set_rows(
     name, number : callable, optional
         How a name and a number are written.
     """
-    lines = [["keys", "k", "unsafe before", "after", "smallest f", "maximum risk"]]
+    (largest,) = (one.names["stages"] for one in FIGURES if one.name == "max_risk")
+    lines = [["keys", "k", "unsafe before", "after", "smallest f", largest]]
     for one in (sets[at] for at in worst_first(sets)):
         before, after = one["risk"]["original"], one["risk"]["protected"]
         lines.append(
