@@ -47,13 +47,7 @@ def test_every_ufunc_has_a_name():
 # --- the pointers ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "individual_risk",
-        pytest.param("individual_risk_from_frequencies", marks=pytest.mark.compiles),
-    ],
-)
+@named
 def test_values(name):
     ufunc, one = getattr(riskcore, name), c_function(name)
     second = F / P if name.endswith("frequencies") else P
