@@ -18,7 +18,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
-from riskcore.common.words import printable
+from riskcore.common.words import counted, printable
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -259,14 +259,14 @@ def assess_coded(
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
     model, unique = None, None
     if _is_weights(population):
-        progress(f"computing the risk of {len(cells)} cells")
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
         cell_risk = _cell_risk(cells, method)
     else:
         from riskcore.population import model_of, risks_of
 
         _warn_below(cells.totals)
         model = model_of(population, keys, cells, progress)
-        progress(f"computing the risk of {len(cells)} cells")
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
         cell_risk, unique = risks_of(model, cells)
     joint = None
     if coded.households is not None:
@@ -306,9 +306,9 @@ def _warn_below(totals: Totals) -> None:
     """Warn if there are cells with F < f."""
     if totals.below:
         warn(
-            f"in {totals.below:,} of {totals.cells:,} cells ({totals.records_below:,} "
-            f"of {totals.records:,} records) the weights add to less than the records "
-            "(F < f); their risk is taken as 1/f",
+            f"in {totals.below:,} of {counted(totals.cells, 'cell')} "
+            f"({totals.records_below:,} of {counted(totals.records, 'record')}) the "
+            "weights add to less than the records (F < f); their risk is taken as 1/f",
             PopulationBelowSample,
         )
 
@@ -903,7 +903,8 @@ class Assessment:
 
     def __repr__(self) -> str:
         return (
-            f"<Assessment: {self.cells.n} records in {len(self.cells)} cells, "
+            f"<Assessment: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')}, "
             f"re-identification rate {self.reidentification_rate:.6%}, "
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}>"

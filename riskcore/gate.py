@@ -26,7 +26,8 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
-from riskcore.common.words import printable
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, printable
 from riskcore.engines.door import engine_of
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_missing, tabulate, tabulate_coded
@@ -46,6 +47,10 @@ _NAMES = {
 }
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
+
+
+class AreasUnknown(UserWarning):
+    """The area of some records is missing, so that no area has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +126,10 @@ class Checked(OnASheet):
     def verdict(self) -> str:
         """Whether the file passes, in words."""
         count, of = len(self.broken), len(self.rules)
+        rules, records = counted(of, "rule"), counted(self.records, "record")
         if not count:
-            return f"Passed: {of} of {of} rules kept, in {self.records:,} records."
-        return f"FAILED: {count} of {of} rules broken, in {self.records:,} records."
+            return f"Passed: {of} of {rules} kept, in {records}."
+        return f"FAILED: {count} of {rules} broken, in {records}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found as plain data for JSON.
@@ -170,8 +176,8 @@ class Checked(OnASheet):
         return [head, *map(_line, self.rules)]
 
     def __repr__(self) -> str:
-        found = f"{len(self.broken)} of {len(self.rules)} rules broken"
-        return f"<Checked: {self.records} records, {found}>"
+        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
+        return f"<Checked: {counted(self.records, 'record')}, {found}>"
 
 
 def _line(rule: Rule) -> tuple[str, ...]:
@@ -259,10 +265,17 @@ def check(
     Checked
         Its ``passed`` tells whether every rule is kept; a rule for each set of keys.
 
+    Warns
+    -----
+    AreasUnknown
+        If the area of some records is missing: they are in none, and their people add
+        to no area's.
+
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess`; ValueError also if no rule is given, or a bound is none.
+        As `assess`; ValueError also if no rule is given, a bound is none, or the area
+        of all records is missing.
 
     Examples
     --------
@@ -448,11 +461,30 @@ def _cells_of_areas(
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
-    """Return the rule of areas; a record whose area is missing is in none."""
+    """Return the rule of areas; a record whose area is missing is in none.
+
+    Raises
+    ------
+    ValueError
+        If the area of all records is missing.
+    """
     known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
+    named = " x ".join(map(str, areas))
+    if not known.any():
+        raise ValueError(
+            f"area {named}: missing in all {counted(cells.n, 'record')}: no area has a "
+            "population, and a check of nothing would pass"
+        )
+    unknown = cells.n - int(cells.records[known].sum())
+    if unknown:
+        warn(
+            f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
+            "which are in no area and keep no rule of one",
+            AreasUnknown,
+        )
     people = cells.weight_sum
     small = known & (people < least)
-    smallest = float(people[known].min()) if known.any() else math.inf
+    smallest = float(people[known].min())
     return Rule(
         "min_population", areas, None, least, smallest, int(cells.records[small].sum()),
         int(np.count_nonzero(small)), not small.any(),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.warn import warn
-from riskcore.common.words import printable, shortened
+from riskcore.common.words import counted, printable, shortened
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.cells import (
     Cells,
@@ -743,7 +743,8 @@ class Diversity(OnASheet):
         )
         keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
-            f"<Diversity: {self.cells.n} records in {len(self.cells)} cells of "
+            f"<Diversity: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')} of "
             f"{keys}; {'; '.join(each)}>"
         )
 

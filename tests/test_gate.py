@@ -10,6 +10,7 @@ import pytest
 import riskcore
 from riskcore import assess, check, protect
 from riskcore.files import formats
+from riskcore.gate import AreasUnknown
 from tests import needs
 
 KEYS = ["a", "b"]
@@ -81,11 +82,22 @@ def test_every_area_has_its_people():
     found = check(data, KEYS, "w", min_population=smallest + 1, area=["county"])
     (rule,) = found.rules
     assert (rule.records, rule.cells) == (data["county"].count("W"), 1)
-    # Without weights the records are the people; an unknown area is none.
+    # Without weights the records are the people; an unknown area is none, and is said.
     data["county"][:3] = [None] * 3
-    found = check(data, KEYS, min_population=4, area=["county"], missing="wildcard")
+    how = {"min_population": 4, "area": ["county"], "missing": "wildcard"}
+    with pytest.warns(AreasUnknown, match="area county: missing in 3 of 400 records"):
+        found = check(data, KEYS, **how)
     assert found.passed
-    with pytest.raises(ValueError, match="missing key values: 'county' in 3"):
+    data["b"][:399] = [None] * 399
+    with pytest.warns(AreasUnknown, match="area county x b: missing in 399 of 400 rec"):
+        found = check(data, ["a"], **how | {"area": ["county", "b"]})
+    assert not found.passed
+    # Where no area is known none is too small: that would pass.
+    data["county"] = [None] * 400
+    for asked in (["county"], ["county", "c"]):
+        with pytest.raises(ValueError, match="missing in all 400 records: no area has"):
+            check(data, ["a"], **how | {"area": asked})
+    with pytest.raises(ValueError, match="missing key values: 'county' in 400"):
         check(data, KEYS, min_population=4, area=["county"])
 
 
@@ -184,7 +196,7 @@ def test_what_is_said_is_plain_data():
     assert repr(found) == "<Checked: 400 records, 1 of 2 rules broken>"
     assert "FAILED" in found._repr_html_()
     good = check(survey(), ["a"], k=2)
-    assert good.verdict == "Passed: 1 of 1 rules kept, in 400 records."
+    assert good.verdict == "Passed: 1 of 1 rule kept, in 400 records."
 
 
 @pytest.mark.parametrize(

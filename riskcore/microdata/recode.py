@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.files.reading import is_number
 from riskcore.microdata.columns import (
     CodedColumn,
@@ -651,12 +652,15 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
     doubts = []
     if recoded.unused:
         rules = _some(recoded.unused)
-        doubts.append(f"{len(recoded.unused)} rules fit no code: {rules}")
+        count = counted(len(recoded.unused), "rule")
+        verb = "fits" if len(recoded.unused) == 1 else "fit"
+        doubts.append(f"{count} {verb} no code: {rules}")
     if recoded.overlapping:
         codes = _some(recoded.overlapping)
+        count = counted(len(recoded.overlapping), "code")
+        verb = "has" if len(recoded.overlapping) == 1 else "have"
         doubts.append(
-            f"{len(recoded.overlapping)} codes have several rules, "
-            f"of which the last is taken: {codes}"
+            f"{count} {verb} several rules, of which the last is taken: {codes}"
         )
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"

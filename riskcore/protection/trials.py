@@ -16,7 +16,7 @@ from typing import Any
 
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
-from riskcore.common.words import shortened
+from riskcore.common.words import counted, shortened
 from riskcore.files.reading import Reading
 from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
@@ -286,7 +286,7 @@ class Trials:
                 said.append(f"{name} failed")
                 continue
             word = "safe" if one.safe else "NOT SAFE"
-            said.append(f"{name} {word}, {one.values_suppressed:,} values suppressed")
+            said.append(f"{name} {word}, {_suppressed(one)} suppressed")
         return f"<Trials: {'; '.join(said)}>"
 
     def _repr_html_(self) -> str:
@@ -297,7 +297,7 @@ class Trials:
             risk = one.expected_reidentifications
             words = one.reason or (
                 f"{risk:.6g} expected re-identifications, {lost} of the information "
-                f"lost, {one.values_suppressed:,} values suppressed"
+                f"lost, {_suppressed(one)} suppressed"
             )
             rows.append((f"{one.name}{' *' if one.name in front else ''}", words))
         note = html.escape("* no other has less risk, loses less and has nearer tables")
@@ -453,6 +453,10 @@ def _tried(
         pmse_ratio=found.propensity.ratio,
         warnings=tuple(dict.fromkeys(str(one.message) for one in caught)),
     )
+
+
+def _suppressed(one: Trial) -> str:
+    return counted(one.values_suppressed or 0, "value")
 
 
 def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
+from riskcore.common.words import counted
 from riskcore.engines.door import engine_of
 from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
@@ -477,13 +478,13 @@ class Comparison:
         lost = self.newly_missing
         values = ""
         if lost is not None:
-            values = f", {lost:,} value{'' if lost == 1 else 's'} more missing"
+            values = f", {counted(lost, 'value')} more missing"
         pmse = self.propensity.pmse
         model = "no pMSE" if pmse is None else f"pMSE {pmse:.6g}"
-        keys = "1 key" if len(self.keys) == 1 else f"{len(self.keys)} keys"
+        before = counted(self.records_before, "record")
         return (
-            f"<Comparison: {self.records_before:,} records before and "
-            f"{self.records_after:,} after, {keys}{values}, {model}>"
+            f"<Comparison: {before} before and {self.records_after:,} after, "
+            f"{counted(len(self.keys), 'key')}{values}, {model}>"
         )
 
     def _repr_html_(self) -> str:
