@@ -82,6 +82,19 @@ class Rule:
     cells: int | None
     passed: bool
 
+    @property
+    def title(self) -> str:
+        """What the rule is called."""
+        return _NAMES[self.rule]
+
+    @property
+    def of(self) -> str:
+        """What the rule looks at, on one line."""
+        keys = " x ".join(printable(str(name)) for name in self.keys)
+        if self.sensitive is None:
+            return keys
+        return f"{printable(str(self.sensitive))} in {keys}"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Checked(OnASheet):
@@ -181,11 +194,9 @@ class Checked(OnASheet):
 
 
 def _line(rule: Rule) -> tuple[str, ...]:
-    keys = " x ".join(printable(str(name)) for name in rule.keys)
-    of = "" if rule.sensitive is None else f"{printable(str(rule.sensitive))} in "
     return (
-        _NAMES[rule.rule],
-        of + keys,
+        rule.title,
+        rule.of,
         _number(rule.asked),
         _number(rule.found),
         "-" if rule.records is None else f"{rule.records:,}",

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable, shortened
@@ -558,7 +559,7 @@ class Diversity(OnASheet):
             if each.name == name:
                 return each
         known = ", ".join(repr(each.name) for each in self.variables)
-        raise KeyError(f"no sensitive variable {name!r}; there are {known}")
+        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
 
     def fails(
         self,

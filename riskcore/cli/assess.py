@@ -10,6 +10,8 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_file,
+    add_keys,
     add_population,
     add_quiet,
     add_reading,
@@ -70,10 +72,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
-    parser.add_argument(
-        "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
-    )
+    add_file(parser)
+    add_keys(parser)
     add_roles(parser)
     add_population(parser, files=True)
     parser.add_argument(

@@ -14,7 +14,9 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_file,
     add_k,
+    add_keys,
     add_population,
     add_quiet,
     add_reading,
@@ -122,14 +124,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        action="append",
-        metavar="COLUMN",
-        help="key variables; once for each set of them",
-    )
+    add_file(parser)
+    add_keys(parser, sets=True, needed=False)
     add_roles(parser)
     add_population(parser)
     _add_thresholds(parser)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
+from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted
 from riskcore.engines.door import engine_of
@@ -363,7 +364,7 @@ class Comparison:
             if one.key == name:
                 return one
         known = ", ".join(repr(one.key) for one in self.keys)
-        raise KeyError(f"{name!r} is no key of the comparison; keys are {known}")
+        raise NoSuchNameError(f"{name!r} is no key of the comparison; keys are {known}")
 
     @property
     def compared_pairs(self) -> tuple[PairComparison, ...]:
