@@ -84,6 +84,17 @@ def add_method(command: Any) -> None:
     )
 
 
+def add_level(command: Any, what: str) -> None:
+    """Add whether records are counted or households, and what that means."""
+    command.add_argument(
+        "--level",
+        choices=("record", "household"),
+        default="record",
+        help=f"what is counted: records (default), or one row for each --household, "
+        f"{what}",
+    )
+
+
 def add_population(command: argparse.ArgumentParser, *, files: bool = False) -> None:
     """Add what is taken to be known of the population, if it may be a file, too."""
     names = ("weights", "latent-class", "log-linear")

@@ -17,6 +17,7 @@ from riskcore.cli.options import (
     add_file,
     add_k,
     add_keys,
+    add_level,
     add_population,
     add_quiet,
     add_reading,
@@ -138,11 +139,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
-    group.add_argument(
-        "--level",
-        choices=("record", "household"),
-        default="record",
-        help="what is counted: records (default), or one row for each --household, "
+    add_level(
+        group,
         "whose members agree in the keys and the weight; what is blanked goes back to "
         "all of them",
     )

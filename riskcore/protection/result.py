@@ -31,6 +31,7 @@ from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.coded import count_records
 from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.household_rows import in_order
 from riskcore.microdata.recode import recode
 from riskcore.microdata.source import Source
 from riskcore.protection import readback
@@ -50,7 +51,7 @@ from riskcore.protection.key_sets import (
     coded_records,
     present,
 )
-from riskcore.protection.layout import Layout, in_order
+from riskcore.protection.layout import Layout
 from riskcore.protection.on_engine import OnEngine, unchecked
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.secret import (
