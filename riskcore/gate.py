@@ -7,7 +7,7 @@ passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,7 +35,7 @@ from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.source import Source
 from riskcore.protection.goals import Goal, KeyGoals
 from riskcore.protection.settings import key_sets
-from riskcore.sensitive import SensitiveVariable, diversity
+from riskcore.sensitive import SensitiveVariable, Tree, diversity
 
 _NAMES = {
     "k": "k-anonymity",
@@ -224,6 +224,7 @@ def check(
     kind: str = "distinct",
     t: float | None = None,
     ordered: Iterable[Hashable] = (),
+    hierarchies: Mapping[Hashable, Tree] | None = None,
     missing_sensitive: str = "refuse",
     subsets: int | None = None,
     strata: Iterable[Hashable] | None = None,
@@ -260,7 +261,7 @@ def check(
         The l-diversity that each cell must have at least of each sensitive variable,
         by which definition, and the closeness that it may have at most: see
         `riskcore.diversity`. A cell of which no value is counted breaks them.
-    ordered, missing_sensitive : optional
+    ordered, hierarchies, missing_sensitive : optional
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
@@ -323,6 +324,7 @@ def check(
         measured = diversity(
             held, names, list(secrets), missing=missing, alpha=alpha,
             missing_sensitive=missing_sensitive, ordered=list(ordered),
+            hierarchies=hierarchies,
         )  # fmt: skip
         records = measured.cells.n
         for variable in measured.variables:

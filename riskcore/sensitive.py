@@ -37,6 +37,7 @@ from riskcore.microdata.columns import CodedColumn, plain_value
 from riskcore.microdata.distributions import Distributions, distributions
 from riskcore.microdata.diverse import diverse, equal_distance, ordered_distance
 from riskcore.microdata.doubtful import doubtful_codes
+from riskcore.microdata.hierarchy import Hierarchy
 from riskcore.microdata.source import Source
 
 MISSING_SENSITIVE = ("refuse", "category", "ignore")
@@ -50,8 +51,8 @@ _LONGEST = 24
 _ROWS = 5
 
 Mask = NDArray[np.bool_]
-# For each level above the values themselves: the group of each value.
-Hierarchy = Sequence[Mapping[Any, Hashable]]
+# A tree, or for each level above the values themselves the group of each value.
+Tree = Hierarchy | Sequence[Mapping[Any, Hashable]]
 
 
 def diversity(
@@ -64,7 +65,7 @@ def diversity(
     missing_sensitive: str = "refuse",
     c: Any = 3,
     ordered: Sequence[Hashable] = (),
-    hierarchies: Mapping[Hashable, Hierarchy] | None = None,
+    hierarchies: Mapping[Hashable, Tree] | None = None,
     together: bool = False,
     reading: Reading | None = None,
 ) -> Diversity:
@@ -97,10 +98,11 @@ def diversity(
         Sensitive variables whose closeness is measured by the ordered distance; the
         others' by the equal distance, see Notes. They are of times or numbers, also
         those that stand as text in a file.
-    hierarchies : mapping of column name to sequence of mapping, optional
-        Sensitive variables whose closeness is measured by a hierarchical distance: for
-        each level from the bottom up the group of every value, not the values
-        themselves and not the one group of all.
+    hierarchies : mapping of column name to Hierarchy or sequence of mapping, optional
+        Sensitive variables whose closeness is measured by a hierarchical distance: a
+        `riskcore.Hierarchy`, as a file has it, of which a level of one group of all
+        counts nothing; or for each level from the bottom up the group of every value,
+        not the values themselves and not the one group of all.
     together : bool
         With several sensitive variables, whether each is measured within cells of the
         keys and all other sensitive variables (Machanavajjhala et al. 2007).
@@ -211,7 +213,7 @@ def _check_roles(
     keys: list[Hashable],
     names: list[Hashable],
     ordered: list[Hashable],
-    hierarchies: Mapping[Hashable, Hierarchy],
+    hierarchies: Mapping[Hashable, Tree],
 ) -> None:
     check_names(keys, {}, ())
     for name in names:
@@ -263,7 +265,7 @@ def _measured(
     c: Fraction,
     missing_sensitive: str,
     distance: str,
-    hierarchy: Hierarchy | None,
+    hierarchy: Tree | None,
 ) -> SensitiveVariable:
     """Measure one sensitive variable."""
     as_value = missing_sensitive == "category" and column.missing > 0
@@ -331,7 +333,7 @@ def _hierarchical(
     cells: Cells,
     column: CodedColumn,
     found: Distributions,
-    hierarchy: Hierarchy,
+    hierarchy: Tree,
     as_value: bool,
 ) -> NDArray[np.float64]:
     """Return the mean of the equal distances on the levels of a hierarchy.
@@ -342,6 +344,8 @@ def _hierarchical(
     values = [plain_value(label) for label in column.labels] + [None] * as_value
     distances = [equal_distance(found)]
     below = list(range(len(values)))
+    if isinstance(hierarchy, Hierarchy):
+        hierarchy = hierarchy.groups_of(values)
     for level, group in enumerate(hierarchy, 1):
         lacking = [value for value in values if value not in group]
         if lacking:

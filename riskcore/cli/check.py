@@ -11,6 +11,7 @@ from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
     add_file,
+    add_hierarchy,
     add_k,
     add_keys,
     add_method,
@@ -19,6 +20,7 @@ from riskcore.cli.options import (
     add_weight,
     fraction,
     goal_of,
+    hierarchies_of,
     number,
     source_of,
     whole,
@@ -136,6 +138,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="sensitive variables of numbers whose closeness is measured in order",
     )
+    add_hierarchy(rules)
     rules.add_argument(
         "--missing-sensitive",
         choices=("refuse", "category", "ignore"),
@@ -172,7 +175,9 @@ def run(options: argparse.Namespace) -> int:
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_files(options, source, {"--report-public": options.report_public})
+    hierarchies = hierarchies_of(options)
+    trees = [path for _, path in options.hierarchy]
+    check_files(options, source, {"--report-public": options.report_public}, trees)
     found = check(
         source,
         options.keys,
@@ -187,6 +192,7 @@ def run(options: argparse.Namespace) -> int:
         kind=options.kind,
         t=options.t,
         ordered=options.ordered,
+        hierarchies=hierarchies,
         missing_sensitive=options.missing_sensitive,
         subsets=options.subsets,
         strata=options.strata,

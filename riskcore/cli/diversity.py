@@ -8,8 +8,10 @@ from typing import Any
 from riskcore.cli.options import (
     add_alpha,
     add_file,
+    add_hierarchy,
     add_keys,
     fraction,
+    hierarchies_of,
     number,
     source_of,
     whole,
@@ -97,6 +99,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="sensitive variables of numbers whose closeness is measured in order; "
         "else all values are equally far from each other",
     )
+    add_hierarchy(parser)
     parser.add_argument(
         "--together",
         action="store_true",
@@ -146,9 +149,10 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--kind {options.kind} needs --l")
     if options.report_top and options.l is None and options.t is None:
         raise ValueError("--report-top lists the cells that fail: it needs --l or --t")
+    hierarchies = hierarchies_of(options)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_results(options, source)
+    check_results(options, source, [path for _, path in options.hierarchy])
     needed = [*options.keys, *options.sensitive]
     if options.output is not None:
         needed = [*source.names, *needed]
@@ -163,6 +167,7 @@ def run(options: argparse.Namespace) -> None:
         missing_sensitive=options.missing_sensitive,
         c=options.c,
         ordered=options.ordered,
+        hierarchies=hierarchies,
         together=options.together,
     )
     figures = found.summary()

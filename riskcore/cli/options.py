@@ -84,6 +84,44 @@ def add_method(command: Any) -> None:
     )
 
 
+def add_hierarchy(command: Any) -> None:
+    """Add hierarchies of sensitive variables."""
+    command.add_argument(
+        "--hierarchy",
+        nargs="+",
+        type=_hierarchy,
+        default=[],
+        metavar="COLUMN=FILE",
+        help="sensitive variables whose closeness is measured by how far up in a tree "
+        "two values meet; FILE has a line for each value: value;group;...;all",
+    )
+
+
+def hierarchies_of(options: argparse.Namespace) -> dict[Any, Any]:
+    """Return the hierarchies by variable.
+
+    Raises
+    ------
+    OSError, ValueError
+        If a file cannot be read, or holds none.
+    """
+    from riskcore.microdata.hierarchy import Hierarchy
+
+    found = {}
+    for column, path in options.hierarchy:
+        if column in found:
+            raise ValueError(f"--hierarchy: {column!r} stands twice")
+        found[column] = Hierarchy.read(path)
+    return found
+
+
+def _hierarchy(text: str) -> tuple[str, Path]:
+    column, equals, path = text.partition("=")
+    if not (column and equals and path):
+        raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN=FILE")
+    return column, Path(path)
+
+
 def add_level(command: Any, what: str) -> None:
     """Add whether records are counted or households, and what that means."""
     command.add_argument(

@@ -56,6 +56,7 @@ recodings, each a VARIABLE=RULE:
   AGE=bottom:16            16 and less become 16
   REGION=truncate:2        without the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; others stay
+  AREA=hierarchy:a.csv:2   the group two levels above, of lines value;group;...;all
 
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
@@ -500,7 +501,11 @@ def _check_outputs(
         targets += [_private(options), *public]
     for path in targets:
         replace.refuse_existing(path, options.overwrite)
-    rules = [rule for _, rule in options.recode if isinstance(rule, Path)]
+    rules = [
+        Path(file)
+        for _, rule in options.recode
+        if (file := rule if isinstance(rule, Path) else rule.source)
+    ]
     replayed = [] if options.replay is None else [options.replay]
     written = (
         ()
@@ -749,6 +754,7 @@ def recoding(text: str) -> tuple[str, Any]:
         "top": lambda: _end(value, "top"),
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
+        "hierarchy": lambda: _level_of(value),
         "map": lambda: Recoding.mapping(
             gathered("map", [_pair(one) for one in value.split(",")])
         ),
@@ -762,8 +768,18 @@ def recoding(text: str) -> tuple[str, Any]:
         return name, Path(rule)
     try:
         return name, makers[kind]()
-    except (TypeError, ValueError, argparse.ArgumentTypeError) as error:
+    except (OSError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _level_of(text: str) -> Any:
+    """Return the recoding to a level of the hierarchy in a file, of FILE:LEVEL."""
+    from riskcore.microdata.hierarchy import Hierarchy
+
+    path, colon, level = text.rpartition(":")
+    if not colon:
+        raise ValueError("need hierarchy:FILE:LEVEL, the first level above being 1")
+    return Hierarchy.read(path).recoding(whole(level))
 
 
 def _intervals(text: str, closed: Any) -> Any:

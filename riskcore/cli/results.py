@@ -74,7 +74,9 @@ def add_results(
     add_quiet(parser)
 
 
-def check_results(options: argparse.Namespace, source: Any) -> None:
+def check_results(
+    options: argparse.Namespace, source: Any, more: Sequence[Path] = ()
+) -> None:
     """Refuse files that cannot be written, before any work is done."""
     from riskcore.files import formats
 
@@ -87,13 +89,20 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         if options.plot.suffix.lower() not in _DRAWN:
             raise ValueError(f"--plot {options.plot}: can draw .png, .svg and .pdf")
         need("matplotlib", "charts")
-    check_files(options, source, {"--output": options.output, "--plot": options.plot})
+    others = {"--output": options.output, "--plot": options.plot}
+    check_files(options, source, others, more)
 
 
 def check_files(
-    options: argparse.Namespace, source: Any, others: dict[str, Path | None]
+    options: argparse.Namespace,
+    source: Any,
+    others: dict[str, Path | None],
+    more: Sequence[Path] = (),
 ) -> None:
-    """Refuse reports that cannot be made, and files that may not be written."""
+    """Refuse reports that cannot be made, and files that may not be written.
+
+    ``more`` are files that are read beside the source.
+    """
     from riskcore.files.replace import refuse_existing, refuse_sources
 
     files = {**others, "--report": options.report}
@@ -108,7 +117,7 @@ def check_files(
     for option, path in targets.items():
         if option != "--output":  # looked at by its format
             refuse_existing(path, options.overwrite)
-    refuse_sources(list(targets.values()), source.paths)
+    refuse_sources(list(targets.values()), [*source.paths, *more])
 
 
 def write_results(

@@ -578,7 +578,8 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     Warns
     -----
     DoubtfulRules
-        If rules fit no code of the data, or several fit one; they are counted.
+        If rules fit no code of the data, unless other codes are refused, or several
+        fit one; they are counted.
 
     Raises
     ------
@@ -650,7 +651,8 @@ def _recoded(
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
     doubts = []
-    if recoded.unused:
+    # Rules that refuse all other codes have those that there may be, as hierarchies do.
+    if recoded.unused and recoding.others != "refuse":
         rules = _some(recoded.unused)
         count = counted(len(recoded.unused), "rule")
         verb = "fits" if len(recoded.unused) == 1 else "fit"
