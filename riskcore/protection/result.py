@@ -660,7 +660,7 @@ class Protected:
         say = steps or silent
         say("looking for what the columns tell of suppressed values")
         shown = _what_shows(self, layout.columns, layout.order)
-        warn_of_what_shows(self, shown, shuffled=shuffled, written=True)
+        warn_of_what_shows(self, shown, shuffled=shuffled)
         told_by = shown_plain(self, shown, shuffled=shuffled)
         with replacing_all(overwrite, self.source.paths) as create:
             say(f"writing {path}")
@@ -1201,23 +1201,12 @@ def _what_shows(
 
 
 def warn_of_what_shows(
-    result: Protected,
-    shown: Iterable[Shown],
-    *,
-    shuffled: bool = False,
-    written: bool = False,
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> None:
-    """Warn of every column from which something can be told that is not shown.
-
-    ``written``: of what is written, where the data in memory were spoken of before.
-    """
-    said = set()
-    if written and result.source.path is None:
-        said = {f"{one}; {_advice(result, one, False)}" for one in result.shown}
+    """Warn of every column from which something can be told that is not shown."""
     for one in shown:
         message = f"{one}; {_advice(result, one, shuffled)}"
-        if message not in said:
-            warn(message, SuppressedValueShows)
+        warn(message, SuppressedValueShows)
 
 
 def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
 from riskcore.assessment import PopulationBelowSample
-from riskcore.files import formats
 from riskcore.protection import readback
 from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
@@ -414,25 +413,6 @@ def test_suppressed_values_that_housemates_show(odd):
         protect(
             data, KEYS, "w", "hh", threshold=0.03, household_keys=["a"], cost="equal"
         )
-
-
-def test_what_was_said_of_data_in_memory_is_not_said_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "config"))
-    with pytest.warns(SuppressedValueShows) as caught:
-        result = protect(survey(), KEYS, "w", "hh", threshold=0.03, cost="equal")
-    (first,) = [str(w.message) for w in caught if w.category is SuppressedValueShows]
-    with warnings.catch_warnings(record=True) as again:
-        warnings.simplefilter("always", SuppressedValueShows)
-        record = result.write(tmp_path / "safe.csv", renumber=())
-    assert not [w for w in again if w.category is SuppressedValueShows]
-    assert [f"{one['text']}; {one['advice']}" for one in record["shown"]] == [first]
-    # Of a file it is said when it is written, and so it is once.
-    path = formats.write(tmp_path / "survey.csv", survey())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SuppressedValueShows)
-        result = protect(path, KEYS, "w", "hh", threshold=0.03, cost="equal")
-    with pytest.warns(SuppressedValueShows, match="show in 'hh': records with the"):
-        result.write(tmp_path / "again.csv", renumber=())
 
 
 @pytest.mark.parametrize("swapped", [False, True])
