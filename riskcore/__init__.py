@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from riskcore.microdata.cells import Cells as Cells
     from riskcore.microdata.cells import tabulate as tabulate
     from riskcore.microdata.grc import read_recoding as read_recoding
+    from riskcore.microdata.hierarchy import Hierarchy as Hierarchy
     from riskcore.microdata.recode import Recoding as Recoding
     from riskcore.microdata.recode import recode as recode
     from riskcore.protection.protect import protect as protect
@@ -75,6 +76,7 @@ _HOMES = {
     "Cells": "riskcore.microdata.cells",
     "Checked": "riskcore.gate",
     "Comparison": "riskcore.utility.comparison",
+    "Hierarchy": "riskcore.microdata.hierarchy",
     "Protected": "riskcore.protection.result",
     "Reading": "riskcore.files.reading",
     "Recoding": "riskcore.microdata.recode",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from riskcore import figures, forms
 from riskcore.common import arguments, html
@@ -18,7 +18,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
-from riskcore.common.words import printable
+from riskcore.common.words import counted, printable
 from riskcore.engines.door import Counted, engine_of
 from riskcore.files.intake import Intake
 from riskcore.files.reading import Reading
@@ -36,6 +36,7 @@ from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import key_names
 from riskcore.microdata.count import THREADED
 from riskcore.microdata.held import HeldCells, riskiest, tally
+from riskcore.microdata.household_rows import HouseholdRows
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
 from riskcore.microdata.wildcard import WILDCARDS
@@ -51,10 +52,12 @@ if TYPE_CHECKING:
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Method = Literal["exact", "series7", "franconi"]
+Level = Literal["record", "household"]
 
 # Of so many cells on an engine the riskiest are looked for where they are.
 COLLECTED = 1 << 20
 METHODS = ("exact", "series7", "franconi")
+LEVELS = ("record", "household")
 RECORD_COLUMNS = (
     "sample_frequency",
     "population_frequency",
@@ -76,6 +79,7 @@ def assess(
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
+    level: Level = "record",
     population: Any = WEIGHTS,
     method: Method = "exact",
     missing: str = "refuse",
@@ -104,6 +108,12 @@ def assess(
         population and the risk of a record is 1/f.
     household : column name, optional
         Household of each record, of any type and in any order; gives household risks.
+    level : {"record", "household"}
+        What is counted: each record, or each household once, with its weight, by keys
+        that its members agree in, as size and tenure; they must agree in the weight,
+        too. A record is a household then, wherever the result says record, but for its
+        ``records``: see `HouseholdAssessment`. It is the first pass of a file of
+        households and persons; `riskcore.protect` has it, too.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
         What is taken to be known of the population frequency F of a cell. "weights":
         its weights alone, as in the sources (default). A name: a model of the cells
@@ -129,6 +139,7 @@ def assess(
     Returns
     -------
     Assessment
+        With ``level="household"`` a `HouseholdAssessment`.
 
     Warns
     -----
@@ -149,7 +160,9 @@ def assess(
         If a column is not of a usable type: text weights, unordered keys; or an engine
         holds the data and ``household`` is given.
     ValueError
-        If the method is unknown, there are no records or no keys, a column is given
+        If members of a household differ in a key or the weight with
+        ``level="household"``, which needs ``household``; if the method is unknown,
+        there are no records or no keys, a column is given
         two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
         weights or household ids are missing, or weights are not positive and finite
         or their sum is not; ``alpha`` is not 1 with another rule than "wildcard", or
@@ -176,6 +189,7 @@ def assess(
     """
     say = progress or silent
     arguments.one_of("method", method, METHODS)
+    check_level(level, household)
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
@@ -198,6 +212,7 @@ def assess(
         keys,
         weight,
         household,
+        level=level,
         population=population,
         method=method,
         missing=missing,
@@ -205,6 +220,18 @@ def assess(
         intake=intake,
         progress=say,
     )
+
+
+def check_level(level: str, household: Hashable | None) -> None:
+    """Refuse what is no level, or needs households.
+
+    Raises
+    ------
+    ValueError
+    """
+    arguments.one_of("level", level, LEVELS)
+    if level == "household" and household is None:
+        raise ValueError("level='household' needs the household column")
 
 
 def _is_weights(population: Any) -> bool:
@@ -225,6 +252,7 @@ def assess_records(
     weight: Hashable | None,
     household: Hashable | None,
     *,
+    level: Level = "record",
     population: Any = WEIGHTS,
     method: Method,
     missing: str,
@@ -236,10 +264,30 @@ def assess_records(
     if household is not None:
         progress("finding households")
     coded = CodedRecords.of(data, keys, weight, household)
-    return assess_coded(
-        data, coded, keys, population=population, method=method, missing=missing,
-        alpha=alpha, intake=intake, progress=progress,
+    if level == "record":
+        return assess_coded(
+            data, coded, keys, population=population, method=method, missing=missing,
+            alpha=alpha, intake=intake, progress=progress,
+        )  # fmt: skip
+    assert coded.households is not None
+    columns: dict[Hashable, NDArray[Any]] = {
+        name: coded.columns[name].codes for name in keys
+    }
+    if coded.weights is not None:
+        columns[weight] = coded.weights
+    members = HouseholdRows.agreeing(coded.households, columns)
+    rows = members.rows(data, keys)
+    if coded.weights is not None:
+        rows[weight] = coded.weights[members.first]
+    found = assess_records(
+        rows, keys, weight, None, population=population, method=method,
+        missing=missing, alpha=alpha, intake=intake, progress=progress,
     )  # fmt: skip
+    return HouseholdAssessment(
+        **{each.name: getattr(found, each.name) for each in fields(found)},
+        members=members,
+        given=data,
+    )
 
 
 def assess_coded(
@@ -259,14 +307,14 @@ def assess_coded(
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
     model, unique = None, None
     if _is_weights(population):
-        progress(f"computing the risk of {len(cells)} cells")
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
         cell_risk = _cell_risk(cells, method)
     else:
         from riskcore.population import model_of, risks_of
 
         _warn_below(cells.totals)
         model = model_of(population, keys, cells, progress)
-        progress(f"computing the risk of {len(cells)} cells")
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
         cell_risk, unique = risks_of(model, cells)
     joint = None
     if coded.households is not None:
@@ -306,9 +354,9 @@ def _warn_below(totals: Totals) -> None:
     """Warn if there are cells with F < f."""
     if totals.below:
         warn(
-            f"in {totals.below:,} of {totals.cells:,} cells ({totals.records_below:,} "
-            f"of {totals.records:,} records) the weights add to less than the records "
-            "(F < f); their risk is taken as 1/f",
+            f"in {totals.below:,} of {counted(totals.cells, 'cell')} "
+            f"({totals.records_below:,} of {counted(totals.records, 'record')}) the "
+            "weights add to less than the records (F < f); their risk is taken as 1/f",
             PopulationBelowSample,
         )
 
@@ -903,7 +951,8 @@ class Assessment:
 
     def __repr__(self) -> str:
         return (
-            f"<Assessment: {self.cells.n} records in {len(self.cells)} cells, "
+            f"<Assessment: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')}, "
             f"re-identification rate {self.reidentification_rate:.6%}, "
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}>"
@@ -920,6 +969,98 @@ class Assessment:
                 f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
             ),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HouseholdAssessment(Assessment):
+    """Risk of a file of which each household is one record, counted once.
+
+    What `Assessment` says of records is said of households: ``individual_risk`` has one
+    element for each, in the order in which their ids sort, and ``data`` one row with
+    the keys and the weight. Its ``records`` are those of the file, each with the
+    results of its household.
+
+    Attributes
+    ----------
+    members : HouseholdRows
+        ``members.of``: the household of each record of the file, shape (n,);
+        ``members.first``: the first record of each household.
+    given : frame or mapping
+        The records as given.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"hh": [7, 7, 3], "size": ["2", "2", "1"], "w": [20.0, 20.0, 30.0]}
+    >>> result = riskcore.assess(data, ["size"], "w", "hh", level="household")
+    >>> result
+    <Assessment: 2 households in 2 cells, re-identification rate 13.747639%, ...>
+    >>> result.individual_risk.round(4)
+    array([0.1173, 0.1577])
+    >>> result.to_records(result.individual_risk).round(4)
+    array([0.1577, 0.1577, 0.1173])
+    """
+
+    members: HouseholdRows = field(kw_only=True)
+    given: Any = field(kw_only=True)
+
+    def to_records(self, values: ArrayLike) -> NDArray[Any]:
+        """Return for each record of the file the value of its household.
+
+        Parameters
+        ----------
+        values : array_like, shape (H,)
+            One for each household, such as ``unsafe(threshold)``.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If there is not one value for each household.
+        """
+        each = np.asarray(values)
+        households = len(self.members.first)
+        if each.shape != (households,):
+            raise ValueError(
+                f"values: shape {each.shape}, need one for each of "
+                f"{counted(households, 'household')}"
+            )
+        of_records: NDArray[Any] = each[self.members.of]
+        return of_records
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the file as plain values, from which reports are made."""
+        told = {"level": "household", "records": len(self.members.of)}
+        return {**super().figures, "counted": told}
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        Each record has the results of its household, see `Assessment.records`.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of such a name, ignoring case.
+        """
+        cell = self.cells.inverse[self.members.of]
+        return with_results(self.given, self._columns_at(cell))
+
+    def _households(self) -> Households:
+        raise ValueError(
+            "level='household': a household is a record here, and its risk the "
+            "individual risk"
+        )
+
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        households = counted(self.cells.n, "household")
+        return text.replace(counted(self.cells.n, "record"), households, 1)
 
 
 class HeldAssessment(Assessment):

@@ -185,6 +185,12 @@ def missing_counts(counts: Mapping[str, int]) -> str | None:
     return ", ".join(found) or None
 
 
+def _households_counted(told: Plain) -> str:
+    """Say what a record is where it is a household."""
+    of = counted(told["records"], "record")
+    return f"one row for each household, called a record here; the file has {of}"
+
+
 def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Return the keys that have a label, and what it is."""
     found = (
@@ -304,6 +310,9 @@ class Figure:
 FIGURES = (
     Figure("records", _count, {
         "text": "records", "page": "Records", "notebook": "records",
+    }),
+    Figure("counted", lambda told, *_: _households_counted(told), {
+        "text": "counted", "page": "Counted", "notebook": "counted",
     }),
     Figure("intake", lambda counts, *_: intake_text(counts), {"text": "file"}),
     Figure("keys", lambda keys, *_: " x ".join(map(label, keys)), {"text": "keys"}),

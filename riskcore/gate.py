@@ -7,7 +7,7 @@ passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,7 +26,8 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
-from riskcore.common.words import printable
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, printable
 from riskcore.engines.door import engine_of
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_missing, tabulate, tabulate_coded
@@ -34,7 +35,7 @@ from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.source import Source
 from riskcore.protection.goals import Goal, KeyGoals
 from riskcore.protection.settings import key_sets
-from riskcore.sensitive import SensitiveVariable, diversity
+from riskcore.sensitive import SensitiveVariable, Tree, diversity
 
 _NAMES = {
     "k": "k-anonymity",
@@ -46,6 +47,10 @@ _NAMES = {
 }
 # Of the table of rules, as in `aligned`.
 _SIDES = "<<<<>><"
+
+
+class AreasUnknown(UserWarning):
+    """The area of some records is missing, so that no area has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,19 @@ class Rule:
     records: int | None
     cells: int | None
     passed: bool
+
+    @property
+    def title(self) -> str:
+        """What the rule is called."""
+        return _NAMES[self.rule]
+
+    @property
+    def of(self) -> str:
+        """What the rule looks at, on one line."""
+        keys = " x ".join(printable(str(name)) for name in self.keys)
+        if self.sensitive is None:
+            return keys
+        return f"{printable(str(self.sensitive))} in {keys}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,9 +139,10 @@ class Checked(OnASheet):
     def verdict(self) -> str:
         """Whether the file passes, in words."""
         count, of = len(self.broken), len(self.rules)
+        rules, records = counted(of, "rule"), counted(self.records, "record")
         if not count:
-            return f"Passed: {of} of {of} rules kept, in {self.records:,} records."
-        return f"FAILED: {count} of {of} rules broken, in {self.records:,} records."
+            return f"Passed: {of} of {rules} kept, in {records}."
+        return f"FAILED: {count} of {rules} broken, in {records}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found as plain data for JSON.
@@ -170,16 +189,14 @@ class Checked(OnASheet):
         return [head, *map(_line, self.rules)]
 
     def __repr__(self) -> str:
-        found = f"{len(self.broken)} of {len(self.rules)} rules broken"
-        return f"<Checked: {self.records} records, {found}>"
+        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
+        return f"<Checked: {counted(self.records, 'record')}, {found}>"
 
 
 def _line(rule: Rule) -> tuple[str, ...]:
-    keys = " x ".join(printable(str(name)) for name in rule.keys)
-    of = "" if rule.sensitive is None else f"{printable(str(rule.sensitive))} in "
     return (
-        _NAMES[rule.rule],
-        of + keys,
+        rule.title,
+        rule.of,
         _number(rule.asked),
         _number(rule.found),
         "-" if rule.records is None else f"{rule.records:,}",
@@ -207,6 +224,7 @@ def check(
     kind: str = "distinct",
     t: float | None = None,
     ordered: Iterable[Hashable] = (),
+    hierarchies: Mapping[Hashable, Tree] | None = None,
     missing_sensitive: str = "refuse",
     subsets: int | None = None,
     strata: Iterable[Hashable] | None = None,
@@ -243,7 +261,7 @@ def check(
         The l-diversity that each cell must have at least of each sensitive variable,
         by which definition, and the closeness that it may have at most: see
         `riskcore.diversity`. A cell of which no value is counted breaks them.
-    ordered, missing_sensitive : optional
+    ordered, hierarchies, missing_sensitive : optional
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
@@ -259,10 +277,17 @@ def check(
     Checked
         Its ``passed`` tells whether every rule is kept; a rule for each set of keys.
 
+    Warns
+    -----
+    AreasUnknown
+        If the area of some records is missing: they are in none, and their people add
+        to no area's.
+
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess`; ValueError also if no rule is given, or a bound is none.
+        As `assess`; ValueError also if no rule is given, a bound is none, or the area
+        of all records is missing.
 
     Examples
     --------
@@ -299,6 +324,7 @@ def check(
         measured = diversity(
             held, names, list(secrets), missing=missing, alpha=alpha,
             missing_sensitive=missing_sensitive, ordered=list(ordered),
+            hierarchies=hierarchies,
         )  # fmt: skip
         records = measured.cells.n
         for variable in measured.variables:
@@ -448,11 +474,30 @@ def _cells_of_areas(
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
-    """Return the rule of areas; a record whose area is missing is in none."""
+    """Return the rule of areas; a record whose area is missing is in none.
+
+    Raises
+    ------
+    ValueError
+        If the area of all records is missing.
+    """
     known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
+    named = " x ".join(map(str, areas))
+    if not known.any():
+        raise ValueError(
+            f"area {named}: missing in all {counted(cells.n, 'record')}: no area has a "
+            "population, and a check of nothing would pass"
+        )
+    unknown = cells.n - int(cells.records[known].sum())
+    if unknown:
+        warn(
+            f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
+            "which are in no area and keep no rule of one",
+            AreasUnknown,
+        )
     people = cells.weight_sum
     small = known & (people < least)
-    smallest = float(people[known].min()) if known.any() else math.inf
+    smallest = float(people[known].min())
     return Rule(
         "min_population", areas, None, least, smallest, int(cells.records[small].sum()),
         int(np.count_nonzero(small)), not small.any(),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.words import counted
 from riskcore.microdata.cells import Cells
 from riskcore.microdata.count import THREADED
 from riskcore.microdata.wildcard import WILDCARDS
@@ -97,7 +98,7 @@ def model_of(
         # Missing keys of the sample may match any value; those of a register do not.
         rule = "category" if cells.missing == "category" else "refuse"
         return KnownPopulation(population, keys, COUNT, missing=rule)
-    say(f"fitting the {population} model to {len(cells)} cells")
+    say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
     model: CellModel = FITTED[population].fit(cells)
     if not model.converged:
         raise ValueError(f"population={population!r}: no estimate, {model.reason}")

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.warn import warn
-from riskcore.common.words import printable, shortened
+from riskcore.common.words import counted, printable, shortened
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.cells import (
     Cells,
@@ -36,6 +37,7 @@ from riskcore.microdata.columns import CodedColumn, plain_value
 from riskcore.microdata.distributions import Distributions, distributions
 from riskcore.microdata.diverse import diverse, equal_distance, ordered_distance
 from riskcore.microdata.doubtful import doubtful_codes
+from riskcore.microdata.hierarchy import Hierarchy
 from riskcore.microdata.source import Source
 
 MISSING_SENSITIVE = ("refuse", "category", "ignore")
@@ -49,8 +51,8 @@ _LONGEST = 24
 _ROWS = 5
 
 Mask = NDArray[np.bool_]
-# For each level above the values themselves: the group of each value.
-Hierarchy = Sequence[Mapping[Any, Hashable]]
+# A tree, or for each level above the values themselves the group of each value.
+Tree = Hierarchy | Sequence[Mapping[Any, Hashable]]
 
 
 def diversity(
@@ -63,7 +65,7 @@ def diversity(
     missing_sensitive: str = "refuse",
     c: Any = 3,
     ordered: Sequence[Hashable] = (),
-    hierarchies: Mapping[Hashable, Hierarchy] | None = None,
+    hierarchies: Mapping[Hashable, Tree] | None = None,
     together: bool = False,
     reading: Reading | None = None,
 ) -> Diversity:
@@ -96,10 +98,11 @@ def diversity(
         Sensitive variables whose closeness is measured by the ordered distance; the
         others' by the equal distance, see Notes. They are of times or numbers, also
         those that stand as text in a file.
-    hierarchies : mapping of column name to sequence of mapping, optional
-        Sensitive variables whose closeness is measured by a hierarchical distance: for
-        each level from the bottom up the group of every value, not the values
-        themselves and not the one group of all.
+    hierarchies : mapping of column name to Hierarchy or sequence of mapping, optional
+        Sensitive variables whose closeness is measured by a hierarchical distance: a
+        `riskcore.Hierarchy`, as a file has it, of which a level of one group of all
+        counts nothing; or for each level from the bottom up the group of every value,
+        not the values themselves and not the one group of all.
     together : bool
         With several sensitive variables, whether each is measured within cells of the
         keys and all other sensitive variables (Machanavajjhala et al. 2007).
@@ -210,7 +213,7 @@ def _check_roles(
     keys: list[Hashable],
     names: list[Hashable],
     ordered: list[Hashable],
-    hierarchies: Mapping[Hashable, Hierarchy],
+    hierarchies: Mapping[Hashable, Tree],
 ) -> None:
     check_names(keys, {}, ())
     for name in names:
@@ -262,7 +265,7 @@ def _measured(
     c: Fraction,
     missing_sensitive: str,
     distance: str,
-    hierarchy: Hierarchy | None,
+    hierarchy: Tree | None,
 ) -> SensitiveVariable:
     """Measure one sensitive variable."""
     as_value = missing_sensitive == "category" and column.missing > 0
@@ -330,7 +333,7 @@ def _hierarchical(
     cells: Cells,
     column: CodedColumn,
     found: Distributions,
-    hierarchy: Hierarchy,
+    hierarchy: Tree,
     as_value: bool,
 ) -> NDArray[np.float64]:
     """Return the mean of the equal distances on the levels of a hierarchy.
@@ -341,6 +344,8 @@ def _hierarchical(
     values = [plain_value(label) for label in column.labels] + [None] * as_value
     distances = [equal_distance(found)]
     below = list(range(len(values)))
+    if isinstance(hierarchy, Hierarchy):
+        hierarchy = hierarchy.groups_of(values)
     for level, group in enumerate(hierarchy, 1):
         lacking = [value for value in values if value not in group]
         if lacking:
@@ -558,7 +563,7 @@ class Diversity(OnASheet):
             if each.name == name:
                 return each
         known = ", ".join(repr(each.name) for each in self.variables)
-        raise KeyError(f"no sensitive variable {name!r}; there are {known}")
+        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
 
     def fails(
         self,
@@ -743,7 +748,8 @@ class Diversity(OnASheet):
         )
         keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
-            f"<Diversity: {self.cells.n} records in {len(self.cells)} cells of "
+            f"<Diversity: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')} of "
             f"{keys}; {'; '.join(each)}>"
         )
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import printable, shortened
+from riskcore.common.words import counted, printable, shortened
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_names, tabulate_coded, with_results
 from riskcore.microdata.coded import CodedRecords
@@ -502,8 +502,8 @@ class SpecialUniques(OnASheet):
         sets, records = len(self.found.cell), int(np.count_nonzero(self.number))
         keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
-            f"<SpecialUniques: {sets:,} minimal unique{'' if sets == 1 else 's'} of "
-            f"{records:,} record{'' if records == 1 else 's'}, "
+            f"<SpecialUniques: {counted(sets, 'minimal unique')} of "
+            f"{counted(records, 'record')}, "
             f"{keys}, scoring {self.scoring}>"
         )
 

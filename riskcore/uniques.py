@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, WithPage, reports
+from riskcore.common.words import counted
 from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.models.cell_model import GROUPS, CellModel
@@ -146,7 +147,7 @@ class CorrectnessCurve:
 
     def __repr__(self) -> str:
         return (
-            f"<CorrectnessCurve: {len(self.models)} models, "
+            f"<CorrectnessCurve: {counted(len(self.models), 'model')}, "
             f"1 to {self.people[-1]:,} people>"
         )
 
@@ -386,8 +387,8 @@ class UniquesEstimates(WithPage):
             low, high = self.range
             between = f", {low:,.4g} to {high:,.4g} unique in the population"
         return (
-            f"<UniquesEstimates: {self.sizes[1]:,} sample uniques{between}, "
-            f"by {len(self.estimates)} models>"
+            f"<UniquesEstimates: {counted(self.sizes[1], 'sample unique')}{between}, "
+            f"by {counted(len(self.estimates), 'model')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -403,7 +404,8 @@ class UniquesEstimates(WithPage):
         ]
         marks = [(one.model, one.tau, one.low, one.high) for one in self.estimates]
         note = (
-            f"{self.sizes[1]:,} sample uniques of {self.sizes.n:,} records, "
+            f"{counted(self.sizes[1], 'sample unique')} of "
+            f"{counted(self.sizes.n, 'record')}, "
             f"population {self.population:,}"
         )
         truth, scale = math.nan, "expected, with intervals"
@@ -585,27 +587,27 @@ def estimate_uniques(
         arguments.one_of("cell_models", name, tuple(_CELL_FITS))
     say = progress or silent
     say("counting cells")
-    counted = tabulate(data, keys, weight, missing, reading=reading)
-    sizes = SizeIndices.from_frequencies(counted.records)
-    if population is None and not counted.weighted:
+    tabulated = tabulate(data, keys, weight, missing, reading=reading)
+    sizes = SizeIndices.from_frequencies(tabulated.records)
+    if population is None and not tabulated.weighted:
         raise ValueError("give the size of the population, or weights that add to it")
-    N = round(math.fsum(counted.weight_sum)) if population is None else population
+    N = round(math.fsum(tabulated.weight_sum)) if population is None else population
     K = cells
     if K is None:
-        K = min(math.prod(map(len, counted.categories)), MOST_PEOPLE)
+        K = min(math.prod(map(len, tabulated.categories)), MOST_PEOPLE)
     if population is None and not sizes.n <= N <= MOST_PEOPLE:
         raise ValueError(
             f"the weights add to {N:.4g} people, of whom the sample has {sizes.n}: "
             "need at least those, and up to 2^53; or give the population"
         )
     found = fit_all(sizes, N, K, level, say)
-    found += _lancaster(counted, N, shrinkages, say)
-    if counted.weighted:
-        found.append(_by_weights(counted))
-    table = _as_sampled(counted, N, by_weights=population is None)
+    found += _lancaster(tabulated, N, shrinkages, say)
+    if tabulated.weighted:
+        found.append(_by_weights(tabulated))
+    table = _as_sampled(tabulated, N, by_weights=population is None)
     fitted = {}
     for name in cell_models:
-        say(f"fitting the {name} model to {len(table)} cells")
+        say(f"fitting the {name} model to {counted(len(table), 'cell')}")
         model = _CELL_FITS[name](table)
         say(f"interval of the {name} model, by {GROUPS} fits without some records")
         found.append(_of_cells(name, model, level))
@@ -614,12 +616,12 @@ def estimate_uniques(
     return UniquesEstimates(sizes, N, K, level, tuple(found), fitted)
 
 
-def _as_sampled(counted: Cells, N: int, *, by_weights: bool) -> CellTable:
+def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
     """Return the cells with weights that add to the population.
 
     Weights that add to another number than the population that is given are scaled.
     """
-    table = CellTable.of(counted)
+    table = CellTable.of(tabulated)
     if by_weights:
         return table
     scale = N / math.fsum(table.weight_sum.tolist())

@@ -1126,3 +1126,31 @@ def test_options_without_effect(run, folder):
     assert run("assess", "s.asc", "--keys", "A")[0] == 0
     refused = run("assess", "s.asc", "--keys", "A", "--delimiter", ";")
     assert_refused(refused, "s.asc: a mu-Argus file; only a CSV has a delimiter")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [IndexError("list index out of range"), KeyError("age\x1b[2J"), AttributeError()],
+)
+def test_a_defect_is_no_refusal(run, monkeypatch, fault):
+    """An error of our own is told as one: the file may be as it should."""
+
+    def fail(*_, **__):
+        raise fault
+
+    monkeypatch.setattr("riskcore.assessment.tabulate_coded", fail)
+    status, out, err = run("assess", "survey.csv", *ROLES)
+    assert (status, out) == (70, "")
+    assert "Traceback" in err
+    assert "in fail" in err
+    assert "\x1b" not in err
+    last = err.splitlines()[-1]
+    assert last.startswith("riskcore: error: this is a defect of riskcore")
+    assert type(fault).__name__ in last
+
+
+def test_a_column_that_there_is_not_is_a_refusal(run):
+    status, _, err = run("assess", "survey.csv", "--keys", "regio")
+    assert status == 2
+    assert "no column 'regio'; did you mean 'region'?" in err
+    assert len(err.splitlines()) == 1

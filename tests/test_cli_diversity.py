@@ -147,3 +147,81 @@ def test_files_are_not_replaced(run):
     assert run(*SUDA, "--output", "scores.csv")[0] == 0
     assert run(*SUDA, "--output", "scores.csv")[0] == 2
     assert run(*SUDA, "--output", "scores.csv", "--overwrite")[0] == 0
+
+
+GOAL = ["--l", "2", "--missing-sensitive", "ignore"]
+
+
+@needs.posix
+@pytest.mark.parametrize(
+    ("arguments", "single"),
+    [
+        ([*DIVERSE, "ILL", *GOAL, "--top", "5"], "<bdi>f</bdi>"),
+        ([*SUDA, "--top", "5"], "Highest scores"),
+    ],
+)
+def test_reports(run, tmp_path, monkeypatch, arguments, single):
+    """A page says what is printed; of single records and cells only if asked to."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    status, out, err = run(*arguments, "--report", "r.html")
+    assert (status, err) == (0, "")
+    assert out.endswith("  The report is in r.html.\n")
+    path = tmp_path / "r.html"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    page = path.read_text()
+    assert "For internal use" in page
+    assert f"<h1>survey.csv: {'diversity' if 'ILL' in arguments else ''}" in page
+    assert "1970-01-01" in page
+    assert f"riskcore {arguments[0]} survey.csv --keys REGION SEX" in page
+    figures = [line.split()[-1] for line in out.splitlines()[1:8] if line.strip()]
+    for figure in figures:
+        assert figure in page
+    assert single not in page
+    status, _, _ = run(
+        *arguments, "--report", "r.html", "--report-top", "9", "--overwrite",
+        "--report-title", "My page",
+    )  # fmt: skip
+    page = path.read_text()
+    assert status == 0
+    assert single in page
+    assert "<h1>My page" in page
+
+
+@pytest.mark.parametrize("command", [SUDA, [*DIVERSE, "PAY"]])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report-title", "T"], "--report-title needs --report"),
+        (["--report-top", "3"], "--report-top"),
+        (["--report", "survey.csv", "--overwrite"], "survey.csv"),
+        (["--report", "old.html"], "exists"),
+        (["--report", "nowhere/r.html"], "nowhere"),
+        (["--overwrite"], "--overwrite needs --output or --plot or --report"),
+    ],
+)
+def test_reports_are_refused_before_the_work(
+    run, tmp_path, monkeypatch, command, options, message
+):
+    def work(*_, **__):
+        raise AssertionError
+
+    (tmp_path / "old.html").write_text("old")
+    module = "special_uniques.suda" if command is SUDA else "sensitive.diversity"
+    if "nowhere" not in message:  # the folder is seen when the page is written
+        monkeypatch.setattr(f"riskcore.{module}", work)
+    status, out, err = run(*command, *options)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert (tmp_path / "old.html").read_text() == "old"
+    assert (tmp_path / "survey.csv").read_text() == SURVEY
+
+
+def test_report_and_table_appear_together(run, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "r.html")
+
+    monkeypatch.setattr("riskcore.report.sheet_page.sheet_page", full)
+    status, _, err = run(*SUDA, "--output", "scores.csv", "--report", "r.html")
+    assert status == 2
+    assert "No space left" in err
+    assert os.listdir(tmp_path) == ["survey.csv"]

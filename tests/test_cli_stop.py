@@ -107,3 +107,55 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
     monkeypatch.setattr(terminal.time, "sleep", lambda _: None)
     started[0]()  # ends, and shows nothing
     assert seen.getvalue().endswith("\r\x1b[Kriskcore: interrupted\n")
+
+
+# Interrupted at one of the places below, in the middle of several candidates.
+TRYING = """
+import functools, os, signal, sys
+from riskcore.cli import main, try_out
+from riskcore.protection import trials
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = [
+    "riskcore", "try", "survey.csv", "--keys", "sex", "age", "--candidate",
+    "a=--k 2", "b=--k 3", "c=--k 4", "--report", "tried.html", "--plot", "tried.svg",
+    "--script", "b",
+]
+left, inner = 2, PLACE
+
+@functools.wraps(inner)
+def interrupted(*arguments, **options):
+    global left
+    left -= 1
+    if left == AT:
+        print(len(list(os.scandir("."))), flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+    return inner(*arguments, **options)
+
+PLACE = interrupted
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "at", "files"),
+    [
+        ("trials.protect", 0, 1),  # the second candidate begins
+        ("trials.Protected.compare", 0, 1),  # and is compared
+        ("try_out.save", 1, 3),  # report and plot are half written
+    ],
+)
+def test_trying_out_that_is_interrupted_leaves_nothing(
+    tmp_path, python, place, at, files
+):
+    rows = [f"{'fm'[i % 2]},{i % 7}" for i in range(40)]
+    survey = "\n".join(["sex,age", *rows, ""])
+    (tmp_path / "survey.csv").write_text(survey)
+    code = TRYING.replace("PLACE", place).replace("AT", str(at))
+    done = python(code, wait=False)
+    out, err = done.communicate(timeout=600)
+    assert out == f"{files}\n"  # no figures, no script
+    assert err == "riskcore: interrupted\n"
+    assert done.returncode == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]
+    assert (tmp_path / "survey.csv").read_text() == survey

@@ -46,6 +46,7 @@ def test_every_figure_has_a_number_and_a_place(result, protected):
         **modelled.figures, **result.figures, **stages["original"], **asked,
         "records_in_unsafe_households": 1, "intake": {"records": 40},
         "below_k": {"k": 4, "records": 1, "cells": 1},
+        "counted": {"level": "household", "records": 9},
         "labels": {"k": {"label": "K", "values": {}}},
     }  # fmt: skip
     for one in FIGURES:

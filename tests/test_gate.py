@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import stat
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +13,8 @@ import pytest
 import riskcore
 from riskcore import assess, check, protect
 from riskcore.files import formats
+from riskcore.gate import AreasUnknown
+from riskcore.report.sheet_page import public_rules_page
 from tests import needs
 
 KEYS = ["a", "b"]
@@ -81,11 +86,22 @@ def test_every_area_has_its_people():
     found = check(data, KEYS, "w", min_population=smallest + 1, area=["county"])
     (rule,) = found.rules
     assert (rule.records, rule.cells) == (data["county"].count("W"), 1)
-    # Without weights the records are the people; an unknown area is none.
+    # Without weights the records are the people; an unknown area is none, and is said.
     data["county"][:3] = [None] * 3
-    found = check(data, KEYS, min_population=4, area=["county"], missing="wildcard")
+    how = {"min_population": 4, "area": ["county"], "missing": "wildcard"}
+    with pytest.warns(AreasUnknown, match="area county: missing in 3 of 400 records"):
+        found = check(data, KEYS, **how)
     assert found.passed
-    with pytest.raises(ValueError, match="missing key values: 'county' in 3"):
+    data["b"][:399] = [None] * 399
+    with pytest.warns(AreasUnknown, match="area county x b: missing in 399 of 400 rec"):
+        found = check(data, ["a"], **how | {"area": ["county", "b"]})
+    assert not found.passed
+    # Where no area is known none is too small: that would pass.
+    data["county"] = [None] * 400
+    for asked in (["county"], ["county", "c"]):
+        with pytest.raises(ValueError, match="missing in all 400 records: no area has"):
+            check(data, ["a"], **how | {"area": asked})
+    with pytest.raises(ValueError, match="missing key values: 'county' in 400"):
         check(data, KEYS, min_population=4, area=["county"])
 
 
@@ -184,7 +200,7 @@ def test_what_is_said_is_plain_data():
     assert repr(found) == "<Checked: 400 records, 1 of 2 rules broken>"
     assert "FAILED" in found._repr_html_()
     good = check(survey(), ["a"], k=2)
-    assert good.verdict == "Passed: 1 of 1 rules kept, in 400 records."
+    assert good.verdict == "Passed: 1 of 1 rule kept, in 400 records."
 
 
 @pytest.mark.parametrize(
@@ -256,3 +272,67 @@ def test_errors_are_no_failures_of_the_gate(run, options, message):
     status, out, err = run("check", "survey.csv", "--keys", *KEYS, *options)
     assert (status, out) == (2, "")
     assert message in err
+
+
+@needs.posix
+def test_reports(run, folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    rules = ["--k", "2", "--max-risk", "0.0123456", "--max-rate", "100%"]
+    command = ["check", "survey.csv", "--keys", *KEYS, "--weight", "w", *rules]
+    status, out, _ = run(
+        *command, "--report", "c.html", "--report-public", "p.html", "--json"
+    )
+    assert status == 1
+    found = json.loads(out)["rules"]
+    page = Path("c.html").read_text()
+    assert stat.S_IMODE(os.stat("c.html").st_mode) == 0o600
+    assert "survey.csv: check" in page
+    assert f"{found[1]['found']:.6g}" in page
+    public = Path("p.html").read_text()
+    assert stat.S_IMODE(os.stat("p.html").st_mode) & 0o044 == 0o044
+    assert "For publication" in public
+    assert public.count("BROKEN") == 2
+    assert "0.013" in public
+    figures = [f"{one['found']:.3g}" for one in found[1:]]
+    for told in ("survey", "1970", "0.0123", *figures):
+        assert told not in public
+    written = ["--report", "c.html", "--report-public", "q.html", "--overwrite"]
+    _, out, _ = run(*command, *written)
+    assert "  The report is in c.html." in out
+    assert "  The report for publication is in q.html." in out
+    assert Path("q.html").read_text() == public
+
+
+@needs.posix
+def test_a_page_to_hand_out_is_the_same_for_all_files_that_keep_the_rules(folder):
+    """What was found is not in it: of two files of one size one page."""
+    pages = set()
+    for largest in (40.0, 41.5, 1000.0):
+        data = survey()
+        data["w"][data["w"] == data["w"].max()] = largest
+        found = check(data, KEYS, "w", k=2, max_risk=0.9, max_rate=0.5)
+        pages.add(public_rules_page(found, title="Rules"))
+    assert len(pages) == 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "survey.csv", "--overwrite"], "survey.csv"),
+        (["--report-public", "survey.csv", "--overwrite"], "survey.csv"),
+        (["--report-title", "T"], "--report-title needs --report-public or --report"),
+        (["--overwrite"], "--overwrite needs --report-public or --report"),
+        (["--report", "old.html"], "exists"),
+    ],
+)
+def test_reports_are_refused_before_the_work(run, monkeypatch, options, message):
+    def work(*_, **__):
+        raise AssertionError
+
+    Path("old.html").write_text("old")
+    monkeypatch.setattr("riskcore.gate.check", work)
+    status, _, err = run("check", "survey.csv", "--keys", *KEYS, "--k", "2", *options)
+    assert status == 2
+    assert message in err
+    assert Path("old.html").read_text() == "old"

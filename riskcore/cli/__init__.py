@@ -7,6 +7,7 @@ import difflib
 import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -36,12 +37,17 @@ from riskcore.cli.terminal import (
     show_warning,
     tell,
 )
+from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.words import printable
 
-# What bad input, a full disk or too large a file raises; all else is a defect.
+# What bad input, a full disk or too large a file raises; all else is a defect, an index
+# or a key of our own above all.
 _REFUSALS = (
-    ImportError, LookupError, MemoryError, NotImplementedError, OSError, OverflowError,
-    TypeError, ValueError,
+    ImportError, MemoryError, NoSuchNameError, NotImplementedError, OSError,
+    OverflowError, TypeError, ValueError,
 )  # fmt: skip
+# The exit status of a defect, as sysexits.h has it: 1 and 2 say something of the file.
+_DEFECT = 70
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,6 +75,21 @@ def _status(arguments: Sequence[str] | None) -> int:
         hush()
         tell(f"error: {_said(error)}")
         return 2
+    except Exception as error:
+        hush()
+        _tell_defect(error)
+        return _DEFECT
+
+
+def _tell_defect(error: Exception) -> None:
+    """Tell where the code was, and whom that is for."""
+    for line in "".join(traceback.format_exception(error)).splitlines():
+        sys.stderr.write(f"{printable(line)}\n")
+    tell(
+        f"error: this is a defect of riskcore {__version__}, not of what was given: "
+        f"{type(error).__name__}. Please report it, with the command and the lines "
+        "above, once you have seen that they hold nothing of your file"
+    )
 
 
 def _said(error: BaseException) -> str:

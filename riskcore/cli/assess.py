@@ -10,6 +10,9 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_file,
+    add_keys,
+    add_level,
     add_population,
     add_quiet,
     add_reading,
@@ -43,6 +46,8 @@ examples:
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore assess survey.parquet --keys REGION SEX AGE --weight W --household HH \\
       --rate 0.1% --output survey-risk.parquet
+  riskcore assess survey.csv --level household --household HH --keys REGION SIZE \\
+      --weight HHWEIGHT
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
 Without --weight a mu-Argus file's own weight is used; a file without weights is taken
@@ -70,10 +75,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
-    parser.add_argument(
-        "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
-    )
+    add_file(parser)
+    add_keys(parser)
     add_roles(parser)
     add_population(parser, files=True)
     parser.add_argument(
@@ -84,6 +87,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
     )
     add_alpha(parser)
+    add_level(
+        parser,
+        "whose members agree in the keys and the weight; --output gives each record "
+        "the results of its household",
+    )
     parser.add_argument(
         "--threshold",
         nargs="+",
@@ -137,6 +145,7 @@ def run(options: argparse.Namespace) -> None:
         UNIQUE_COLUMN,
         WEIGHTS,
         assess_records,
+        check_level,
         check_population,
         check_roles,
     )
@@ -144,6 +153,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.microdata.cells import check_missing, refuse_taken
     from riskcore.report.summary import summary
 
+    check_level(options.level, options.household)
     check_missing(options.missing, options.alpha)
     population = _population(options)
     check_population(population, options.method)
@@ -174,6 +184,7 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         weight,
         options.household,
+        level=options.level,
         population=population,
         method=options.method,
         missing=options.missing,

@@ -10,15 +10,26 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_file,
+    add_hierarchy,
     add_k,
+    add_keys,
     add_method,
     add_quiet,
     add_reading,
+    add_weight,
     fraction,
     goal_of,
+    hierarchies_of,
     number,
-    reading,
+    source_of,
     whole,
+)
+from riskcore.cli.results import (
+    add_sheet_report,
+    check_files,
+    print_files,
+    write_report,
 )
 from riskcore.cli.terminal import Progress
 from riskcore.common.words import printable
@@ -27,8 +38,8 @@ _CHECK = """\
 Check whether a file of survey microdata keeps the rules of a release.
 
 Each rule is counted by itself, for each set of keys: what was asked, what was found,
-and how many records and cells break it. Nothing is changed or written; "riskcore
-protect" makes a file that passes.
+and how many records and cells break it. Nothing is changed; "riskcore protect" makes a
+file that passes.
 """
 
 _CHECK_EXAMPLES = """\
@@ -40,15 +51,20 @@ examples:
   riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
       --area COUNTY --min-population 20000
 
-  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2
+  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
+      --report check.html --report-public rules.html
 
 Rules are kept at the bound: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk 0.05.
 Missing keys are refused unless --missing says what they are: as in the file that
 "riskcore protect" makes, wildcard. An area is the combination of the columns of --area;
-its population is the sum of its weights, and a record whose area is missing is in none.
+its population is the sum of its weights, and a record whose area is missing is in none:
+how many are is said, and a file of which all are is refused.
+
+--report has what is printed, and is for you. --report-public goes with FILE as it is
+released: it has the rules and whether they are kept, no figure that was found.
 
 The exit status is 0 if all rules are kept, 1 if one is broken, 2 if the input is
-refused, or 130 if interrupted.
+refused, 70 if riskcore has a defect, or 130 if interrupted.
 """
 
 
@@ -65,16 +81,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the file")
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        action="append",
-        required=True,
-        metavar="COLUMN",
-        help="key variables; once for each set of them",
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    add_file(parser, what="the file, as it is to be released")
+    add_keys(parser, sets=True)
+    add_weight(parser)
     rules = parser.add_argument_group("rules")
     add_k(rules)
     rules.add_argument(
@@ -129,6 +138,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="sensitive variables of numbers whose closeness is measured in order",
     )
+    add_hierarchy(rules)
     rules.add_argument(
         "--missing-sensitive",
         choices=("refuse", "category", "ignore"),
@@ -145,6 +155,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     add_alpha(rules)
     add_method(rules)
+    add_sheet_report(parser)
+    parser.add_argument(
+        "--report-public",
+        type=Path,
+        metavar="HTML",
+        help="report to hand out with FILE: the rules and whether they are kept, "
+        "nothing of what was found",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -156,8 +174,12 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.gate import check
 
     progress = Progress(quiet=options.quiet)
+    source = source_of(options, progress)
+    hierarchies = hierarchies_of(options)
+    trees = [path for _, path in options.hierarchy]
+    check_files(options, source, {"--report-public": options.report_public}, trees)
     found = check(
-        options.file,
+        source,
         options.keys,
         options.weight,
         k=goal_of(options),
@@ -170,15 +192,16 @@ def run(options: argparse.Namespace) -> int:
         kind=options.kind,
         t=options.t,
         ordered=options.ordered,
+        hierarchies=hierarchies,
         missing_sensitive=options.missing_sensitive,
         subsets=options.subsets,
         strata=options.strata,
         method=options.method,
         missing=options.missing,
         alpha=options.alpha,
-        reading=reading(options),
         progress=progress,
     )
+    _write(found, source, options)
     progress.done()
     if options.json:
         plain = {"file": str(options.file), **found.to_dict()}
@@ -186,4 +209,21 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(printable(f"riskcore {__version__}: {options.file}"))
         print(found.text())
+        print_files(options, {"report for publication": options.report_public})
     return 0 if found.passed else 1
+
+
+def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
+    """Write the reports, both or none."""
+    from riskcore.files.replace import replacing_all
+    from riskcore.report.sheet_page import public_rules_page
+
+    if not (options.report or options.report_public):
+        return
+    with replacing_all(options.overwrite, source.paths) as create:
+        if options.report is not None:
+            write_report(options, found, create)
+        if options.report_public is not None:
+            title = options.report_title or "Rules of the release"
+            text = public_rules_page(found, title=title)
+            create(options.report_public).write(text.encode())

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from riskcore import __version__
-from riskcore.cli.options import add_quiet, add_reading
+from riskcore.cli.options import (
+    add_file,
+    add_keys,
+    add_quiet,
+    add_reading,
+    add_weight,
+)
 from riskcore.cli.protect import gathered, reading_as_recorded, recoding
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
@@ -56,10 +62,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="ORIGINAL", type=Path, help="the survey")
+    add_file(parser, "ORIGINAL")
     parser.add_argument("safe", metavar="SAFE", type=Path, help="the safe file")
-    parser.add_argument("--keys", nargs="+", metavar="COLUMN", help="key variables")
-    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    add_keys(parser, needed=False)
+    add_weight(parser)
     parser.add_argument(
         "--record",
         type=Path,

@@ -10,6 +10,7 @@ from typing import Any
 from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet, records, whole
 from riskcore.cli.terminal import Progress
+from riskcore.common.words import counted
 
 _DEMO = """\
 Make a census-like sample survey with households and weights, write it to a file,
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
     for path in (report, Path(f"{safe}.private.json")):
         refuse_existing(path, replace)
     progress = Progress(quiet=options.quiet)
-    progress(f"simulating {options.records} records")
+    progress(f"simulating {counted(options.records, 'record')}")
     data = survey.microdata(options.records, np.random.default_rng(options.seed))
     formats.write(target, data, overwrite=replace)
     progress.done()

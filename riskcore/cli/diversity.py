@@ -5,16 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import add_alpha, fraction, number, source_of, whole
+from riskcore.cli.options import (
+    add_alpha,
+    add_file,
+    add_hierarchy,
+    add_keys,
+    fraction,
+    hierarchies_of,
+    number,
+    source_of,
+    whole,
+)
 from riskcore.cli.results import (
-    add_file_and_keys,
     add_results,
     check_results,
     print_results,
     write_results,
 )
 from riskcore.cli.terminal import Progress
-from riskcore.common.text_table import aligned
+from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 
 _DIVERSITY = """\
@@ -29,6 +38,8 @@ distribution in the cell is from that in the file.
 _DIVERSITY_EXAMPLES = """\
 examples:
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE
+  riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE \\
+      --l 3 --t 0.2 --report diversity.html
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE INCOME \\
       --ordered INCOME --missing wildcard --missing-sensitive ignore --l 3 --t 0.2 \\
       --output diverse.csv
@@ -36,7 +47,8 @@ examples:
 With --l or --t it is said how many cells and records fail, and the largest of these
 cells are listed. --output adds to each record, in the order of the file, for each
 sensitive variable NAME: NAME_distinct_l, NAME_entropy_l, NAME_recursive_l,
-NAME_closeness. It says of whom something is known for certain: it is for you.
+NAME_closeness. It says of whom something is known for certain: it is for you, and so is
+--report, which lists single cells only if --report-top asks for it.
 
 The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
@@ -55,7 +67,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file_and_keys(parser)
+    add_file(parser)
+    add_keys(parser)
     parser.add_argument(
         "--sensitive",
         nargs="+",
@@ -86,6 +99,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="sensitive variables of numbers whose closeness is measured in order; "
         "else all values are equally far from each other",
     )
+    add_hierarchy(parser)
     parser.add_argument(
         "--together",
         action="store_true",
@@ -118,7 +132,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="how many of the cells that fail to list (default 10)",
     )
     add_results(
-        parser, "the diversity of each record's cell", "how many records have which l"
+        parser,
+        "the diversity of each record's cell",
+        "how many records have which l",
+        "N of the cells that fail --l or --t",
     )
     return parser
 
@@ -130,9 +147,12 @@ def run(options: argparse.Namespace) -> None:
 
     if options.kind != "distinct" and options.l is None:
         raise ValueError(f"--kind {options.kind} needs --l")
+    if options.report_top and options.l is None and options.t is None:
+        raise ValueError("--report-top lists the cells that fail: it needs --l or --t")
+    hierarchies = hierarchies_of(options)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_results(options, source)
+    check_results(options, source, [path for _, path in options.hierarchy])
     needed = [*options.keys, *options.sensitive]
     if options.output is not None:
         needed = [*source.names, *needed]
@@ -147,45 +167,46 @@ def run(options: argparse.Namespace) -> None:
         missing_sensitive=options.missing_sensitive,
         c=options.c,
         ordered=options.ordered,
+        hierarchies=hierarchies,
         together=options.together,
     )
     figures = found.summary()
+    parts: list[Part] = []
     lines: list[str] = []
     if options.l is not None or options.t is not None:
-        figures["goal"], lines = _goal(found, options)
-    write_results(options, source, found, diversity_figure, progress)
+        asked = {"l": options.l, "kind": options.kind, "t": options.t}
+        rows = found.failing(options.top, **asked)
+        figures["goal"] = {
+            **asked,
+            "cells": int(found.fails(**asked).sum()),
+            "records": found.failing_records(**asked),
+            "failing": [{str(name): _plain(v) for name, v in r.items()} for r in rows],
+        }
+        lines = _goal(figures["goal"], rows).lines()
+        if options.report is not None:
+            shown = found.failing(options.report_top, **asked)
+            parts = [_goal(figures["goal"], shown)]
+    write_results(options, source, found, diversity_figure, progress, parts)
     progress.done()
     print_results(
         options, figures, lambda title: "\n".join([found.text(title), *lines])
     )
 
 
-def _goal(found: Any, options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Return what fails the goal, as figures and as lines of text."""
-    asked = {"l": options.l, "kind": options.kind, "t": options.t}
-    cells = int(found.fails(**asked).sum())
-    records = found.failing_records(**asked)
-    goals = []
-    if options.l is not None:
-        goals.append(f"{options.kind} l >= {options.l:g}")
-    if options.t is not None:
-        goals.append(f"t <= {options.t:g}")
-    lines = [
-        "",
-        f"  Goal: {' and '.join(goals)}",
-        *aligned(
-            [("cells that fail", f"{cells:,}"), ("records that fail", f"{records:,}")],
-            "<>",
-            indent=4,
-        ),
+def _goal(goal: dict[str, Any], rows: list[dict[Any, Any]]) -> Part:
+    """Return what fails the goal, with these of the cells."""
+    words = []
+    if goal["l"] is not None:
+        words.append(f"{goal['kind']} l >= {goal['l']:g}")
+    if goal["t"] is not None:
+        words.append(f"t <= {goal['t']:g}")
+    facts = [
+        ("cells that fail", f"{goal['cells']:,}"),
+        ("records that fail", f"{goal['records']:,}"),
     ]
-    rows = found.failing(options.top, **asked)
-    if rows:
-        table = [[shortened(name, _LONGEST) for name in rows[0]]]
-        table += [[_shown(value) for value in row.values()] for row in rows]
-        lines += ["", *aligned(table, "<", indent=4)]
-    plain = [{str(name): _plain(v) for name, v in row.items()} for row in rows]
-    return {**asked, "cells": cells, "records": records, "failing": plain}, lines
+    table = [[shortened(name, _LONGEST) for name in row] for row in rows[:1]]
+    table += [[_shown(value) for value in row.values()] for row in rows]
+    return Part(f"Goal: {' and '.join(words)}", facts, table, "<")
 
 
 def _shown(value: Any) -> str:

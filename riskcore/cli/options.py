@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _MOST_DIGITS = 300
+# Columns of a command that is printed; of a line that may be cut anywhere.
+_WIDTH = 88
+_PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:
@@ -26,9 +29,45 @@ def add_quiet(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
+def add_file(
+    command: argparse.ArgumentParser,
+    name: str = "FILE",
+    what: str = "the survey",
+    *,
+    needed: bool = True,
+) -> None:
+    """Add the file that is read."""
+    count = None if needed else "?"
+    command.add_argument("file", metavar=name, type=Path, nargs=count, help=what)
+
+
+def add_keys(
+    command: argparse.ArgumentParser, *, sets: bool = False, needed: bool = True
+) -> None:
+    """Add the key variables, one set of them or several."""
+    known = "key variables: what an intruder may know of a person"
+    command.add_argument(
+        "--keys",
+        nargs="+",
+        action="append" if sets else "store",
+        required=needed,
+        metavar="COLUMN",
+        help=f"{known}; once for each set of them" if sets else known,
+    )
+
+
+def add_weight(command: argparse.ArgumentParser) -> None:
+    """Add the column of weights."""
+    command.add_argument(
+        "--weight",
+        metavar="COLUMN",
+        help="sampling weights, > 0; by default those that mu-Argus metadata declare",
+    )
+
+
 def add_roles(command: argparse.ArgumentParser) -> None:
     """Add the options for weight, household, missing values and method."""
-    command.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    add_weight(command)
     command.add_argument(
         "--household", metavar="COLUMN", help="household ids, for household risks"
     )
@@ -42,6 +81,55 @@ def add_method(command: Any) -> None:
         choices=("exact", "series7", "franconi"),
         default="exact",
         help="individual risk: exact (default), or as mu-Argus or sdcMicro compute it",
+    )
+
+
+def add_hierarchy(command: Any) -> None:
+    """Add hierarchies of sensitive variables."""
+    command.add_argument(
+        "--hierarchy",
+        nargs="+",
+        type=_hierarchy,
+        default=[],
+        metavar="COLUMN=FILE",
+        help="sensitive variables whose closeness is measured by how far up in a tree "
+        "two values meet; FILE has a line for each value: value;group;...;all",
+    )
+
+
+def hierarchies_of(options: argparse.Namespace) -> dict[Any, Any]:
+    """Return the hierarchies by variable.
+
+    Raises
+    ------
+    OSError, ValueError
+        If a file cannot be read, or holds none.
+    """
+    from riskcore.microdata.hierarchy import Hierarchy
+
+    found = {}
+    for column, path in options.hierarchy:
+        if column in found:
+            raise ValueError(f"--hierarchy: {column!r} stands twice")
+        found[column] = Hierarchy.read(path)
+    return found
+
+
+def _hierarchy(text: str) -> tuple[str, Path]:
+    column, equals, path = text.partition("=")
+    if not (column and equals and path):
+        raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN=FILE")
+    return column, Path(path)
+
+
+def add_level(command: Any, what: str) -> None:
+    """Add whether records are counted or households, and what that means."""
+    command.add_argument(
+        "--level",
+        choices=("record", "household"),
+        default="record",
+        help=f"what is counted: records (default), or one row for each --household, "
+        f"{what}",
     )
 
 
@@ -205,6 +293,48 @@ def shell_line(words: Iterable[str]) -> str:
         shlex.quote(word) if word.isprintable() else _ansi_quoted(word)
         for word in words
     )
+
+
+def shell_lines(words: Sequence[str]) -> str:
+    r"""Return a command on several lines, an option with its values on each.
+
+    Examples
+    --------
+    >>> words = ["riskcore", "protect", "s.csv", "--keys", "A", "B", "--k", "3"]
+    >>> print(shell_lines(words))
+    riskcore protect s.csv --keys A B --k 3
+    >>> print(shell_lines([*words, "--recode", f"A=map:{'1=a,' * 20}2=b"]))
+    riskcore protect s.csv \
+        --keys A B \
+        --k 3 \
+        --recode A=map:1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,\
+    1=a,1=a,1=a,1=a,2=b
+    """
+    line = shell_line(words)
+    if len(line) <= _WIDTH:
+        return line
+    options: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            options.append([])
+        options[-1].append(word)
+    lines = [shell_line(one) for one in options]
+    return " \\\n    ".join(_cut(line) for line in lines)
+
+
+def _cut(line: str) -> str:
+    """Return an option with a long list of plain words cut behind commas."""
+    if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
+        return line
+    parts = line.replace(",", ",\0").split("\0")
+    cut = [""]
+    room = _WIDTH - 6
+    for part in parts:
+        if cut[-1] and len(cut[-1]) + len(part) > room:
+            cut.append("")
+            room = _WIDTH - 2
+        cut[-1] += part
+    return "\\\n".join(cut)
 
 
 def _ansi_quoted(word: str) -> str:

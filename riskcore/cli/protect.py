@@ -14,7 +14,10 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
+    add_file,
     add_k,
+    add_keys,
+    add_level,
     add_population,
     add_quiet,
     add_reading,
@@ -53,6 +56,7 @@ recodings, each a VARIABLE=RULE:
   AGE=bottom:16            16 and less become 16
   REGION=truncate:2        without the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; others stay
+  AREA=hierarchy:a.csv:2   the group two levels above, of lines value;group;...;all
 
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
@@ -123,14 +127,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        action="append",
-        metavar="COLUMN",
-        help="key variables; once for each set of them",
-    )
+    add_file(parser)
+    add_keys(parser, sets=True, needed=False)
     add_roles(parser)
     add_population(parser)
     _add_thresholds(parser)
@@ -143,11 +141,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
-    group.add_argument(
-        "--level",
-        choices=("record", "household"),
-        default="record",
-        help="what is counted: records (default), or one row for each --household, "
+    add_level(
+        group,
         "whose members agree in the keys and the weight; what is blanked goes back to "
         "all of them",
     )
@@ -507,7 +502,11 @@ def _check_outputs(
         targets += [_private(options), *public]
     for path in targets:
         replace.refuse_existing(path, options.overwrite)
-    rules = [rule for _, rule in options.recode if isinstance(rule, Path)]
+    rules = [
+        Path(file)
+        for _, rule in options.recode
+        if (file := rule if isinstance(rule, Path) else rule.source)
+    ]
     replayed = [] if options.replay is None else [options.replay]
     written = (
         ()
@@ -760,6 +759,7 @@ def recoding(text: str) -> tuple[str, Any]:
         "top": lambda: _end(value, "top"),
         "bottom": lambda: _end(value, "bottom"),
         "truncate": lambda: Recoding.truncation(whole(value)),
+        "hierarchy": lambda: _level_of(value),
         "map": lambda: Recoding.mapping(
             gathered("map", [_pair(one) for one in value.split(",")])
         ),
@@ -773,8 +773,18 @@ def recoding(text: str) -> tuple[str, Any]:
         return name, Path(rule)
     try:
         return name, makers[kind]()
-    except (TypeError, ValueError, argparse.ArgumentTypeError) as error:
+    except (OSError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _level_of(text: str) -> Any:
+    """Return the recoding to a level of the hierarchy in a file, of FILE:LEVEL."""
+    from riskcore.microdata.hierarchy import Hierarchy
+
+    path, colon, level = text.rpartition(":")
+    if not colon:
+        raise ValueError("need hierarchy:FILE:LEVEL, the first level above being 1")
+    return Hierarchy.read(path).recoding(whole(level))
 
 
 def _intervals(text: str, closed: Any) -> Any:

@@ -1,32 +1,55 @@
-"""What the commands for diversity and special uniques have in common."""
+"""What the commands whose results are facts and tables have in common."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from riskcore import __version__
-from riskcore.cli.options import add_quiet, add_reading, refuse_same_file
+from riskcore.cli.options import (
+    add_quiet,
+    add_reading,
+    need_reports,
+    provenance,
+    refuse_same_file,
+    whole,
+)
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
+from riskcore.common.sheet import Part
 from riskcore.common.words import printable
 
 _DRAWN = (".png", ".svg", ".pdf")
 
 
-def add_file_and_keys(parser: argparse.ArgumentParser) -> None:
-    """Add the file and its key variables."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
+def add_sheet_report(parser: argparse.ArgumentParser, others: str = "") -> None:
+    """Add the report for the office, and whether files are replaced."""
     parser.add_argument(
-        "--keys", nargs="+", required=True, metavar="COLUMN", help="key variables"
+        "--report",
+        type=Path,
+        metavar="HTML",
+        help="report for internal use: what is printed, as one page that any browser "
+        "opens; only you can read the file",
+    )
+    parser.add_argument(
+        "--report-title",
+        metavar="TEXT",
+        help="title of the report; by default it names the file",
+    )
+    named = f"{others}, and reports" if others else "reports"
+    parser.add_argument(
+        "--overwrite", action="store_true", help=f"let {named} replace files"
     )
 
 
-def add_results(parser: argparse.ArgumentParser, what: str, drawn: str) -> None:
+def add_results(
+    parser: argparse.ArgumentParser, what: str, drawn: str, top: str
+) -> None:
     """Add where the results go, how the file is read, and --quiet."""
     parser.add_argument(
         "--output",
@@ -38,22 +61,27 @@ def add_results(parser: argparse.ArgumentParser, what: str, drawn: str) -> None:
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help=f"draw {drawn}: .png, .svg, .pdf"
     )
+    add_sheet_report(parser, "--output and --plot")
     parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="let --output and --plot replace files",
+        "--report-top",
+        type=whole,
+        default=0,
+        metavar="N",
+        help=f"list {top} in --report (default none)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
 
 
-def check_results(options: argparse.Namespace, source: Any) -> None:
+def check_results(
+    options: argparse.Namespace, source: Any, more: Sequence[Path] = ()
+) -> None:
     """Refuse files that cannot be written, before any work is done."""
-    from riskcore.files import formats, replace
+    from riskcore.files import formats
 
-    if options.output is None and options.plot is None and options.overwrite:
-        raise ValueError("--overwrite needs --output or --plot")
+    if options.report_top and options.report is None:
+        raise ValueError("--report-top needs --report")
     if options.output is not None:
         refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)
@@ -61,9 +89,35 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         if options.plot.suffix.lower() not in _DRAWN:
             raise ValueError(f"--plot {options.plot}: can draw .png, .svg and .pdf")
         need("matplotlib", "charts")
-        replace.refuse_existing(options.plot, options.overwrite)
-    targets = [path for path in (options.output, options.plot) if path is not None]
-    replace.refuse_sources(targets, source.paths)
+    others = {"--output": options.output, "--plot": options.plot}
+    check_files(options, source, others, more)
+
+
+def check_files(
+    options: argparse.Namespace,
+    source: Any,
+    others: dict[str, Path | None],
+    more: Sequence[Path] = (),
+) -> None:
+    """Refuse reports that cannot be made, and files that may not be written.
+
+    ``more`` are files that are read beside the source.
+    """
+    from riskcore.files.replace import refuse_existing, refuse_sources
+
+    files = {**others, "--report": options.report}
+    reports = [option for option in files if option.startswith("--report")]
+    if any(files[option] for option in reports):
+        need_reports()
+    elif options.report_title is not None:
+        raise ValueError(f"--report-title needs {' or '.join(reports)}")
+    targets = {option: path for option, path in files.items() if path is not None}
+    if options.overwrite and not targets:
+        raise ValueError(f"--overwrite needs {' or '.join(files)}")
+    for option, path in targets.items():
+        if option != "--output":  # looked at by its format
+            refuse_existing(path, options.overwrite)
+    refuse_sources(list(targets.values()), [*source.paths, *more])
 
 
 def write_results(
@@ -72,13 +126,18 @@ def write_results(
     found: Any,
     draw: Callable[[Any], Any],
     progress: Progress,
+    parts: Sequence[Part] = (),
 ) -> None:
-    """Write the table and the picture, both or none."""
-    from riskcore.files import formats, replace
+    """Write the table, the picture and the report, all or none.
 
-    if options.output is None and options.plot is None:
+    ``parts`` stand in the report behind what the result has.
+    """
+    from riskcore.files import formats
+    from riskcore.files.replace import replacing_all
+
+    if not (options.output or options.plot or options.report):
         return
-    with replace.replacing_all(options.overwrite, source.paths) as create:
+    with replacing_all(options.overwrite, source.paths) as create:
         if options.output is not None:
             progress(f"writing {options.output}")
             formats.write(
@@ -90,6 +149,26 @@ def write_results(
         if options.plot is not None:
             kind = options.plot.suffix.lstrip(".").lower()
             save(draw(found), create(options.plot), kind)
+        if options.report is not None:
+            write_report(options, found, create, parts)
+
+
+def write_report(
+    options: argparse.Namespace, found: Any, create: Any, parts: Sequence[Part] = ()
+) -> None:
+    """Write the report of a result for the office."""
+    from riskcore.report.sheet_page import sheet_page
+
+    sheet = found._sheet()
+    title = options.report_title
+    if title is None:
+        title = f"{options.file.name}: {sheet.name.lower()}"
+    text = sheet_page(
+        replace(sheet, parts=[*sheet.parts, *parts]),
+        title=title,
+        provenance=provenance(options),
+    )
+    create(options.report, private=True).write(text.encode())
 
 
 def print_results(
@@ -101,9 +180,14 @@ def print_results(
         print(json.dumps(figures, indent=2, allow_nan=False))
         return
     print(text(f"riskcore {__version__}: {options.file}"))
-    if options.output is not None or options.plot is not None:
+    print_files(options, {"table": options.output, "plot": options.plot})
+
+
+def print_files(options: argparse.Namespace, others: dict[str, Path | None]) -> None:
+    """Print where the files are."""
+    files = {**others, "report": options.report}
+    if any(files.values()):
         print()
-    if options.output is not None:
-        print(f"  The table is in {printable(str(options.output))}.")
-    if options.plot is not None:
-        print(f"  The plot is in {printable(str(options.plot))}.")
+    for what, path in files.items():
+        if path is not None:
+            print(f"  The {what} is in {printable(str(path))}.")

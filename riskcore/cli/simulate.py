@@ -9,6 +9,7 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli.options import add_quiet, number, records, whole
 from riskcore.cli.terminal import Progress
+from riskcore.common.words import counted
 
 _SIMULATE = """\
 Simulate data of which the truth is known.
@@ -162,7 +163,7 @@ def _household_survey(options: argparse.Namespace, random: Any) -> _Made:
 
 def _people(weight: Any, household: Any) -> list[str]:
     return [
-        f"{len(weight):,} records, {household[-1]:,} households",
+        f"{counted(len(weight), 'record')}, {counted(int(household[-1]), 'household')}",
         f"standing for {weight.sum():,.0f} people",
     ]
 
@@ -186,7 +187,7 @@ def _population(options: argparse.Namespace, random: Any) -> _Made:
     columns = {"cell": np.arange(1, len(F) + 1), "population_frequency": F}
     occupied = int(np.count_nonzero(F))
     lines = [
-        f"{N:,} people in {occupied:,} cells, "
+        f"{counted(N, 'person', 'people')} in {counted(occupied, 'cell')}, "
         f"{int(np.count_nonzero(F == 1)):,} unique in the population"
     ]
     if options.sample is not None:
@@ -194,7 +195,8 @@ def _population(options: argparse.Namespace, random: Any) -> _Made:
         columns["sample_frequency"] = f
         unique = samples.uniques(F, f)
         lines += [
-            f"{options.sample:,} sampled, in {int(np.count_nonzero(f)):,} cells, "
+            f"{options.sample:,} sampled, in "
+            f"{counted(int(np.count_nonzero(f)), 'cell')}, "
             f"{unique.sample:,} unique in the sample",
             f"{unique.both:,} unique in both",
         ]

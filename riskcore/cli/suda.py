@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import fraction, source_of, whole
+from riskcore.cli.options import (
+    add_file,
+    add_keys,
+    fraction,
+    source_of,
+    whole,
+)
 from riskcore.cli.results import (
-    add_file_and_keys,
     add_results,
     check_results,
     print_results,
     write_results,
 )
 from riskcore.cli.terminal import Progress
-from riskcore.common.text_table import aligned
+from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 
 _SUDA = """\
@@ -31,10 +36,12 @@ examples:
   riskcore suda survey.csv --keys REGION SEX AGE MARSTAT
   riskcore suda survey.parquet --keys REGION SEX AGE --weight W --max-size 3 \\
       --output scores.parquet --plot keys.svg
+  riskcore suda survey.csv --keys REGION SEX AGE --report suda.html
 
 --output adds to each record, in the order of the file: suda_score, dis_suda_score (with
 --fraction or --weight), minimal_uniques (how many), smallest_unique (keys in the
-smallest). It names single records that are easily found: it is for you.
+smallest). It names single records that are easily found: it is for you. --report is for
+you, too, and lists single records only if --report-top asks for it.
 
 The exit status is 0, 2 if the input is refused, or 130 if interrupted.
 """
@@ -52,7 +59,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file_and_keys(parser)
+    add_file(parser)
+    add_keys(parser)
     parser.add_argument(
         "--max-size",
         type=whole,
@@ -87,7 +95,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="N",
         help="list the N records of the highest scores with their sets (default none)",
     )
-    add_results(parser, "the scores of each record", "what the keys contribute")
+    add_results(
+        parser,
+        "the scores of each record",
+        "what the keys contribute",
+        "the N records of the highest scores",
+    )
     return parser
 
 
@@ -113,25 +126,28 @@ def run(options: argparse.Namespace) -> None:
         missing=options.missing,
         progress=progress,
     )
-    write_results(options, source, found, contributions_figure, progress)
+    parts = [_highest(found.riskiest(options.report_top))] * (options.report_top > 0)
+    write_results(options, source, found, contributions_figure, progress, parts)
     progress.done()
     riskiest = found.riskiest(options.top)
     figures = found.summary()
     if options.top:
         figures["riskiest"] = [_plain(row) for row in riskiest]
-    top = [] if not riskiest else ["", "  Highest scores", *_rows(riskiest)]
+    top = _highest(riskiest).lines() if riskiest else []
     print_results(options, figures, lambda title: "\n".join([found.text(title), *top]))
 
 
-def _rows(riskiest: list[dict[Any, Any]]) -> list[str]:
+def _highest(riskiest: list[dict[Any, Any]]) -> Part:
     """Return the records of the highest scores as a table."""
-    names = [name for name in riskiest[0] if name != "sets"]
-    rows = [[*(shortened(name, _LONGEST) for name in names), "minimal uniques"]]
+    rows = []
     for row in riskiest:
+        names = [name for name in row if name != "sets"]
         sets = " | ".join(" ".join(map(str, keys)) for keys in row["sets"])
-        shown = [_shown(row[name]) for name in names]
-        rows.append([*shown, shortened(sets, 6 * _LONGEST)])
-    return aligned(rows, "<", indent=4)
+        rows.append([*(_shown(row[n]) for n in names), shortened(sets, 6 * _LONGEST)])
+    if rows:
+        head = [shortened(name, _LONGEST) for name in riskiest[0] if name != "sets"]
+        rows.insert(0, [*head, "minimal uniques"])
+    return Part("Highest scores", rows=rows, sides="<")
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,16 @@ from typing import Any
 from riskcore import __version__
 from riskcore.cli import protect
 from riskcore.cli.compare import check_written, refuse_targets
-from riskcore.cli.options import add_quiet, add_reading, shell_line, source_of
+from riskcore.cli.options import (
+    add_file,
+    add_keys,
+    add_quiet,
+    add_reading,
+    add_weight,
+    shell_line,
+    shell_lines,
+    source_of,
+)
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.words import printable
@@ -64,16 +73,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, help="the survey")
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        action="append",
-        required=True,
-        metavar="COLUMN",
-        help="key variables; once for each set of them",
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    add_file(parser)
+    add_keys(parser, sets=True)
+    add_weight(parser)
     parser.add_argument(
         "--candidate",
         nargs="+",
@@ -91,7 +93,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="the safe file in that script (default safe and the ending of FILE)",
+        help="the safe file in that script (default safe, in the format of FILE)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -117,7 +119,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.protection.trials import try_out
+    from riskcore.protection.trials import safe_name, try_out
     from riskcore.report import utility_text
 
     written = check_written(options)
@@ -142,9 +144,10 @@ def run(options: argparse.Namespace) -> int:
     progress.done()
     figures = tried.to_dict()
     if options.script is not None:
-        output = options.output or f"safe{options.file.suffix}"
+        output = options.output or safe_name(source)
+        again = _command(options, words[options.script], output)
         figures["script"] = {
-            "command": _command(options, words[options.script], output),
+            "command": shell_line(again),
             "python": tried.script(options.script, output),
         }
     if options.json:
@@ -157,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
             if path is not None:
                 print(f"\n  The {what} is in {printable(str(path))}; it is for you.")
         if options.script is not None:
-            print(f"\n{figures['script']['command']}\n\n{figures['script']['python']}")
+            print(f"\n{shell_lines(again)}\n\n{figures['script']['python']}")
     return 0 if any(one.safe for one in tried.trials) else 1
 
 
@@ -237,8 +240,8 @@ def _settings(
     return protect.arguments_of(parsed)
 
 
-def _command(options: argparse.Namespace, words: list[str], output: str) -> str:
-    """Return the command that makes the safe file of a candidate."""
+def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:
+    """Return the words of the command that makes the safe file of a candidate."""
     line = ["riskcore", "protect", str(options.file)]
     for one in options.keys:
         line += ["--keys", *one]
@@ -250,7 +253,7 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> str:
             line += [f"--{name.replace('_', '-')}", str(value)]
     if options.na:
         line += ["--na", *options.na]
-    return shell_line([*line, *words, "--shuffle", "--output", output])
+    return [*line, *words, "--shuffle", "--output", output]
 
 
 _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}

@@ -9,8 +9,11 @@ from typing import Any
 
 from riskcore import __version__
 from riskcore.cli.options import (
+    add_file,
+    add_keys,
     add_quiet,
     add_reading,
+    add_weight,
     fraction,
     need_reports,
     provenance,
@@ -61,8 +64,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="the survey")
-    parser.add_argument("--keys", nargs="+", metavar="COLUMN", help="key variables")
+    add_file(parser, needed=False)
+    add_keys(parser, needed=False)
     parser.add_argument(
         "--sizes",
         nargs="+",
@@ -70,7 +73,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="SIZE=CELLS",
         help="in place of FILE: how many cells have 1, 2, ... records",
     )
-    parser.add_argument("--weight", metavar="COLUMN", help="sampling weights, > 0")
+    add_weight(parser)
     parser.add_argument(
         "--population",
         type=whole,

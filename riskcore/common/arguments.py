@@ -23,7 +23,10 @@ _LONGEST = 80
 
 def shown(value: Any) -> str:
     """Return what was given, in a message: whole frames are told by their type."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return f"a {type(value).__name__}"
     short = len(text) <= _LONGEST and text.isprintable()
     return text if short else f"a {type(value).__name__}"
 

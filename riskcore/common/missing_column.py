@@ -18,12 +18,19 @@ _LONGEST = 80
 _BETWEEN = re.compile(r"[,;:|\t ]")
 
 
+class NoSuchNameError(KeyError):
+    """A name that was asked for, of a column above all, is none there is.
+
+    A `KeyError` of the library's own making: another one is a defect.
+    """
+
+
 def no_such_column(
     lacking: Sequence[Hashable],
     names: Iterable[Hashable],
     path: Path | None = None,
     use: str = "",
-) -> KeyError:
+) -> NoSuchNameError:
     """Make the error for columns that the data lack.
 
     Parameters
@@ -39,7 +46,7 @@ def no_such_column(
 
     Returns
     -------
-    KeyError
+    NoSuchNameError
         It names the columns asked for, those that come close, whatever their case, and
         those that there are.
 
@@ -59,7 +66,7 @@ def no_such_column(
     if hint.endswith("?"):
         columns = f"{columns[0].upper()}{columns[1:]}"
     asked = f"{where}{use}no column {_listed(lacking, _ASKED)}"
-    return KeyError(f"{asked};{hint} {columns}")
+    return NoSuchNameError(f"{asked};{hint} {columns}")
 
 
 def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:

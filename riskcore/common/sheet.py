@@ -36,6 +36,13 @@ class Part:
     rows: Sequence[Row] = ()
     sides: str = "<"
 
+    def lines(self) -> list[str]:
+        """Return the part as lines of text, an empty one before them."""
+        made = ["", f"  {self.title}", *aligned(self.facts, "<", indent=4)]
+        if self.facts and self.rows:
+            made.append("")
+        return made + aligned(self.rows, self.sides, indent=4)
+
     @property
     def kinds(self) -> list[str]:
         """What each column holds: "text" or "number"."""

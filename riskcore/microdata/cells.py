@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.engines.door import Counted
 from riskcore.engines.groups import Groups
 from riskcore.files.intake import Intake
@@ -32,6 +33,8 @@ RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction
 
 MISSING_RULES = ("refuse", "category", "wildcard", "argus")
 # Units of times that all frames have.
+# Keys that a prompt names.
+_KEYS_NAMED = 8
 _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 
 
@@ -298,12 +301,13 @@ class Cells:
         return frame.to_native()
 
     def __repr__(self) -> str:
-        names = [str(key) for key in self.keys[:8]]
-        more = len(self.keys) - len(names)
+        names = " x ".join(map(str, self.keys[:_KEYS_NAMED]))
+        more = len(self.keys) - _KEYS_NAMED
+        if more > 0:
+            names += f" and {counted(more, 'more key')}"
         return (
-            f"<Cells: {self.n} records in {len(self)} cells of "
-            f"{' x '.join(names)}{f' and {more} more keys' if more else ''}, "
-            f"{self.totals.uniques} sample unique, "
+            f"<Cells: {counted(self.n, 'record')} in {counted(len(self), 'cell')} of "
+            f"{names}, {self.totals.uniques} sample unique, "
             f"{'weighted' if self.weighted else 'no weights'}>"
         )
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.files.reading import is_number
 from riskcore.microdata.columns import (
     CodedColumn,
@@ -577,7 +578,8 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     Warns
     -----
     DoubtfulRules
-        If rules fit no code of the data, or several fit one; they are counted.
+        If rules fit no code of the data, unless other codes are refused, or several
+        fit one; they are counted.
 
     Raises
     ------
@@ -649,14 +651,18 @@ def _recoded(
 
 def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
     doubts = []
-    if recoded.unused:
+    # Rules that refuse all other codes have those that there may be, as hierarchies do.
+    if recoded.unused and recoding.others != "refuse":
         rules = _some(recoded.unused)
-        doubts.append(f"{len(recoded.unused)} rules fit no code: {rules}")
+        count = counted(len(recoded.unused), "rule")
+        verb = "fits" if len(recoded.unused) == 1 else "fit"
+        doubts.append(f"{count} {verb} no code: {rules}")
     if recoded.overlapping:
         codes = _some(recoded.overlapping)
+        count = counted(len(recoded.overlapping), "code")
+        verb = "has" if len(recoded.overlapping) == 1 else "have"
         doubts.append(
-            f"{len(recoded.overlapping)} codes have several rules, "
-            f"of which the last is taken: {codes}"
+            f"{count} {verb} several rules, of which the last is taken: {codes}"
         )
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"

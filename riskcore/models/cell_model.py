@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
+from riskcore.common.words import counted
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
@@ -99,7 +100,7 @@ class CellPrior:
         if self.population is not None:
             known = int(np.count_nonzero(~np.isnan(self.population)))
             kind = f"{known} known" + (f", {kind}" if known < len(self.records) else "")
-        return f"<CellPrior: {len(self.records)} cells, {kind}>"
+        return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -591,7 +592,8 @@ class CellModel(ABC):
         if not self.converged:
             return f"<{name}: no estimate, {self.reason}>"
         reason = f", {self.reason}" if self.reason else ""
-        return f"<{name}: {self.n} records, {self._describe()}{reason}>"
+        records = counted(self.n, "record")
+        return f"<{name}: {records}, {self._describe()}{reason}>"
 
 
 def student(level: float, freedom: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.common.words import counted
 from riskcore.microdata.cells import Cells, tabulate
 from riskcore.microdata.columns import plain_value
 from riskcore.microdata.count import count
@@ -503,8 +504,9 @@ class CellTable:
 
     def __repr__(self) -> str:
         return (
-            f"<CellTable: {self.n} records in {len(self)} cells of "
-            f"{len(self.keys)} keys, {int(self.unique.sum())} sample unique>"
+            f"<CellTable: {counted(self.n, 'record')} in "
+            f"{counted(len(self), 'cell')} of {counted(len(self.keys), 'key')}, "
+            f"{int(self.unique.sum())} sample unique>"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.words import counted
 from riskcore.microdata.cells import tabulate
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
@@ -181,4 +182,5 @@ class KnownPopulation(CellModel):
         return found
 
     def __repr__(self) -> str:
-        return f"<KnownPopulation: {self.n} people in {len(self.sample)} cells>"
+        cells = counted(len(self.sample), "cell")
+        return f"<KnownPopulation: {counted(self.n, 'person', 'people')} in {cells}>"

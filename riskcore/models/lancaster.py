@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common.progress import Parts
+from riskcore.common.words import counted
 from riskcore.compiled.jit import kernel, native, primitive
 from riskcore.models.codes import (
     MOST_PAIRS,
@@ -417,8 +418,8 @@ class Lancaster:
 
     def __repr__(self) -> str:
         return (
-            f"<Lancaster: {self.n} records, {len(self.levels)} keys, "
-            f"{self.cells} cells>"
+            f"<Lancaster: {counted(self.n, 'record')}, "
+            f"{counted(len(self.levels), 'key')}, {counted(self.cells, 'cell')}>"
         )
 
     def _others(self, N: float) -> float:

@@ -143,7 +143,7 @@ class LatentClass(CellModel):
     >>> keys = [(rng.random(2000) < 0.2 + 0.6 * group).astype(int) for _ in range(5)]
     >>> model = LatentClass.fit(keys)
     >>> model
-    <LatentClass: 2000 records, 2 classes, Poisson, boundary A = infinity: ...>
+    <LatentClass: 2,000 records, 2 classes, Poisson, boundary A = infinity: ...>
     >>> [step.classes for step in model.path]
     [1, 2, 3, 4, 5]
     >>> float(model.probability().sum().round(6))

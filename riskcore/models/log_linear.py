@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.common.words import counted
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import (
@@ -334,7 +335,7 @@ class LogLinear(CellModel):
     def _describe(self) -> str:
         pairs = sum(len(term) == 2 for term in self.terms)
         alone = len(self.terms) - pairs
-        said = [f"{pairs} pair{'s' if pairs != 1 else ''} of keys"] if pairs else []
+        said = [counted(pairs, "pair") + " of keys"] if pairs else []
         said += [f"{alone} key{'s' if alone != 1 else ''} alone"] if alone else []
         return f"{', '.join(said)}, {super()._describe()}"
 

@@ -217,8 +217,8 @@ class SizeIndices:
 
     def __repr__(self) -> str:
         return (
-            f"<SizeIndices: {self.n} records in {self.u} cells, "
-            f"{self[1]} sample uniques>"
+            f"<SizeIndices: {counted(self.n, 'record')} in {counted(self.u, 'cell')}, "
+            f"{counted(self[1], 'sample unique')}>"
         )
 
     def _repr_html_(self) -> str:

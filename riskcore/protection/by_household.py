@@ -7,7 +7,7 @@ to all its members.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,29 +16,15 @@ from numpy.typing import NDArray
 
 from riskcore.assessment import Assessment
 from riskcore.microdata.coded import CodedRecords
-from riskcore.microdata.columns import Records
+from riskcore.microdata.household_rows import HouseholdRows
 from riskcore.protection.key_sets import assess_key_sets, coded_records
-from riskcore.protection.layout import in_order
 from riskcore.protection.rounds import Mask, Masks
 from riskcore.protection.settings import Settings
 
-Positions = NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Units:
-    """The households of a file.
-
-    Attributes
-    ----------
-    first : int64 ndarray, shape (H,)
-        The first record of each household.
-    of : int64 ndarray, shape (n,)
-        The household of each record.
-    """
-
-    first: Positions
-    of: Positions
+class Units(HouseholdRows):
+    """The households of a file that is protected, each one row."""
 
     @classmethod
     def found(cls, coded: CodedRecords, settings: Settings) -> Units:
@@ -51,43 +37,12 @@ class Units:
             named, with the number of households.
         """
         assert coded.households is not None
-        _, first, of = np.unique(
-            coded.households, return_index=True, return_inverse=True
-        )
-        units = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
         columns: dict[Hashable, NDArray[Any]] = {
             name: coded.columns[name].codes for name in settings.variables
         }
         if coded.weights is not None:
             columns[settings.weight] = coded.weights
-        counts = {name: units._differing(column) for name, column in columns.items()}
-        faults = [f"{name!r} in {count:,}" for name, count in counts.items() if count]
-        if faults:
-            raise ValueError(
-                f"level='household': members differ in {', '.join(faults)} of "
-                f"{len(units.first):,} households; a household has one value, or none, "
-                "for all its members"
-            )
-        return units
-
-    def _differing(self, column: NDArray[Any]) -> int:
-        """Return in how many households members have different values."""
-        unlike = column != column[self.first][self.of]
-        return len(np.unique(self.of[unlike]))
-
-    @property
-    def size(self) -> Positions:
-        """The number of members of each household, shape (H,)."""
-        return np.bincount(self.of, minlength=len(self.first))
-
-    def rows(self, data: Any, names: Iterable[Hashable]) -> dict[Any, Any]:
-        """Return columns of data with one element for each household."""
-        records = Records.of(data)
-        taken = {name: in_order(records.column(name), self.first) for name in names}
-        return {
-            name: one if isinstance(one, np.ndarray) else one.to_native()
-            for name, one in taken.items()
-        }
+        return cls.agreeing(coded.households, columns)
 
     def row_codes(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with one for each household: that of its first member.

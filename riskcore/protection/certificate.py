@@ -11,6 +11,7 @@ import numpy as np
 
 from riskcore.assessment import Assessment
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.protection.rounds import (
     Aim,
     Mask,
@@ -97,7 +98,7 @@ def certificate_facts(plain: Mapping[str, Any]) -> list[tuple[str, str]]:
     counting on others: 5 of 15 unsafe records are safe only by others' blanks
     """
     values, unsafe = plain["values_by_record"], plain["unsafe_records"]
-    facts = [("plan", f"{plain['plan']}; {values:,} values record by record")]
+    facts = [("plan", f"{plain['plan']}; {counted(values, 'value')} record by record")]
     cost, bound = plain["cost"], plain["lower_bound"]
     words = f"{cost:,.10g}"
     if plain["optimal"]:
@@ -110,8 +111,8 @@ def certificate_facts(plain: Mapping[str, Any]) -> list[tuple[str, str]]:
     if plain["leaning_records"]:
         count = plain["leaning_records"]
         verb = "is" if count == 1 else "are"
-        words = f"{count:,} of {unsafe:,} unsafe records {verb} safe only by others' "
-        words += "blanks"
+        words = f"{count:,} of {counted(unsafe, 'unsafe record')} {verb} safe only by "
+        words += "others' blanks"
     return [*facts, ("counting on others", words)]
 
 
@@ -121,8 +122,9 @@ def warn_of_leaning(certificate: Certificate) -> None:
     if count > _MANY * unsafe:
         less = "'record'" if certificate.plan == "restore" else "'restore' or 'record'"
         warn(
-            f"plan={certificate.plan!r}: {count:,} of {unsafe:,} unsafe records are "
-            "safe only because values of other records are blanked; an intruder who "
+            f"plan={certificate.plan!r}: {count:,} of "
+            f"{counted(unsafe, 'unsafe record')} {'is' if count == 1 else 'are'} safe "
+            " only because values of other records are blanked; an intruder who "
             f"does not count on these finds them as before. plan={less} blanks more "
             "and counts less on others, and so does an alpha below 1",
             CountsOnOthers,

@@ -86,12 +86,13 @@ def check_k(k: Any, what: str = "k") -> int:
     Raises
     ------
     TypeError, ValueError
-        If it is no whole number from 2 on.
+        If it is no whole number from 2 to 2^40.
     """
     found = arguments.whole(what, k)
     if not 2 <= found <= _LARGEST_K:
         raise ValueError(
-            f"{what}={found}: need a whole number from 2 on; every file has k = 1"
+            f"{what}={arguments.shown(found)}: need a whole number from 2, for every "
+            f"file has k = 1, to 2^{_LARGEST_K.bit_length() - 1}, more records than any"
         )
     return found
 

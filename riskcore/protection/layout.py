@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.files import formats
-from riskcore.files.arrow import import_pyarrow
 from riskcore.files.replace import Create
 from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.household_rows import in_order
 from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
 
 Positions: TypeAlias = NDArray[np.int64]
-# Records of a column in an order that are one piece.
-_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,30 +157,6 @@ class Layout:
                 "would be empty lines, which readers skip; write .parquet, or drop "
                 "fewer columns"
             )
-
-
-def in_order(column: Any, order: Positions) -> Any:
-    """Return the records of a column of any holder in an order, of the type it has.
-
-    Arrow makes text one piece before it takes records of it, and its plain types hold
-    two gigabytes a piece: so that is done with long offsets.
-    """
-    if isinstance(column, np.ndarray) or not column.implementation.is_pyarrow():
-        return column[order]
-    import narwhals.stable.v2 as nw
-
-    pyarrow = import_pyarrow()
-    native = column.to_native()
-    types = {pyarrow.string(): "large_string", pyarrow.binary(): "large_binary"}
-    if native.type not in types:
-        return column[order]
-    whole = native.cast(types[native.type]).combine_chunks()
-    pieces = [
-        whole.take(pyarrow.array(order[i : i + _ROWS])).cast(native.type)
-        for i in range(0, len(order), _ROWS)
-    ]
-    ordered = pyarrow.chunked_array(pieces, native.type)
-    return nw.from_native(ordered, series_only=True)
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:

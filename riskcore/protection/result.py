@@ -16,7 +16,7 @@ from riskcore.assessment import Assessment
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
-from riskcore.common.words import printable
+from riskcore.common.words import counted, printable
 from riskcore.figures import table
 from riskcore.files.labels import Labels
 from riskcore.microdata.coded import count_records
@@ -336,8 +336,8 @@ class Protected:
         if self.certificate is not None and self.certificate.leaning:
             count, unsafe = self.certificate.leaning, self.certificate.unsafe
             said.append(
-                f"Of {unsafe:,} records that were unsafe {count:,} count on values "
-                "blanked in others."
+                f"{count:,} of {counted(unsafe, 'unsafe record')} "
+                f"{'counts' if count == 1 else 'count'} on values blanked in others."
             )
         if self.on_engine is not None and self.hidden:
             said.append(f"But {unchecked(self.not_checked)}.")
@@ -708,8 +708,9 @@ class Protected:
         values = ", ".join(
             f"{printable(str(name))} {k}" for name, k in self.suppressed.items() if k
         )
+        word = "safe" if self.safe else "NOT SAFE"
         return (
-            f"<Protected: {self.n} records, {'safe' if self.safe else 'NOT SAFE'}; "
+            f"<Protected: {counted(self.n, 'record')}, {word}; "
             f"suppressed: {values or 'nothing'}>"
         )
 

@@ -398,8 +398,7 @@ class Settings:
             If the data are none that `to_dict` writes.
         """
         names = {each.name for each in fields(cls)}
-        # Records made before there were plans are of this one.
-        plain = {"plan": "record", **plain}
+        plain = _of_today(plain)
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
@@ -436,6 +435,27 @@ class Settings:
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
+
+
+def _of_today(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with those that were not there yet when they were written.
+
+    A record that has a later one, and lacks an earlier, is damaged and stays so.
+    """
+    keys = plain.get("keys")
+    sets = len(keys) if isinstance(keys, list) else 0
+    # What each version brought, the first version first.
+    brought: list[dict[str, Any]] = [
+        {"population": WEIGHTS},
+        {"k": [None] * sets, "strata": [], "level": "record"},
+        {"plan": "record"},
+    ]
+    filled = dict(plain)
+    for usual in reversed(brought):
+        if not plain.keys().isdisjoint(usual):
+            break
+        filled |= usual
+    return filled
 
 
 def _recoding(member: str, plain: Any) -> Recoding:

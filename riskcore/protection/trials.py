@@ -10,13 +10,17 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
 from riskcore.common import arguments, html
+from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
-from riskcore.common.words import shortened
+from riskcore.common.words import counted, shortened
+from riskcore.files import formats
+from riskcore.files.base_format import suffix_of
 from riskcore.files.reading import Reading
 from riskcore.microdata.recode import Recoding
 from riskcore.microdata.source import Source
@@ -24,11 +28,17 @@ from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
 
 # What a protection may fail by; all else is a defect.
-_FAILURES = (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+_FAILURES = (
+    NoSuchNameError, NotImplementedError, OSError, OverflowError, TypeError, ValueError,
+)  # fmt: skip
 # The two that the front and the picture weigh against each other, smaller being better.
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
 _LONGEST_NAME = 40
+# Columns of a script; a name that is longer stands by itself.
+_WIDTH = 88
+# Formats that are not written under the name that they are read by.
+_WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,7 @@ class Trials:
             if one.name == name:
                 return one
         known = ", ".join(repr(one.name) for one in self.trials)
-        raise KeyError(f"{name!r} is no candidate; candidates are {known}")
+        raise NoSuchNameError(f"{name!r} is no candidate; candidates are {known}")
 
     def front(
         self,
@@ -217,7 +227,7 @@ class Trials:
         return protect(self.source, self.keys, progress=progress, **self[name].settings)
 
     def script(
-        self, name: str, output: str = "safe.csv", *, shuffle: bool | int = True
+        self, name: str, output: str | None = None, *, shuffle: bool | int = True
     ) -> str:
         """Return a program in Python that protects the file by a candidate's settings.
 
@@ -225,7 +235,8 @@ class Trials:
         ----------
         name : str
         output : str, optional
-            The safe file that the program writes.
+            The safe file that the program writes; by default ``safe`` in the format of
+            the file, see `safe_name`.
         shuffle : bool or int, optional
             As for `Protected.write`: by default the order of the records is a new
             secret at each run.
@@ -252,9 +263,12 @@ class Trials:
         if path is not None and _differing(how):
             written["reading"] = how
         lines = ["import riskcore", "", "safe = riskcore.protect(", f"    {data},"]
-        lines += [f"    {key}={_python(key, v)}," for key, v in written.items()]
+        for key, value in written.items():
+            begin = f"    {key}="
+            lines.append(f"{begin}{_python(key, value, 4, len(begin))},")
         lines.append(")")
         if path is not None:
+            output = safe_name(self.source) if output is None else output
             lines.append(f"safe.write({output!r}, shuffle={shuffle!r})")
         return "\n".join(lines) + "\n"
 
@@ -286,7 +300,7 @@ class Trials:
                 said.append(f"{name} failed")
                 continue
             word = "safe" if one.safe else "NOT SAFE"
-            said.append(f"{name} {word}, {one.values_suppressed:,} values suppressed")
+            said.append(f"{name} {word}, {_suppressed(one)} suppressed")
         return f"<Trials: {'; '.join(said)}>"
 
     def _repr_html_(self) -> str:
@@ -297,7 +311,7 @@ class Trials:
             risk = one.expected_reidentifications
             words = one.reason or (
                 f"{risk:.6g} expected re-identifications, {lost} of the information "
-                f"lost, {one.values_suppressed:,} values suppressed"
+                f"lost, {_suppressed(one)} suppressed"
             )
             rows.append((f"{one.name}{' *' if one.name in front else ''}", words))
         note = html.escape("* no other has less risk, loses less and has nearer tables")
@@ -387,6 +401,25 @@ def try_out(
     return Trials(source, list(keys), tuple(trials))
 
 
+def safe_name(source: Source) -> str:
+    """Return the name of a safe file in the format of a file, so far as it is written.
+
+    Examples
+    --------
+    >>> safe_name(Source.of({"sex": ["f", "m"]}))
+    'safe.csv'
+    """
+    if source.path is None:
+        return "safe.csv"
+    suffix, gzipped = suffix_of(source.path)
+    kind = "" if source.format is None else source.format.kind
+    for ending in (suffix + ".gz" * gzipped, _WRITTEN.get(kind, "")):
+        with suppress(ValueError):
+            formats.written_as(f"safe{ending}", source.format)
+            return f"safe{ending}"
+    return "safe.csv"
+
+
 def _within(say: Lines, begun: str) -> Lines:
     return lambda step: say(f"{begun}: {step}")
 
@@ -453,6 +486,10 @@ def _tried(
         pmse_ratio=found.propensity.ratio,
         warnings=tuple(dict.fromkeys(str(one.message) for one in caught)),
     )
+
+
+def _suppressed(one: Trial) -> str:
+    return counted(one.values_suppressed or 0, "value")
 
 
 def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
@@ -538,31 +575,83 @@ def _plain(value: Any) -> Any:
     return value if plain else str(value)
 
 
-def _python(key: str, value: Any) -> str:
+def _python(key: str, value: Any, indent: int, before: int) -> str:
     """Return the text of a setting in Python, lists and mappings among them.
+
+    Parameters
+    ----------
+    key : str
+        The argument.
+    value : object
+    indent, before : int
+        Columns that its line is indented, and that stand before it there.
 
     Raises
     ------
     TypeError
         If there is none.
     """
-    if isinstance(value, Recoding | Reading):
-        own = _differing(value)
-        make = "Recoding.from_dict(" if isinstance(value, Recoding) else "Reading(**"
-        return f"riskcore.{make}{_python(key, own)})"
+    if isinstance(value, Reading):
+        return _called("riskcore.Reading", key, _differing(value), indent, before)
+    if isinstance(value, Recoding):
+        own = _mapped(value)
+        opening = "riskcore.Recoding.mapping("
+        if own is None:
+            own, opening = _differing(value), "riskcore.Recoding.from_dict("
+        return f"{opening}{_python(key, own, indent, before + len(opening))})"
+    inner = indent + 4
     if isinstance(value, Mapping):
-        items = (f"{_python(key, k)}: {_python(key, v)}" for k, v in value.items())
-        return f"{{{', '.join(items)}}}"
-    if isinstance(value, tuple):
-        return f"({''.join(f'{_python(key, one)}, ' for one in value)})"
-    if isinstance(value, list):
-        return f"[{', '.join(_python(key, one) for one in value)}]"
+        items = []
+        for name, one in value.items():
+            begin = f"{_python(key, name, inner, inner)}: "
+            items.append(f"{begin}{_python(key, one, inner, inner + len(begin))}")
+        return _bracketed("{", items, "}", indent, before)
+    if isinstance(value, list | tuple):
+        items = [_python(key, one, inner, inner) for one in value]
+        if isinstance(value, list):
+            return _bracketed("[", items, "]", indent, before)
+        return _bracketed("(", items, ",)" if len(items) == 1 else ")", indent, before)
     return _scalar(key, getattr(value, "item", lambda: value)())
+
+
+def _called(
+    name: str, key: str, given: Mapping[str, Any], indent: int, before: int
+) -> str:
+    """Return the text of a call with these arguments by name."""
+    inner = indent + 4
+    items = [
+        f"{argument}={_python(key, value, inner, inner + len(argument) + 1)}"
+        for argument, value in given.items()
+    ]
+    return _bracketed(f"{name}(", items, ")", indent, before)
+
+
+def _bracketed(
+    opening: str, items: Sequence[str], closing: str, indent: int, before: int
+) -> str:
+    """Return items on one line, or a line for each if it were too long."""
+    line = f"{opening}{', '.join(items)}{closing}"
+    # What may stand behind: the brackets around it, and a comma.
+    if "\n" not in line and before + len(line) + 3 <= _WIDTH:
+        return line
+    each = "".join(f"\n{' ' * (indent + 4)}{item}," for item in items)
+    return f"{opening}{each}\n{' ' * indent}{closing[-1]}"
+
+
+def _mapped(value: Recoding | Reading) -> dict[Any, Any] | None:
+    """Return the codes of a recoding that maps single ones and does nothing else."""
+    if not isinstance(value, Recoding):
+        return None
+    codes = {rule.low: rule.to for rule in value.rules if rule.single}
+    return codes if codes and Recoding.mapping(codes) == value else None
 
 
 def _differing(value: Recoding | Reading) -> dict[str, Any]:
     """Return the plain form of what is not as by default."""
-    usual = {one.name: one.default for one in fields(value)}
+    if isinstance(value, Reading):
+        usual = Reading().to_dict()
+    else:
+        usual = {one.name: one.default for one in fields(value)}
     return {k: v for k, v in value.to_dict().items() if v and v != usual[k]}
 
 

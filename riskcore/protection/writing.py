@@ -21,13 +21,14 @@ from riskcore.files import formats
 from riskcore.files.reading import DoubtfulCodes
 from riskcore.files.replace import refuse_sources, replacing_all
 from riskcore.microdata.columns import Records, code_column
+from riskcore.microdata.household_rows import in_order
 from riskcore.microdata.source import Source
 from riskcore.protection import readback
 from riskcore.protection import record as records
 from riskcore.protection.by_household import assess_again
 from riskcore.protection.digests import digest, versions
 from riskcore.protection.key_sets import assess_key_sets, coded_records
-from riskcore.protection.layout import Layout, in_order
+from riskcore.protection.layout import Layout
 from riskcore.protection.secret import (
     check_secret,
     new_secret,

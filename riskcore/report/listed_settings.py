@@ -14,6 +14,10 @@ from riskcore.protection.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
 
+# What a row is where households are counted.
+HOUSEHOLDS_COUNTED = (
+    "counted", "one row for each household, which is called a record here",
+)  # fmt: skip
 PLAN_NAMES = {
     "restore": "by record, less what the file can do without",
     "file": "the fewest values of the file, whoever carries them",
@@ -115,7 +119,7 @@ def level_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return what a row is, if it is no record."""
     if settings.level == "record":
         return []
-    return [("counted", "one row for each household, which is called a record here")]
+    return [HOUSEHOLDS_COUNTED]
 
 
 def k_facts(settings: Settings) -> list[tuple[str, str]]:

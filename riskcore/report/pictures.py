@@ -11,6 +11,7 @@ import numpy as np
 from riskcore.assessment import Assessment
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
+from riskcore.common.words import counted
 from riskcore.report.public import (
     between,
     public_classes,
@@ -132,8 +133,9 @@ def _public_figure(
         _shade(ax, shown)
         count = between(*classes.reaching(view, shown))
         rate = classes.rates()[view]
+        total = counted(classes.n, "record")
         known = "" if rate is None else f"\nrate {two_digits(rate, 2)} %"
-        _say(ax, f"threshold {shown:g}: {count} of {classes.n:,} records unsafe{known}")
+        _say(ax, f"threshold {shown:g}: {count} of {total} unsafe{known}")
     return _root(ax)
 
 
@@ -388,7 +390,8 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     ax.set_xlim(left=0.0)
     ax.set_xlabel("sample uniques that are unique in the population")
     ax.set_title(
-        f"{found.sizes[1]:,} sample uniques of {found.sizes.n:,} records, "
+        f"{counted(found.sizes[1], 'sample unique')} of "
+        f"{counted(found.sizes.n, 'record')}, "
         f"population {found.population:,}\nbars: "
         f"{100 * found.level:.4g} % intervals; lines: with the error of the fit",
         fontsize="medium",

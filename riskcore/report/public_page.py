@@ -23,7 +23,7 @@ from riskcore.microdata.anonymity import SHOWN
 from riskcore.protection.record import COARSE, about
 from riskcore.protection.result import Protected
 from riskcore.protection.verdict import MANY
-from riskcore.report.listed_settings import Pairs, method_facts
+from riskcore.report.listed_settings import HOUSEHOLDS_COUNTED, Pairs, method_facts
 from riskcore.report.page_charts import class_plot
 from riskcore.report.public import (
     FEWEST,
@@ -103,9 +103,15 @@ def public_page(
     return _Report((one,)).page(
         title=title,
         use=_ALONE,
-        facts=method_facts(
-            assessment.method, cells.missing, cells.alpha, assessment.population_name
-        ),
+        facts=[
+            *method_facts(
+                assessment.method,
+                cells.missing,
+                cells.alpha,
+                assessment.population_name,
+            ),
+            *([HOUSEHOLDS_COUNTED] if "counted" in assessment.figures else []),
+        ],
     )
 
 

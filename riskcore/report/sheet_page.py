@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from riskcore.common.sheet import Sheet
+from typing import Any
+
+from riskcore.common.sheet import Part, Sheet
+from riskcore.common.words import counted
 from riskcore.report.provenance import Provenance
+from riskcore.report.public import threshold_shown
 from riskcore.report.templating import need_jinja, render
+
+# Rules whose bound may be a figure of a file, copied from a result.
+_MEASURED = ("max_risk", "max_rate", "t")
 
 
 def sheet_page(
@@ -45,4 +52,62 @@ def sheet_page(
         sheet=sheet,
         facts=list(made.facts()),
         command=made.shown_command,
+        public=False,
+    )
+
+
+def public_rules_page(found: Any, *, title: str) -> str:
+    """Return which rules a file keeps as a page of HTML to hand out with it.
+
+    Each rule that was asked for and whether it is kept: a number that was found, or how
+    many records break a rule, would be a figure of single records.
+
+    Parameters
+    ----------
+    found : riskcore.Checked
+        Of the file that is handed out.
+    title : str
+        Title of the page.
+
+    Returns
+    -------
+    str
+        A page that needs no network, names no file and has no date: it is a function of
+        the rules, the number of records and what is kept.
+
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed (``pip install jinja2``).
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> found = riskcore.check({"age": [31, 31, 47]}, ["age"], k=2)
+    >>> text = public_rules_page(found, title="Rules")
+    >>> "For publication" in text, "BROKEN" in text
+    (True, True)
+    """
+    need_jinja()
+    rows = [("rule", "of", "asked", "")]
+    for rule in found.rules:
+        asked = rule.asked
+        if rule.rule in _MEASURED:
+            asked = threshold_shown(asked)
+        kept = "kept" if rule.passed else "BROKEN"
+        rows.append((rule.title, rule.of, f"{asked:,}", kept))
+    broken = len(found.broken)
+    verdict = "All rules are kept."
+    if broken:
+        verdict = f"NOT kept: {broken} of {counted(len(found.rules), 'rule')}."
+    facts = [("records", f"{found.records:,}")]
+    sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
+    return render(
+        "sheet.html",
+        title=title,
+        verdict=verdict,
+        sheet=sheet,
+        facts=[],
+        command="",
+        public=True,
     )

@@ -63,7 +63,7 @@ def _target(target: dict[str, Any], what: str, units: str) -> str:
     goal = (
         f"a re-identification rate of {percent(target['rate'])}"
         if what == "rate"
-        else f"at most {target['unsafe']:,} unsafe records"
+        else f"at most {counted(target['unsafe'], 'unsafe record')}"
     )
     if target["threshold"] is None and what == "rate":
         return f"  For {goal}: no threshold is needed, the file's own rate is no higher"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.common.words import counted
 from riskcore.compiled.jit import Native, kernel, native
 from riskcore.risk.file_risk import (
     Counts,
@@ -151,7 +152,7 @@ class RiskDistribution:
 
     def __repr__(self) -> str:
         return (
-            f"<RiskDistribution of {self.n} records: "
+            f"<RiskDistribution of {counted(self.n, 'record')}: "
             f"rate {self.reidentification_rate:.6g}, max risk {self.max_risk:.6g}>"
         )
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import html
+from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.words import counted
 from riskcore.microdata.entropy import entropy
 from riskcore.utility import measures
 from riskcore.utility.measures import Floats, fsum
@@ -332,7 +334,7 @@ class Comparison:
             if one.key == name:
                 return one
         known = ", ".join(repr(one.key) for one in self.keys)
-        raise KeyError(f"{name!r} is no key of the comparison; keys are {known}")
+        raise NoSuchNameError(f"{name!r} is no key of the comparison; keys are {known}")
 
     @property
     def compared_pairs(self) -> tuple[PairComparison, ...]:
@@ -447,13 +449,13 @@ class Comparison:
         lost = self.newly_missing
         values = ""
         if lost is not None:
-            values = f", {lost:,} value{'' if lost == 1 else 's'} more missing"
+            values = f", {counted(lost, 'value')} more missing"
         pmse = self.propensity.pmse
         model = "no pMSE" if pmse is None else f"pMSE {pmse:.6g}"
-        keys = "1 key" if len(self.keys) == 1 else f"{len(self.keys)} keys"
+        before = counted(self.records_before, "record")
         return (
-            f"<Comparison: {self.records_before:,} records before and "
-            f"{self.records_after:,} after, {keys}{values}, {model}>"
+            f"<Comparison: {before} before and {self.records_after:,} after, "
+            f"{counted(len(self.keys), 'key')}{values}, {model}>"
         )
 
     def _repr_html_(self) -> str:

@@ -389,7 +389,7 @@ def test_warned_of_rules_that_fit_nothing(engine):
         riskcore.protect(
             engine.hold(survey()), KEYS, "w", threshold=0.02, recodings=rules
         )
-    said = {str(one.message)[:14] for one in caught if "rules fit" in str(one.message)}
+    said = {str(one.message)[:14] for one in caught if "no code" in str(one.message)}
     assert said == {"variable 'inco", "variable 'age'"}
 
 

@@ -89,7 +89,7 @@ def test_rules_in_doubt_are_counted(tmp_path):
     recoding = grc(tmp_path, "1: 1-3\n2: 3-5\n3: 6\n4: 70-80\n")
     message = (
         r"variable 'v', V.grc: 2 rules fit no code: line 3: '6' -> '3', "
-        r"line 4: \['70', '80'\] -> '4'; 1 codes have several rules, "
+        r"line 4: \['70', '80'\] -> '4'; 1 code has several rules, "
         r"of which the last is taken: '3'$"
     )
     with pytest.warns(DoubtfulRules, match=message):

@@ -115,7 +115,7 @@ def test_numbers_are_read_from_text_and_text_is_not_from_numbers():
 
 
 def test_text_is_compared_as_text():
-    with pytest.warns(DoubtfulRules, match="1 rules fit no code: '1' -> 'x'$"):
+    with pytest.warns(DoubtfulRules, match="1 rule fits no code: '1' -> 'x'$"):
         assert recoded({"v": ["01"]}, "v", Recoding.mapping({"1": "x"})) == ["01"]
 
 
@@ -125,7 +125,9 @@ def test_several_rules_and_none():
     assert done.codes == ("x", "y", "y")
     assert done.overlapping == (3,)
     assert done.unused == (last.rules[2],)
-    with pytest.warns(DoubtfulRules, match=r"variable 'v': 1 rules .* -> 'z'; 1 codes"):
+    with pytest.warns(
+        DoubtfulRules, match=r"variable 'v': 1 rule .* -> 'z'; 1 code has"
+    ):
         recode({"v": [1, 3, 7]}, {"v": last})
     assert Recoding.intervals([5]).apply([1]).unused == ()  # may be empty
 

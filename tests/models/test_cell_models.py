@@ -50,7 +50,7 @@ def test_verbs(model, cells):
     assert low <= given[0] <= given[1] <= high
     assert model.tau_interval(cells, groups=5) == (low, high)
     assert model.parameters > 0
-    assert repr(model).startswith(f"<{type(model).__name__}: 1500 records")
+    assert repr(model).startswith(f"<{type(model).__name__}: 1,500 records")
 
 
 def test_cells_in_another_place_are_the_same_cells(model, cells):

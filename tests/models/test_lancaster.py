@@ -361,7 +361,7 @@ def test_one_key_one_record():
     model = Lancaster.fit([[0]])
     assert model.normalizer([0.0, 1.0]).tolist() == [1.0, 1.0]
     assert model.probability([[0]], 1.0).tolist() == [1.0]
-    assert repr(model) == "<Lancaster: 1 records, 1 keys, 1 cells>"
+    assert repr(model) == "<Lancaster: 1 record, 1 key, 1 cell>"
 
 
 def test_progress():

@@ -277,7 +277,7 @@ def test_a_k_for_each_keys_on_the_command_line(run):
     assert "--k: 3 numbers for 2 sets of keys" in err
     status, _, err = run(*command, "--k", "1")
     assert status == 2
-    assert "--k 1: need a whole number from 2 on" in err
+    assert "--k 1: need a whole number from 2, for every file has k = 1, to 2^40" in err
 
 
 def test_the_pages_of_several_k():
@@ -308,6 +308,9 @@ def test_many_sets_make_one_table(run):
     [
         ({"k": None}, ValueError, "no threshold: give .*, or k"),
         ({"k": 1}, ValueError, "k=1: need a whole number from 2"),
+        ({"k": 2**40 + 1}, ValueError, r"k=1099511627777: need .* to 2\^40, more rec"),
+        ({"k": 10**30}, ValueError, r"k=1000000000.*0: need .* to 2\^40, more records"),
+        ({"k": 10**5000}, ValueError, r"k=a int: need a whole number from 2"),
         ({"k": 2.5}, TypeError, "k=2.5: need a whole number"),
         ({"k": True}, TypeError, "k=True"),
         ({"k": {("a", "d"): 3}}, ValueError, "a x d is no set of keys; these are a x"),

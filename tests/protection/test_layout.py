@@ -1,16 +1,11 @@
 """The file that comes in, and how the safe file is laid out."""
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
-from riskcore.files import arrow
-from riskcore.microdata.columns import Records
 from riskcore.microdata.source import Source
-from riskcore.protection import layout as layout_module
 from riskcore.protection.layout import Layout
 
 IDS = np.array([2, 1, 1])
@@ -61,31 +56,6 @@ def test_ids_that_are_missing_stay_so(column):
     ids = new_ids(column, np.array([2, 0, 1]))
     assert ids.mask.tolist() == [False, True, False]
     assert [str(one) for one in ids.tolist()] == ["2", "None", "1"]
-
-
-@pytest.mark.parametrize("make", [np.array, pd.Series, pl.Series, pa.array])
-@pytest.mark.parametrize("values", [["a", None, "", "b"], [1, None, 3, 2]])
-def test_columns_in_another_order(monkeypatch, make, values):
-    monkeypatch.setattr(layout_module, "_ROWS", 2)
-    column = Records.of({"a": make(values)}).column("a")
-    there = layout_module.in_order(column, np.array([3, 0, 1, 2]))
-    found = arrow.table_of({"a": there}, plain=True)["a"].to_pylist()
-    assert found == [values[3], *values[:3]]
-
-
-def test_the_types_of_arrow_stay():
-    # Not text with long offsets, of which the order is made.
-    types = [pa.string(), pa.large_string(), pa.binary(), pa.int8()]
-    types.append(pa.dictionary(pa.int8(), pa.string()))
-    for kind in types:
-        values = [3, 4, 5] if kind == pa.int8() else ["x", None, "yy"]
-        array = pa.array(values, kind)
-        column = nw.from_native(pa.chunked_array([array] * 2), series_only=True)
-        there = layout_module.in_order(column, np.array([5, 1, 0, 2, 4, 3])).to_native()
-        assert there.type == kind
-        assert there.to_pylist() == [array[i].as_py() for i in [2, 1, 0, 2, 1, 0]]
-    empty = nw.from_native(pa.chunked_array([], pa.string()), series_only=True)
-    assert len(layout_module.in_order(empty, np.array([], int))) == 0
 
 
 def test_an_existing_file_is_kept_unless_asked_for(tmp_path):

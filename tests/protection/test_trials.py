@@ -1,16 +1,23 @@
 """Several protections side by side, and the script of the one that is chosen."""
 
+import functools
 import json
+import math
 import subprocess
 import sys
+import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas
+import pyreadstat
 import pytest
 
 import riskcore
-from riskcore import Recoding, grid, try_out
+from riskcore import Recoding, cli, grid, try_out
+from riskcore.files import formats
+from riskcore.microdata.recode import Rule
 from riskcore.microdata.source import Source
 from riskcore.protection.trials import Trial
 
@@ -202,7 +209,8 @@ def test_a_script_cannot_hold_a_model():
 def test_a_script_with_a_way_of_reading(file):
     how = riskcore.Reading(missing_codes={"region": ["g"]})
     tried = try_out(file, KEYS, CANDIDATES, weight="w", reading=how)
-    assert "'region': ['g']" in tried.script("coarse")
+    program = tried.script("coarse")
+    assert "reading=riskcore.Reading(missing_codes={'region': ['g']})," in program
 
 
 def test_grids():
@@ -237,3 +245,72 @@ def test_k_anonymity_and_its_strata(file, tmp_path):
         warnings.simplefilter("ignore")
         exec(program, variables)
     assert variables["safe"].suppressed == tried["by region"].suppressed
+
+
+def test_a_defect_is_no_reason(monkeypatch):
+    @functools.wraps(riskcore.protect)
+    def fail(*_, **__):
+        raise IndexError
+
+    monkeypatch.setattr("riskcore.protection.trials.protect", fail)
+    with pytest.raises(IndexError):
+        try_out(survey(), KEYS, CANDIDATES, weight="w")
+
+
+def test_a_script_has_no_long_lines(tmp_path):
+    """Recodings of many codes stand on many lines, and are what they were."""
+    data = survey()
+    codes = {one: f"group of {one}" for one in sorted(set(data["region"]))}
+    rules = {
+        "region": Recoding.mapping(codes),
+        "sex": Recoding((Rule("x", "f", "f", line=3),), "missing", "y", source="A.grc"),
+    }
+    settings = {
+        "recodings": rules, "cost": {"sex": 3.0, "region": math.inf},
+        "related": {"sex": ("w", )}, "k": {("sex", "region"): 2},
+    }  # fmt: skip
+    tried = try_out(data, [["sex", "region"]], {"a": settings}, strata=["age"])
+    program = tried.script("a")
+    assert max(map(len, program.splitlines())) <= 88
+    assert "Recoding.mapping({" in program
+    told = {}
+    monkey = {"riskcore": types.SimpleNamespace(
+        protect=lambda data, **given: told.update(given),
+        Recoding=Recoding, Reading=riskcore.Reading,
+    )}  # fmt: skip
+    exec(program.replace("import riskcore", ""), {**monkey, "data": data})
+    assert told["recodings"] == rules
+    assert told == {**settings, "keys": [["sex", "region"]], "strata": ["age"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "output"),
+    [
+        ("s.csv", "safe.csv"), ("s.tsv", "safe.tsv"), ("s.csv.gz", "safe.csv.gz"),
+        ("s.TXT", "safe.txt"), ("s.parquet", "safe.parquet"), ("s.arrow", "safe.arrow"),
+        ("s.dta", "safe.dta"), ("s.zsav", "safe.zsav"), ("s.xpt", "safe.sav"),
+        ("parts", "safe.parquet"),
+    ],
+)  # fmt: skip
+def test_the_safe_file_of_a_script_has_the_format_of_the_file(
+    tmp_path, name, output, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    data = {"SEX": ["f", "m"] * 4, "AGE": ["1", "2", "1", "1"] * 2}
+    if name == "parts":
+        Path(name).mkdir()
+        formats.write(f"{name}/1.parquet", data)
+    elif name == "s.TXT":
+        formats.write("s.csv", data).rename(name)
+    elif name == "s.xpt":
+        pyreadstat.write_xport(pandas.DataFrame(data), name)
+    else:
+        formats.write(name, data)
+    tried = try_out(name, ["SEX", "AGE"], {"a": {"k": 2}})
+    assert f"safe.write({output!r}, shuffle=True)" in tried.script("a")
+    assert "reading" not in tried.script("a")  # all is as by default
+    tried.protect("a").write(output)
+    assert "other.csv" in tried.script("a", "other.csv")
+    words = ["try", name, "--keys", "SEX", "AGE", "--candidate", "a=--k 2", "--json"]
+    status = cli.main([*words, "--script", "a"])
+    assert status == 0

@@ -28,7 +28,7 @@ from riskcore.page import (
 )
 from riskcore.report.listed_settings import role_facts
 from riskcore.report.provenance import Provenance
-from riskcore.report.sheet_page import sheet_page
+from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.utility_view import utility_of
 
 HOSTILE = [
@@ -128,6 +128,9 @@ PLACES = {
         unsafe(text), title="T"
     ),
     "facts and tables": on_sheets,
+    "rules to hand out": lambda text: public_rules_page(
+        check({text: ["a", "b"] * 9, "s": ["x"] * 18}, [text], k=4), title=text
+    ),
     "public title": lambda text: public_page(labelled("a"), title=text),
     "public name of a key": lambda text: public_page(keyed(text, missing="category")),
     "public protection": lambda text: public_protection_page(named(text)),
