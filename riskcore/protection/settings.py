@@ -34,6 +34,8 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
+# The rules of plans: 2 chooses what a record loses for all sets of keys at once.
+PLANNING = 2
 PLANS = ("record", "restore", "file")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
@@ -65,6 +67,9 @@ class Settings:
     suppression, plan, method, missing : str
     alpha : float
     rounds : int or None
+    planning : int
+        The version of the rules of plans, which a record keeps: by the first, sets of
+        keys were planned one after the other.
 
     Raises
     ------
@@ -94,6 +99,7 @@ class Settings:
     missing: str
     alpha: float
     rounds: int | None
+    planning: int = PLANNING
 
     def __post_init__(self) -> None:
         for keys in self.keys:
@@ -399,7 +405,7 @@ class Settings:
         """
         names = {each.name for each in fields(cls)}
         # Records made before there were plans are of this one.
-        plain = {"plan": "record", **plain}
+        plain = {"plan": "record", "planning": 1, **plain}
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
@@ -541,6 +547,10 @@ _KINDS: _Kinds = {
     "method": _WORD, "missing": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
+    "planning": (
+        lambda value: _is_whole(value) and 1 <= value <= PLANNING,
+        f"1 to {PLANNING}, the rules of plans that this version knows",
+    ),
 }  # fmt: skip
 _OF_RECODING: _Kinds = {
     "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),
