@@ -295,11 +295,15 @@ class Matching:
         self.work += int(self._tally[1])
         return now.astype(bool)
 
-    def blank_units(self, unit: Integers, columns: KeyMasks) -> None:
-        """Blank columns of units, whatever becomes unsafe."""
-        for u, mask in zip(unit.tolist(), columns.tolist(), strict=True):
-            new = np.uint64(int(self.blank[u]) | mask)
-            change_unit(*self.state(), u, new)
+    def change(self, moves: Moves, blanked: NDArray[np.bool_]) -> None:
+        """Blank some moves and put back the others, whatever becomes unsafe."""
+        taken = np.repeat(blanked, np.diff(moves.begin)).tolist()
+        parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
+        for u, mask, take in parts:
+            now = int(self.blank[u])
+            new = now | mask if take else now & ~mask
+            if new != now:
+                change_unit(*self.state(), u, np.uint64(new))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,6 +40,8 @@ _HALVINGS = 60
 # Of so many keys all sets are tried; of more those of a few, and one for the others.
 MOST_TRIED = 8
 FEW_TRIED = 2
+# Prices to begin with are halved so often at most.
+_SCALES = 10
 # So many steps without a better bound, and they are halved.
 _PATIENCE = 8
 
@@ -490,6 +492,8 @@ class Bound:
     worth : float64 ndarray, shape (U,)
         By its prices, what the best set of keys that each unit may lose gives to the
         rules beyond its cost; below 0 where it gives less.
+    component : int64 ndarray, shape (U,)
+        Units of different ones have nothing to do with each other.
 
     Notes
     -----
@@ -534,16 +538,16 @@ class Bound:
         )
         self._sets = list(self._choices())
         self._parts = self._counted()
-        self._component = self._components()
-        self._of_rule = self._component[self._unit]
-        self._bests = np.zeros(int(self._component.max(initial=-1)) + 1)
+        self.component = self._components()
+        self._of_rule = self.component[self._unit]
+        self._bests = np.zeros(int(self.component.max(initial=-1)) + 1)
         self.worth = np.zeros(units)
         margins = [m for one in self._views for m in one.margins.values()]
         self.work = sum(_CALL + len(one.at) for one in margins)
         self.work += sum(len(one.rows) * len(one.margins) for one in self._views)
         if len(views) > 1:
             self.work += sum(
-                (_CALL + len(one.at)) * len(parts)
+                (_CALL + len(one.at)) * len(parts) // 8
                 for one, parts in zip(self._sets, self._parts, strict=True)
             )
 
@@ -631,13 +635,25 @@ class Bound:
             best[at] = value[better]
             chosen[at] = number
         parts_of = len(self._bests)
-        each = np.bincount(self._component, best * self._size, parts_of)
+        each = np.bincount(self.component, best * self._size, parts_of)
         each += np.bincount(self._of_rule, u * self._size[self._unit], parts_of)
         broken = [
             view.broken(lost[chosen])
             for view, lost in zip(self._views, self._lost, strict=True)
         ]
         return each, np.concatenate(broken), worth
+
+    def _begun(self, u: Floats, steps: int) -> Floats:
+        """Return prices to begin with: halved where together they are too high."""
+        best, found = np.zeros(len(self._bests)), u
+        for _ in range(min(steps, _SCALES)):
+            each = self._value(u)[0]
+            found = np.where((each > best)[self._of_rule], u, found)
+            best = np.maximum(each, best)
+            u = np.where((best <= 0)[self._of_rule], u / 2, u)
+            if np.all(best > 0):
+                break
+        return np.where((best <= 0)[self._of_rule], u, found)
 
     def raised(self, goal: float, steps: int) -> float:
         """Return the bound after some steps.
@@ -661,6 +677,7 @@ class Bound:
         u /= np.bincount(self._unit)[self._unit]
         size, of = self._size[self._unit], self._of_rule
         parts = len(self._bests)
+        u = self._begun(u, steps)
         best_u, theta = u.copy(), np.ones(parts)
         since = np.zeros(parts, np.int64)
         direction = np.zeros(len(u))
@@ -672,7 +689,7 @@ class Bound:
             since = np.where(better, 0, since + 1)
             risen = each > self._bests
             best_u = np.where(risen[of], u, best_u)
-            self.worth = np.where(risen[self._component], worth, self.worth)
+            self.worth = np.where(risen[self.component], worth, self.worth)
             self._bests = np.maximum(self._bests, each)
             if self.value() >= goal:
                 break
@@ -691,8 +708,10 @@ class Bound:
 
     def value(self) -> float:
         """Return the bound: a whole number if all prices are whole."""
-        # What has nothing to do with each other is bounded each by itself.
+        each = self.of_components()
+        return int(each.sum()) if self._whole else math.fsum(each.tolist())
+
+    def of_components(self) -> Floats:
+        """Return the bounds of what has nothing to do with each other."""
         certain = np.maximum(self._bests * (1 - 1e-9) - 1e-9, 0.0)
-        if self._whole:
-            return int(np.ceil(certain).sum())
-        return math.fsum(certain.tolist()) * (1 - 1e-12)
+        return np.ceil(certain) if self._whole else certain * (1 - 1e-12)

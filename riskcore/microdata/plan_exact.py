@@ -22,8 +22,13 @@ MOST_MOVES = 63
 
 
 def cheapest(
-    matching: Matching, moves: Moves, cost: Integers, most: int, nodes: int
-) -> tuple[NDArray[np.bool_] | None, bool]:
+    matching: Matching,
+    moves: Moves,
+    cost: Integers,
+    most: int,
+    nodes: int,
+    among: Integers | None = None,
+) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Return the cheapest moves to blank, and whether it is proven that there are none.
 
     Parameters
@@ -38,6 +43,8 @@ def cheapest(
         Only plans that cost less are looked for.
     nodes : int
         How many sets of moves are tried at most.
+    among : int64 ndarray, optional
+        The units that must be safe; by default all.
 
     Returns
     -------
@@ -45,6 +52,8 @@ def cheapest(
         None if there is no such plan.
     proven : bool
         Whether all that can matter was tried.
+    tried : int
+        How many sets of moves that was.
 
     Examples
     --------
@@ -55,35 +64,37 @@ def cheapest(
     >>> parts, all_keys = Parts.of(np.ones(3)), none + np.uint64(3)
     >>> state = Matching(codes, ones, parts, [one], 1.0, False, none, all_keys)
     >>> moves = Moves.of([[(u, 1 << k)] for u in range(3) for k in range(2)])
-    >>> blanked, proven = cheapest(state, moves, np.ones(6, np.int64), 7, 1000)
+    >>> blanked, proven, _ = cheapest(state, moves, np.ones(6, np.int64), 7, 1000)
     >>> int(blanked.sum()), proven
     (2, True)
     """
     number = len(moves)
     if number > MOST_MOVES:
         raise ValueError(f"{number} moves: at most {MOST_MOVES}")
+    if among is None:
+        among = np.arange(len(matching.blank))
     found = np.zeros(4, np.uint64)
     stack = np.zeros((number + 2, 4), np.uint64)
     search(
         *matching.state(), moves.begin, moves.unit, moves.columns, number, cost, most,
-        nodes, stack, found,
+        nodes, among, len(among), stack, found,
     )  # fmt: skip
-    proven = bool(found[2])
+    proven, tried = bool(found[2]), int(found[3])
     if not found[1]:
-        return None, proven
-    return (found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)).astype(
-        bool
-    ), proven
+        return None, proven, tried
+    bits = found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)
+    return bits.astype(bool), proven, tried
 
 
 @kernel
 def _first_unsafe(
     units: int, sets: int, shift: int, shape: Any, limit: Any, least: Any, f: Any,
-    F: Any,
+    F: Any, among: Any, number: int,
 ) -> int:  # fmt: skip
     """Return the first unsafe unit of the first set of keys that has one, or -1."""
     for v in range(sets):
-        for u in range(units):
+        for i in range(number):
+            u = among[i]
             if not is_safe(v, u, units, shift, shape, limit, least, f, F):
                 return v * units + u
     return -1
@@ -118,15 +129,17 @@ def _what_helps(
 
 
 @native(
-    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, uint64*, uint64*"
+    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, int64*, int64, "
+    "uint64*, uint64*"
 )
 def search(
     units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
     Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
     F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, cost: Any,
-    most: int, nodes: int, stack: Any, found: Any,
+    most: int, nodes: int, among: Any, number: int, stack: Any, found: Any,
 ) -> None:  # fmt: skip
-    """Search in depth; found: the moves, whether any, whether all were tried."""
+    """Search in depth; found: the moves, whether any, whether all were tried,
+    and how many sets were."""
     one = np.uint64(1)
     best = most
     cheap = cost[0]
@@ -139,9 +152,12 @@ def search(
         if stack[at + 3] == 0:
             stack[at + 3] = one
             tried += 1
+            found[3] = np.uint64(tried)
             if tried > nodes:
                 break
-            bad = _first_unsafe(units, sets, shift, shape, limit, least, f, F)
+            bad = _first_unsafe(
+                units, sets, shift, shape, limit, least, f, F, among, number
+            )
             helps = np.uint64(0)
             if bad < 0:
                 if spent < best:

@@ -31,7 +31,8 @@ from riskcore.protection.rounds import Aim, Mask, Masks, margins_of
 from riskcore.protection.settings import Settings
 
 # A value costs so much more than it counts: of equal costs the fewest values.
-_COST_UNIT = 1 << 20
+COST_BITS = 20
+_COST_UNIT = 1 << COST_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from riskcore.microdata.plan_bound import (
 from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.microdata.plan_greedy import Unprotected, greedy_cover
 from riskcore.protection.plan_file import File, Units
+from riskcore.protection.plan_parts import Priced, in_parts
 from riskcore.protection.rounds import Aim, Mask, Masks
 from riskcore.protection.settings import Settings
 
@@ -110,11 +111,14 @@ def plan_whole(
             best = other
     if not starts:
         spent = file.plain_cost(best)
-        bound, worth = _bound(file, by_record, spent, still_unsafe)
+        rules = _priced(file, by_record, spent, still_unsafe)
+        worth = rules.worth
         say(f"plan {settings.plan!r}: again, what helps others least first")
         other = _put_back(file, by_record, by_record, still_unsafe, worth)
         if file.cost_of(other) < file.cost_of(best):
             best = other
+        say(f"plan {settings.plan!r}: small parts of the file, by trying all")
+        best, bound = in_parts(file, best, by_record, still_unsafe, rules)
     may = by_record
     if settings.plan == "file":
         may = file.all_keys(by_record, still_unsafe)
@@ -126,7 +130,7 @@ def plan_whole(
         bound = spent
     elif settings.plan == "file":
         say(f"plan {settings.plan!r}: a bound from below")
-        bound, _ = _bound(file, may, spent, still_unsafe)
+        bound = _priced(file, may, spent, still_unsafe).value
     found = file.unpacked(best, masks, settings)
     return Found(found, bound, optimal or bound == spent)
 
@@ -186,7 +190,7 @@ def _exact(
     limit, blanked, proven = 1, None, True
     while blanked is None and proven and limit < most:
         limit = min(limit + step, most)
-        blanked, proven = cheapest(state, moves, cost, limit, _NODES)
+        blanked, proven, _ = cheapest(state, moves, cost, limit, _NODES)
     if blanked is None:
         return None, proven and file.whole
     found = fixed.copy()
@@ -250,11 +254,9 @@ def _safe(file: File, plan: KeyMasks) -> Mask:
     return safe[units.of_row]
 
 
-def _bound(
-    file: File, may: KeyMasks, goal: float, frozen: Mask
-) -> tuple[float | None, Floats]:
-    """Return a cost that no plan within some keys can be below, and worths."""
-    worth = np.full(len(file.codes), -np.inf)
+def _priced(file: File, may: KeyMasks, goal: float, frozen: Mask) -> Priced:
+    """Return the bound of plans within some keys, and what comes with it."""
+    n = len(file.codes)
     units = Units.of(file, may != file.usual(may))
     heaviest = np.zeros(len(units.size))
     np.maximum.at(heaviest, units.of_row, file.weight)
@@ -264,14 +266,17 @@ def _bound(
     ]
     asks = np.logical_or.reduce([one.needs > 0 for one in views])
     use = asks | (may[units.row] != 0)
-    if not asks.any() or _choices(may[units.row][use]) * use.sum() > _MOST_IN_TABLES:
-        return None if asks.any() else 0.0, worth
+    nothing = np.full(n, -1), np.full(n, -np.inf)
+    if not asks.any():
+        return Priced(0.0, np.zeros(0), *nothing)
+    if _choices(may[units.row][use]) * use.sum() > _MOST_IN_TABLES:
+        return Priced(None, np.zeros(0), *nothing)
     bound = Bound([one.take(use) for one in views])
     steps = min(_STEPS, _PRICED // max(bound.work, 1))
-    best = bound.raised(goal, steps)
-    each = np.full(len(use), -np.inf)
-    each[use] = bound.worth
-    return best, each[units.of_row]
+    value = bound.raised(goal, steps)
+    part, worth = np.full(len(use), -1), np.full(len(use), -np.inf)
+    part[use], worth[use] = bound.component, bound.worth
+    return Priced(value, bound.of_components(), part[units.of_row], worth[units.of_row])
 
 
 def _choices(may: KeyMasks) -> int:
