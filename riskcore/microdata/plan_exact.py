@@ -44,7 +44,7 @@ def cheapest(
     nodes : int
         How many sets of moves are tried at most.
     among : int64 ndarray, optional
-        The units that must be safe; by default all.
+        The units that must be safe; by default all that are watched.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def cheapest(
     if number > MOST_MOVES:
         raise ValueError(f"{number} moves: at most {MOST_MOVES}")
     if among is None:
-        among = np.arange(len(matching.blank))
+        among = np.flatnonzero((matching.limit >= 0).any(axis=0))
     found = np.zeros(4, np.uint64)
     stack = np.zeros((number + 2, 4), np.uint64)
     search(

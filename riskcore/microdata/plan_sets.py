@@ -136,25 +136,26 @@ def plan_together(
     )
     choose = _Choice.of(names, cost, along, loss)
     unit, mask = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    forced = np.zeros(len(first), np.uint64)
+    forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
     for number, one in enumerate(sights):
         if number % _SAID == 0 and number:
             say(f"{number} of {len(sights)} sets of keys")
-        found, asked, lost = _least_unsafe(one, first, choose.affordable)
+        found, asked, lost, helpless = _least_unsafe(one, first, choose.affordable)
         unit.append(found)
         mask.append(asked)
         forced |= lost
+        safe &= ~helpless
     units_of, masks = np.concatenate(unit), np.concatenate(mask)
     open_ = masks & forced[units_of] == 0
-    blank, proven = forced.copy(), np.ones(len(first), bool)
+    blank = forced.copy()
     for kind, of in _kinds(units_of[open_], masks[open_]).items():
         keys, least = choose.cheapest(kind)
         blank[of] |= np.uint64(keys)
-        proven[of] = least
+        safe[of] &= least
     result.blank[at] = blank[task]
     costs = {mask: choose.cost_of(mask) for mask in np.unique(blank).tolist()}
     result.cost[at] = np.array([costs[mask] for mask in blank.tolist()])[task]
-    result.safe[at] = (forced == 0)[task] & proven[task]
+    result.safe[at] = safe[task]
     return result
 
 
@@ -173,8 +174,8 @@ def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positi
 
 def _least_unsafe(
     sight: Sight, of: Positions, affordable: int
-) -> tuple[Positions, KeyMasks, KeyMasks]:
-    """Return the least unsafe sets of keys of units, and what the hopeless lose.
+) -> tuple[Positions, KeyMasks, KeyMasks, NDArray[np.bool_]]:
+    """Return the least unsafe sets of keys of units, what the hopeless lose, and who.
 
     The sets come as pairs: a number in ``of``, and what may be blanked of the set. From
     the largest down: a set is safe if one with a key more is.
@@ -226,7 +227,7 @@ def _least_unsafe(
         at = hopeless & (present == keys_of)
         lost[at] = sight.seen(keys_of & int(may))
     use = ~hopeless[units_of]
-    return units_of[use], masks[use], lost
+    return units_of[use], masks[use], lost, hopeless
 
 
 def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:

@@ -97,6 +97,10 @@ class File:
         settings: Settings,
     ) -> File:
         """Collect what plans need."""
+        sets = list(zip(assessments, aims, costs, strict=True))
+        if settings.by_content:
+            sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+        assessments, aims, costs = (list(each) for each in zip(*sets, strict=True))
         names = list(settings.variables)
         if settings.by_content:
             names.sort(key=lambda name: (str(name), type(name).__name__))
@@ -147,6 +151,11 @@ class File:
     def risk_of(self, number: int) -> Risk:
         """Return the risk that decides by one set of keys, of f and F."""
         return margins_of(self.assessments[number], self.aims[number]).risk_of
+
+    def places(self, number: int) -> tuple[int, ...]:
+        """Return the positions of one set of keys, in order."""
+        keys = self.assessments[number].cells.keys
+        return tuple(sorted(self.names.index(key) for key in keys))
 
     def packed(self, masks: Masks) -> KeyMasks:
         """Return masks of columns as masks of keys, by record."""
@@ -209,8 +218,8 @@ class File:
         bits = (1 << np.arange(len(self.names))).astype(np.uint64)
         has = ((self.codes >= 0) * bits).sum(axis=1, dtype=np.uint64)
         loses = np.zeros(len(plan), bool)
-        for one in self.assessments:
-            keys = [self.names.index(key) for key in one.cells.keys]
+        for v in range(len(self.assessments)):
+            keys = self.places(v)
             own = has & np.uint64(sum(1 << k for k in keys))
             if len(keys) > 1:
                 loses |= (own != 0) & (own & ~plan == 0)
@@ -288,7 +297,7 @@ class Units:
         """Return the state of a plan, in which values can be put back."""
         views = [
             View(
-                tuple(file.names.index(key) for key in one.cells.keys),
+                file.places(number),
                 limit,
                 file.risk_of(number),
             )
@@ -355,7 +364,7 @@ class Units:
 
     def unsafe(self, file: File, v: int, may: KeyMasks, needs: Floats) -> Unsafe:
         """Return the units as they look from one set of keys."""
-        at = [file.names.index(key) for key in file.assessments[v].cells.keys]
+        at = list(file.places(v))
         seen = np.zeros(len(self.row), np.uint64)
         for k, column in enumerate(at):
             seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)

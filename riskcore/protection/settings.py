@@ -34,6 +34,8 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
+# What a record loses is a mask of its keys.
+_MOST_VARIABLES = 63
 # The rules of plans: 2 chooses what a record loses for all sets of keys at once.
 PLANNING = 2
 PLANS = ("record", "restore", "file")
@@ -207,6 +209,8 @@ class Settings:
             "level='household': its rows are households; use level='record'": (
                 self.level == "household"
             ),
+            f"{len(self.variables)} keys: at most {_MOST_VARIABLES} are planned "
+            "together; use fewer": len(self.variables) > _MOST_VARIABLES,
             f"rounds={self.rounds}: the file is planned as a whole; leave rounds "
             "out": self.rounds is not None,
         }

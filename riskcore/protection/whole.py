@@ -105,11 +105,12 @@ def plan_whole(
         say(f"plan {settings.plan!r}: looking for the fewest blanks")
         starts = _covers(file, by_record, still_unsafe)
     bound: float | None = None
+    carried = False
     for start in starts:
         other = _put_back(file, start, start, still_unsafe)
         if file.cost_of(other) < file.cost_of(best):
-            best = other
-    if not starts:
+            best, carried = other, True
+    if not carried:
         spent = file.plain_cost(best)
         rules = _priced(file, by_record, spent, still_unsafe)
         worth = rules.worth
@@ -121,10 +122,12 @@ def plan_whole(
         best, bound = in_parts(file, best, by_record, still_unsafe, rules)
     may = by_record
     if settings.plan == "file":
-        may = file.all_keys(by_record, still_unsafe)
-    exact, optimal = _exact(file, best, may, by_record, still_unsafe)
-    if exact is not None:
-        best = exact
+        may, bound = file.all_keys(by_record, still_unsafe), None
+    optimal = bound is not None and bound == file.plain_cost(best)
+    if not optimal:
+        exact, optimal = _exact(file, best, may, by_record, still_unsafe)
+        if exact is not None:
+            best = exact
     spent = file.plain_cost(best)
     if optimal:
         bound = spent
