@@ -218,6 +218,11 @@ class Matching:
         return table, where
 
     @property
+    def looked(self) -> int:
+        """How many pairs of units the last search has looked at."""
+        return int(self._tally[1])
+
+    @property
     def safe(self) -> NDArray[np.bool_]:
         """Whether each unit is safe from each view, shape (V, U)."""
         shape = self._arrays[5]

@@ -441,7 +441,9 @@ class _View:
             if hit.any():
                 rules -= self._helped(one, hit)
                 at = one.at[hit]
-                rules += self._helped(self._now, np.bincount(at, minlength=len(lost)) > 0)
+                rules += self._helped(
+                    self._now, np.bincount(at, minlength=len(lost)) > 0
+                )
         return rules
 
     def _helped(self, margin: _Margin, hit: NDArray[np.bool_]) -> Floats:
@@ -547,7 +549,7 @@ class Bound:
         self.work += sum(len(one.rows) * len(one.margins) for one in self._views)
         if len(views) > 1:
             self.work += sum(
-                (_CALL + len(one.at)) * len(parts) // 8
+                (_CALL + len(one.at)) * len(parts) // 3
                 for one, parts in zip(self._sets, self._parts, strict=True)
             )
 
@@ -624,7 +626,9 @@ class Bound:
         best, worth = np.zeros(units), np.full(units, -np.inf)
         # The last of all sets is the empty one.
         chosen = np.full(units, len(self._sets))
-        for number, (one, parts) in enumerate(zip(self._sets, self._parts, strict=True)):
+        for number, (one, parts) in enumerate(
+            zip(self._sets, self._parts, strict=True)
+        ):
             value = np.full(len(one.at), one.cost)
             for v, lost, where in parts:
                 gain = gains[v][lost]

@@ -28,6 +28,7 @@ def cheapest(
     most: int,
     nodes: int,
     among: Integers | None = None,
+    work: int = 1 << 62,
 ) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Return the cheapest moves to blank, and whether it is proven that there are none.
 
@@ -46,14 +47,17 @@ def cheapest(
     among : int64 ndarray, optional
         The units that must be safe; by default all that are watched.
 
+    work : int
+        How many pairs of units are looked at at most.
+
     Returns
     -------
     blanked : bool ndarray, shape (J,), or None
         None if there is no such plan.
     proven : bool
         Whether all that can matter was tried.
-    tried : int
-        How many sets of moves that was.
+    looked : int
+        At how many pairs.
 
     Examples
     --------
@@ -77,13 +81,13 @@ def cheapest(
     stack = np.zeros((number + 2, 4), np.uint64)
     search(
         *matching.state(), moves.begin, moves.unit, moves.columns, number, cost, most,
-        nodes, among, len(among), stack, found,
+        nodes, work, among, len(among), stack, found,
     )  # fmt: skip
-    proven, tried = bool(found[2]), int(found[3])
+    proven, looked = bool(found[2]), matching.looked
     if not found[1]:
-        return None, proven, tried
+        return None, proven, looked
     bits = found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)
-    return bits.astype(bool), proven, tried
+    return bits.astype(bool), proven, looked
 
 
 @kernel
@@ -129,18 +133,19 @@ def _what_helps(
 
 
 @native(
-    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, int64*, int64, "
-    "uint64*, uint64*"
+    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, int64, int64*, "
+    "int64, uint64*, uint64*"
 )
 def search(
     units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
     Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
     F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, cost: Any,
-    most: int, nodes: int, among: Any, number: int, stack: Any, found: Any,
+    most: int, nodes: int, work: int, among: Any, number: int, stack: Any, found:
+    Any,
 ) -> None:  # fmt: skip
-    """Search in depth; found: the moves, whether any, whether all were tried,
-    and how many sets were."""
+    """Search in depth; found: the moves, whether any, whether all were tried."""
     one = np.uint64(1)
+    tally[1] = 0
     best = most
     cheap = cost[0]
     for t in range(moves):
@@ -152,8 +157,7 @@ def search(
         if stack[at + 3] == 0:
             stack[at + 3] = one
             tried += 1
-            found[3] = np.uint64(tried)
-            if tried > nodes:
+            if tried > nodes or tally[1] > work:
                 break
             bad = _first_unsafe(
                 units, sets, shift, shape, limit, least, f, F, among, number

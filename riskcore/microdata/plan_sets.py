@@ -183,7 +183,9 @@ def _least_unsafe(
     margins, units = sight.margins, len(of)
     m = len(sight.columns)
     present = margins.present(sight.cell[of])
-    may = np.uint64(sum(1 << i for i, c in enumerate(sight.columns) if affordable >> c & 1))
+    may = np.uint64(
+        sum(1 << i for i, c in enumerate(sight.columns) if affordable >> c & 1)
+    )
     absent = present ^ np.uint64(margins.all_keys)
     lacks = [present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]
     every = set(np.unique(present).tolist())

@@ -18,9 +18,11 @@ from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.protection.plan_file import COST_BITS, File, Units
 from riskcore.protection.rounds import Mask
 
-# Sets of moves that are tried in one part, and in all. Work is counted, not timed.
+# Work is counted, not timed: sets of moves that are tried in one part, and pairs of units
+# that are looked at there, and in all.
 _NODES = 100_000
-_ALL_NODES = 10_000_000
+_WORK = 20_000_000
+_ALL_WORK = 200_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,13 +82,16 @@ def in_parts(
     of_move = part[moves.unit[moves.begin[:-1]]]
     blanked = (state.blank[moves.unit] & moves.columns)[moves.begin[:-1]] != 0
     spent = np.bincount(of_move[blanked], cost[blanked] >> COST_BITS, number)
-    kept = np.bincount(part[frozen[units.row] & (may[units.row] != 0)], minlength=number) > 0
+    kept = (
+        np.bincount(part[frozen[units.row] & (may[units.row] != 0)], minlength=number)
+        > 0
+    )
     order = np.argsort(of_move, kind="stable")
     begin = np.searchsorted(of_move[order], np.arange(number + 1))
     watched = np.argsort(part, kind="stable")
     watch = np.searchsorted(part[watched], np.arange(number + 1))
     size = np.diff(begin)
-    left = _ALL_NODES
+    left = _ALL_WORK
     open_ = np.flatnonzero((spent > lower) & ~kept & (size > 0) & (size <= MOST_MOVES))
     for p in open_[np.argsort(size[open_], kind="stable")].tolist():
         if left <= 0:
@@ -96,20 +101,20 @@ def in_parts(
         among, most = watched[watch[p] : watch[p + 1]], int(worth[now].sum())
         every = np.ones(len(some), bool)
         # If others lose all they may, the least of the part is a bound.
-        found, proven, tried = _searched(
-            helped, sub, worth, every, most, among, min(_NODES, left)
+        found, proven, looked = _searched(
+            helped, sub, worth, every, most, among, min(_WORK, left)
         )
-        left -= tried
+        left -= looked
         if proven:
             lower[p] = (most if found is None else int(worth[found].sum())) >> COST_BITS
         if found is None:
             continue
         state.change(sub, found)
         if not state.safe.all():
-            found, _, tried = _searched(
-                state, sub, worth, now, most, among, min(_NODES, left)
+            found, _, looked = _searched(
+                state, sub, worth, now, most, among, min(_WORK, left)
             )
-            left -= tried
+            left -= looked
             state.change(sub, now if found is None else found)
             if not state.safe.all():
                 state.change(sub, now)
@@ -124,11 +129,11 @@ def _searched(
     now: NDArray[np.bool_],
     most: int,
     among: Integers,
-    nodes: int,
+    work: int,
 ) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Search a part as `cheapest` does, from a state in which some of it is blanked."""
     state.change(moves, np.zeros(len(moves), bool))
-    found = cheapest(state, moves, cost, most, nodes, among)
+    found = cheapest(state, moves, cost, most, _NODES, among, work)
     state.change(moves, now)
     return found
 

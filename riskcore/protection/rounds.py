@@ -221,7 +221,9 @@ def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     for name in names:
         goes = [name]
         for one in goes:
-            goes += [other for other in settings.related.get(one, ()) if other not in goes]
+            goes += [
+                other for other in settings.related.get(one, ()) if other not in goes
+            ]
         along.append(sum(1 << i for i, key in enumerate(names) if key in goes))
     return along
 

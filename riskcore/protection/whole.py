@@ -42,6 +42,7 @@ from riskcore.protection.settings import Settings
 _WORK = 100_000_000
 _PASSES = 4
 _NODES = 100_000
+_SEARCHED = 500_000_000
 _STEPS = 300
 # The numbers in tables of a bound: some hundred MB.
 _MOST_IN_TABLES = 40_000_000
@@ -193,7 +194,7 @@ def _exact(
     limit, blanked, proven = 1, None, True
     while blanked is None and proven and limit < most:
         limit = min(limit + step, most)
-        blanked, proven, _ = cheapest(state, moves, cost, limit, _NODES)
+        blanked, proven, _ = cheapest(state, moves, cost, limit, _NODES, work=_SEARCHED)
     if blanked is None:
         return None, proven and file.whole
     found = fixed.copy()

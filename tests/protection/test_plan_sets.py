@@ -301,19 +301,17 @@ def apart(seeds, threshold):
 
 def test_parts_of_a_file_are_planned_exactly():
     data, least = apart(range(60), 0.1)
-    result = protect(
-        data, KEYS[:3], "w", threshold=0.1, strata=["s"], plan="restore"
-    )
+    result = protect(data, KEYS[:3], "w", threshold=0.1, strata=["s"], plan="restore")
     # More than are searched as one.
     assert result.certificate.by_record > 63
     # One part is safe by another's blanks, which the other then puts back.
     assert result.certificate.lower_bound == least == values(result) - 1
 
 
-def test_without_nodes_the_bound_is_that_of_prices(monkeypatch):
+def test_without_work_the_bound_is_that_of_prices(monkeypatch):
     data, keys = survey(1000)
     exact = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
-    monkeypatch.setattr(plan_parts, "_ALL_NODES", 0)
+    monkeypatch.setattr(plan_parts, "_ALL_WORK", 0)
     less = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
     assert less.safe
     assert less.certificate.lower_bound < exact.certificate.lower_bound
