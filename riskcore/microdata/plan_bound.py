@@ -435,7 +435,7 @@ class _View:
 
     def broken(self, lost: Integers) -> Floats:
         """Return how much its rules are broken if units lose some of its keys."""
-        rules = 1.0 - (lost[self.rows] != 0)
+        rules: Floats = 1.0 - (lost[self.rows] != 0)
         for number, one in self.margins.items():
             hit = lost[one.at] == number
             if hit.any():
@@ -639,7 +639,9 @@ class Bound:
             best[at] = value[better]
             chosen[at] = number
         parts_of = len(self._bests)
-        each = np.bincount(self.component, best * self._size, parts_of)
+        each: Floats = np.bincount(self.component, best * self._size, parts_of).astype(
+            np.float64
+        )
         each += np.bincount(self._of_rule, u * self._size[self._unit], parts_of)
         broken = [
             view.broken(lost[chosen])

@@ -100,7 +100,8 @@ def _first_unsafe(
         for i in range(number):
             u = among[i]
             if not is_safe(v, u, units, shift, shape, limit, least, f, F):
-                return v * units + u
+                at: int = v * units + u
+                return at
     return -1
 
 

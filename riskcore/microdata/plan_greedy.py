@@ -116,7 +116,10 @@ def greedy_cover(
     ]
     used = np.zeros(len(size), np.int64)
     taken: list[tuple[int, int]] = []
-    while len(taken) < most and any([one.ask() for one in states]):
+    while len(taken) < most:
+        asked = [one.ask() for one in states]
+        if not any(asked):
+            break
         best: tuple[float, float, int] | None = None
         who = -1
         for lost, cost, able in sets:
@@ -216,7 +219,9 @@ class _State:
             return
         if local not in self._scores:
             group, groups = self._group(local)
-            gain = np.bincount(group[self._rest], self._value, groups)
+            gain: Floats = np.bincount(group[self._rest], self._value, groups).astype(
+                np.float64
+            )
             self._scores[local] = gain[group]
         score += self._scores[local]
 

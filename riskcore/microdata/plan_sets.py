@@ -28,7 +28,7 @@ from riskcore.microdata.suppression import (
     preference_of,
 )
 
-# Keys of all sets together are a mask of 64 bits, and one set has 2**10 margins at most.
+# Keys of all sets are a mask of 64 bits, and one set has 2**10 margins at most.
 MOST_KEYS = 63
 MOST_IN_SET = 10
 # Choices that are tried for one kind of record; then the best that was found stays.
@@ -135,7 +135,8 @@ def plan_together(
         f"{len(first)} of them distinct"
     )
     choose = _Choice.of(names, cost, along, loss)
-    unit, mask = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    unit: list[Positions] = [np.empty(0, np.int64)]
+    mask = [np.empty(0, np.uint64)]
     forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
     for number, one in enumerate(sights):
         if number % _SAID == 0 and number:
@@ -239,8 +240,9 @@ def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
     same = np.zeros(len(unit), bool)
     same[1:] = (unit[1:] == unit[:-1]) & (mask[1:] == mask[:-1])
     unit, mask = unit[~same], mask[~same]
-    begins = np.flatnonzero(np.r_[True, unit[1:] != unit[:-1]]) if len(unit) else []
-    bounds = [*begins, len(unit)]
+    first = np.ones(len(unit), bool)
+    first[1:] = unit[1:] != unit[:-1]
+    bounds = [*np.flatnonzero(first).tolist(), len(unit)]
     masks, kinds = mask.tolist(), dict[tuple[int, ...], list[int]]()
     for begin, end in pairwise(bounds):
         kinds.setdefault(tuple(masks[begin:end]), []).append(int(unit[begin]))
@@ -344,7 +346,7 @@ class _Choice:
         return cost > best[0] + slack or (cost >= best[0] - slack and size > best[1])
 
     def _greedy(self, sets: Sequence[int]) -> int:
-        """Return keys that hit all sets: again and again the one in most for its cost."""
+        """Return keys that hit all sets: each time the one in most for its cost."""
         chosen = 0
         while left := [one for one in sets if not one & chosen]:
             keys = self.preference.sorted(members(_union(left)))

@@ -18,8 +18,8 @@ from riskcore.microdata.plan_exact import MOST_MOVES, cheapest
 from riskcore.protection.plan_file import COST_BITS, File, Units
 from riskcore.protection.rounds import Mask
 
-# Work is counted, not timed: sets of moves that are tried in one part, and pairs of units
-# that are looked at there, and in all.
+# Work is counted, not timed: sets of moves that are tried in one part, and pairs of
+# units that are looked at there, and in all.
 _NODES = 100_000
 _WORK = 20_000_000
 _ALL_WORK = 200_000_000

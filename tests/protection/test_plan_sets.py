@@ -1,4 +1,4 @@
-"""Plans for several sets of keys, and for many keys: against all plans of tiny files."""
+"""Plans for several sets of keys, and for many: against all plans of tiny files."""
 
 import json
 import warnings
@@ -80,8 +80,7 @@ def by_record(data, sets, keys, k, threshold):
             blanks = np.zeros((len(chosen), n, len(keys)), bool)
             for b, one in enumerate(chosen):
                 blanks[b, i, list(one)] = True
-            only = [dict(data, w=data["w"])]
-            if np.any(_safe_of(i, only[0], blanks, sets, keys, k, threshold)):
+            if np.any(_safe_of(i, data, blanks, sets, keys, k, threshold)):
                 total += size
                 break
         else:
@@ -294,7 +293,8 @@ def apart(seeds, threshold):
             least += fewest(
                 data, [KEYS[:3]], KEYS[:3], None, threshold, within, most=20
             )
-    joined = {key: sum((one[key] for one in parts), []) for key in [*KEYS[:3], "w"]}
+    names = [*KEYS[:3], "w"]
+    joined = {key: [x for one in parts for x in one[key]] for key in names}
     joined["s"] = [number for number, one in enumerate(parts) for _ in one["w"]]
     return joined, least
 
