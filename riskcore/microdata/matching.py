@@ -218,6 +218,11 @@ class Matching:
         return table, where
 
     @property
+    def looked(self) -> int:
+        """How many pairs of units the last search has looked at."""
+        return int(self._tally[1])
+
+    @property
     def safe(self) -> NDArray[np.bool_]:
         """Whether each unit is safe from each view, shape (V, U)."""
         shape = self._arrays[5]
@@ -295,11 +300,15 @@ class Matching:
         self.work += int(self._tally[1])
         return now.astype(bool)
 
-    def blank_units(self, unit: Integers, columns: KeyMasks) -> None:
-        """Blank columns of units, whatever becomes unsafe."""
-        for u, mask in zip(unit.tolist(), columns.tolist(), strict=True):
-            new = np.uint64(int(self.blank[u]) | mask)
-            change_unit(*self.state(), u, new)
+    def change(self, moves: Moves, blanked: NDArray[np.bool_]) -> None:
+        """Blank some moves and put back the others, whatever becomes unsafe."""
+        taken = np.repeat(blanked, np.diff(moves.begin)).tolist()
+        parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
+        for u, mask, take in parts:
+            now = int(self.blank[u])
+            new = now | mask if take else now & ~mask
+            if new != now:
+                change_unit(*self.state(), u, np.uint64(new))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,14 @@ MOST_MOVES = 63
 
 
 def cheapest(
-    matching: Matching, moves: Moves, cost: Integers, most: int, nodes: int
-) -> tuple[NDArray[np.bool_] | None, bool]:
+    matching: Matching,
+    moves: Moves,
+    cost: Integers,
+    most: int,
+    nodes: int,
+    among: Integers | None = None,
+    work: int = 1 << 62,
+) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Return the cheapest moves to blank, and whether it is proven that there are none.
 
     Parameters
@@ -38,6 +44,11 @@ def cheapest(
         Only plans that cost less are looked for.
     nodes : int
         How many sets of moves are tried at most.
+    among : int64 ndarray, optional
+        The units that must be safe; by default all that are watched.
+
+    work : int
+        How many pairs of units are looked at at most.
 
     Returns
     -------
@@ -45,6 +56,8 @@ def cheapest(
         None if there is no such plan.
     proven : bool
         Whether all that can matter was tried.
+    looked : int
+        At how many pairs.
 
     Examples
     --------
@@ -55,37 +68,40 @@ def cheapest(
     >>> parts, all_keys = Parts.of(np.ones(3)), none + np.uint64(3)
     >>> state = Matching(codes, ones, parts, [one], 1.0, False, none, all_keys)
     >>> moves = Moves.of([[(u, 1 << k)] for u in range(3) for k in range(2)])
-    >>> blanked, proven = cheapest(state, moves, np.ones(6, np.int64), 7, 1000)
+    >>> blanked, proven, _ = cheapest(state, moves, np.ones(6, np.int64), 7, 1000)
     >>> int(blanked.sum()), proven
     (2, True)
     """
     number = len(moves)
     if number > MOST_MOVES:
         raise ValueError(f"{number} moves: at most {MOST_MOVES}")
+    if among is None:
+        among = np.flatnonzero((matching.limit >= 0).any(axis=0))
     found = np.zeros(4, np.uint64)
     stack = np.zeros((number + 2, 4), np.uint64)
     search(
         *matching.state(), moves.begin, moves.unit, moves.columns, number, cost, most,
-        nodes, stack, found,
+        nodes, work, among, len(among), stack, found,
     )  # fmt: skip
-    proven = bool(found[2])
+    proven, looked = bool(found[2]), matching.looked
     if not found[1]:
-        return None, proven
-    return (found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)).astype(
-        bool
-    ), proven
+        return None, proven, looked
+    bits = found[0] >> np.arange(number, dtype=np.uint64) & np.uint64(1)
+    return bits.astype(bool), proven, looked
 
 
 @kernel
 def _first_unsafe(
     units: int, sets: int, shift: int, shape: Any, limit: Any, least: Any, f: Any,
-    F: Any,
+    F: Any, among: Any, number: int,
 ) -> int:  # fmt: skip
     """Return the first unsafe unit of the first set of keys that has one, or -1."""
     for v in range(sets):
-        for u in range(units):
+        for i in range(number):
+            u = among[i]
             if not is_safe(v, u, units, shift, shape, limit, least, f, F):
-                return v * units + u
+                at: int = v * units + u
+                return at
     return -1
 
 
@@ -118,16 +134,19 @@ def _what_helps(
 
 
 @native(
-    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, uint64*, uint64*"
+    f"{STATE}, int64*, int64*, uint64*, int64, int64*, int64, int64, int64, int64*, "
+    "int64, uint64*, uint64*"
 )
 def search(
     units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
     Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
     F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, cost: Any,
-    most: int, nodes: int, stack: Any, found: Any,
+    most: int, nodes: int, work: int, among: Any, number: int, stack: Any, found:
+    Any,
 ) -> None:  # fmt: skip
     """Search in depth; found: the moves, whether any, whether all were tried."""
     one = np.uint64(1)
+    tally[1] = 0
     best = most
     cheap = cost[0]
     for t in range(moves):
@@ -139,9 +158,11 @@ def search(
         if stack[at + 3] == 0:
             stack[at + 3] = one
             tried += 1
-            if tried > nodes:
+            if tried > nodes or tally[1] > work:
                 break
-            bad = _first_unsafe(units, sets, shift, shape, limit, least, f, F)
+            bad = _first_unsafe(
+                units, sets, shift, shape, limit, least, f, F, among, number
+            )
             helps = np.uint64(0)
             if bad < 0:
                 if spent < best:

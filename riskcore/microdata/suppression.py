@@ -282,7 +282,7 @@ def plan(
     units = len(cell)
     _refuse_no_cell(cell, len(margins.cells))
     thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
-    preference = _preference(margins.cells.keys, loss)
+    preference = preference_of(margins.cells.keys, loss)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     risk = margins.risk(margins.all_keys, cell)
     unsafe = np.flatnonzero(risk >= thresholds)
@@ -400,7 +400,7 @@ def _as_costs(cost: ArrayLike, units: int, keys: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Preference:
+class Preference:
     """Which of several sets of keys is taken if all else is equal.
 
     Attributes
@@ -424,10 +424,11 @@ class _Preference:
         return sorted(keys, key=lambda i: self.of((i,)))
 
 
-def _preference(names: Sequence[Hashable], loss: ArrayLike | None) -> _Preference:
+def preference_of(names: Sequence[Hashable], loss: ArrayLike | None) -> Preference:
+    """Return what decides ties of keys: what they lose, then names; or positions."""
     m = len(names)
     if loss is None:
-        return _Preference([0.0] * m, list(range(m)))
+        return Preference([0.0] * m, list(range(m)))
     losses = np.asarray(loss, np.float64)
     if losses.shape != (m,):
         raise ValueError(f"loss: need one for each of {m} keys, got {losses.shape}")
@@ -435,7 +436,7 @@ def _preference(names: Sequence[Hashable], loss: ArrayLike | None) -> _Preferenc
     if bad:
         raise ValueError(f"loss: {bad} of {m} are negative, infinite or nan")
     by_name = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
-    return _Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
+    return Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -452,7 +453,7 @@ class _Tasks:
         The distinct costs.
     present, affordable : uint64 ndarray, shape (J,)
         The keys that are not missing; of these the ones that may be blanked.
-    preference : _Preference
+    preference : Preference
     """
 
     cell: Positions
@@ -461,7 +462,7 @@ class _Tasks:
     costs: Floats
     present: KeyMasks
     affordable: KeyMasks
-    preference: _Preference
+    preference: Preference
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -472,7 +473,7 @@ def _tasks(
     cell: Positions,
     threshold: Floats,
     costs: Floats,
-    preference: _Preference,
+    preference: Preference,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
     rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
@@ -498,7 +499,7 @@ def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
 
 
 def _subsets(
-    preference: _Preference,
+    preference: Preference,
 ) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
     """Return the non-empty sets of keys by size, then by preference.
 
@@ -616,7 +617,7 @@ def _unsafe_sets(
     return unsafe
 
 
-def _cover(unsafe: KeyMasks, cost: Floats, preference: _Preference) -> tuple[int, bool]:
+def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int, bool]:
     """Return the keys that mu-Argus blanks for unsafe sets, and if none is left."""
     # In the order in which of equal keys the first is taken.
     keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)

@@ -140,28 +140,21 @@ def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
 
 def of_record(
     masks: Masks,
-    rounds: int,
     settings: Settings,
     recoded: Sequence[Assessment],
     aims: Sequence[Aim],
+    *,
+    optimal: bool,
 ) -> Certificate:
     """Return the figures of a plan by record, which counts on nobody's blanks.
 
-    The cheapest for each record is the cheapest of all such plans if nothing ties the
-    records, or several sets of keys, together.
+    If it is the cheapest for each record, it is the cheapest of all such plans.
     """
     suppressed = _counts(masks, recoded)
     cost = _cost(suppressed, settings, recoded)
-    proven = (
-        len(settings.keys) == 1
-        and settings.suppression == "exact"
-        and not settings.household_keys
-        and not settings.related
-        and rounds <= 1
-    )
     unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))
-    bound, values = cost if proven else None, sum(suppressed.values())
-    return Certificate("record", cost, bound, proven, values, unsafe, 0)
+    bound, values = cost if optimal else None, sum(suppressed.values())
+    return Certificate("record", cost, bound, optimal, values, unsafe, 0)
 
 
 def of_whole(

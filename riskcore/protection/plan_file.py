@@ -7,7 +7,7 @@ are whole numbers too, whose sums are exact.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from riskcore.protection.rounds import Aim, Mask, Masks, margins_of
 from riskcore.protection.settings import Settings
 
 # A value costs so much more than it counts: of equal costs the fewest values.
-_COST_UNIT = 1 << 20
+COST_BITS = 20
+_COST_UNIT = 1 << COST_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +62,8 @@ class File:
         Who is unsafe before.
     limits : list of float64 ndarray, each shape (n,)
         nan for records that are safe anyhow.
+    all_limits : list of float64 ndarray, each shape (n,)
+        The same of all records.
     alpha : float
     blank_matches_complete : bool
     """
@@ -80,6 +83,7 @@ class File:
     aims: Sequence[Aim]
     unsafe: list[Mask]
     limits: list[Floats]
+    all_limits: list[Floats]
     alpha: float
     blank_matches_complete: bool
 
@@ -93,6 +97,10 @@ class File:
         settings: Settings,
     ) -> File:
         """Collect what plans need."""
+        sets = list(zip(assessments, aims, costs, strict=True))
+        if settings.by_content:
+            sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+        assessments, aims, costs = (list(each) for each in zip(*sets, strict=True))
         names = list(settings.variables)
         if settings.by_content:
             names.sort(key=lambda name: (str(name), type(name).__name__))
@@ -112,11 +120,12 @@ class File:
         prices = np.array([price[name] for name in names])
         units, whole = _whole_costs(prices)
         unsafe = [aim.unsafe(one) for one, aim in zip(assessments, aims, strict=True)]
-        watched = []
-        for one, aim, bad in zip(assessments, aims, unsafe, strict=True):
-            # With alpha = 1 no blank harms anybody.
-            safe = ~bad & (settings.alpha == 1)
-            watched.append(np.where(safe, np.nan, aim.limit(one)))
+        limits = [aim.limit(one) for one, aim in zip(assessments, aims, strict=True)]
+        # With alpha = 1 no blank harms anybody, but for the last key of a record.
+        watched = [
+            np.where(~bad & (settings.alpha == 1), np.nan, limit)
+            for bad, limit in zip(unsafe, limits, strict=True)
+        ]
         shared = [name in settings.household_keys for name in names]
         return cls(
             names,
@@ -134,6 +143,7 @@ class File:
             aims,
             unsafe,
             watched,
+            limits,
             settings.alpha,
             settings.missing == "argus",
         )
@@ -142,10 +152,10 @@ class File:
         """Return the risk that decides by one set of keys, of f and F."""
         return margins_of(self.assessments[number], self.aims[number]).risk_of
 
-    @property
-    def apart(self) -> bool:
-        """Whether each value can be blanked by itself."""
-        return not self.shared and all(b & (b - 1) == 0 for b in self.bundles)
+    def places(self, number: int) -> tuple[int, ...]:
+        """Return the positions of one set of keys, in order."""
+        keys = self.assessments[number].cells.keys
+        return tuple(sorted(self.names.index(key) for key in keys))
 
     def packed(self, masks: Masks) -> KeyMasks:
         """Return masks of columns as masks of keys, by record."""
@@ -191,6 +201,38 @@ class File:
         bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
         every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
         return np.where(still_unsafe, by_record, every)
+
+    def watching(self, most: KeyMasks) -> File:
+        """Return the file with all records watched, if blanks may harm safe ones.
+
+        A record that loses its last key of a set counts no more for complete ones.
+        """
+        if self.alpha < 1 or self.blank_matches_complete:
+            return self
+        if not self.loses_all(most).any():
+            return self
+        return replace(self, limits=self.all_limits)
+
+    def loses_all(self, plan: KeyMasks) -> Mask:
+        """Return which records lose the last key of a set of several."""
+        bits = (1 << np.arange(len(self.names))).astype(np.uint64)
+        has = ((self.codes >= 0) * bits).sum(axis=1, dtype=np.uint64)
+        loses = np.zeros(len(plan), bool)
+        for v in range(len(self.assessments)):
+            keys = self.places(v)
+            own = has & np.uint64(sum(1 << k for k in keys))
+            if len(keys) > 1:
+                loses |= (own != 0) & (own & ~plan == 0)
+        return loses
+
+    def spread(self, plan: KeyMasks) -> KeyMasks:
+        """Return a plan in which households lose their keys as a whole."""
+        if not self.shared or self.household is None:
+            return plan
+        lost = np.zeros(int(self.household.max()) + 1, np.uint64)
+        np.bitwise_or.at(lost, self.household, plan & np.uint64(self.shared))
+        has = (self.codes >= 0) @ (1 << np.arange(len(self.names)))
+        return plan | (lost[self.household] & has.astype(np.uint64))
 
     def usual(self, may: KeyMasks) -> KeyMasks:
         """Return the keys of which records that are alike may lose the same."""
@@ -255,7 +297,7 @@ class Units:
         """Return the state of a plan, in which values can be put back."""
         views = [
             View(
-                tuple(file.names.index(key) for key in one.cells.keys),
+                file.places(number),
                 limit,
                 file.risk_of(number),
             )
@@ -322,12 +364,14 @@ class Units:
 
     def unsafe(self, file: File, v: int, may: KeyMasks, needs: Floats) -> Unsafe:
         """Return the units as they look from one set of keys."""
-        at = [file.names.index(key) for key in file.assessments[v].cells.keys]
+        at = list(file.places(v))
         seen = np.zeros(len(self.row), np.uint64)
         for k, column in enumerate(at):
             seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
-        price = np.broadcast_to(file.price[at], (len(self.row), len(at)))
-        return Unsafe(file.codes[self.row][:, at], self.size, price, seen, needs)
+        return Unsafe(
+            file.codes[self.row][:, at], self.size, file.price[at], seen, needs,
+            places=tuple(at),
+        )  # fmt: skip
 
 
 def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:

@@ -464,22 +464,24 @@ def _made_safe(
         masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
+        proven = True
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
-            new = suppress(protected, aims, costs, settings, say)
+            new, least = suppress(protected, aims, costs, settings, say)
             for name, mask in new.items():
                 mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):
                 break
             rounds.append(Round.of(protected, aims, new, sizes))
             masks = {name: masks[name] | mask for name, mask in new.items()}
+            proven = least and len(rounds) == 1
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings, recoded)
         by_record = _By(masks, coded, protected, tuple(rounds))
         made, certificate = (
             by_record,
-            of_record(masks, len(rounds), settings, recoded, aims),
+            of_record(masks, settings, recoded, aims, optimal=proven),
         )
         if rounds and settings.plan != "record":
             made, certificate = _made_whole(

@@ -1,9 +1,11 @@
 """One round of suppression: which records are unsafe, and which values to blank.
 
 A record is unsafe if its sample frequency is below k, or its risk reaches the threshold
-of the records, or its share of the threshold of its household. Sets of keys are planned
-one after the other; what is blanked already is free for the next. Where no costs are
-given, the order of the keys and of their sets decides nothing.
+of the records, or its share of the threshold of its household. What a record loses is
+chosen for all sets of keys at once. Where records are tied together by keys of their
+households, for mu-Argus's heuristic and where risks depend on the keys themselves, sets
+are planned one after the other; what is blanked already is free for the next. Where no
+costs are given, the order of the keys and of their sets decides nothing.
 
 Rows are records; of data on an engine, cells of all keys, of which all records are
 planned alike, for without households nothing else counts.
@@ -22,6 +24,12 @@ from numpy.typing import NDArray
 from riskcore.assessment import Assessment, risk_of
 from riskcore.common.progress import Lines
 from riskcore.microdata.anonymity import short_of
+from riskcore.microdata.plan_sets import (
+    MOST_IN_SET,
+    MOST_KEYS,
+    Sight,
+    plan_together,
+)
 from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
 from riskcore.protection.settings import Settings
 
@@ -119,7 +127,7 @@ def suppress(
     costs: Sequence[Risks],
     settings: Settings,
     progress: Lines,
-) -> Masks:
+) -> tuple[Masks, bool]:
     """Return which values to blank so that the unsafe records become safe.
 
     Parameters
@@ -135,16 +143,89 @@ def suppress(
 
     Returns
     -------
-    dict of column name to bool ndarray, each shape (n,)
+    masks : dict of column name to bool ndarray, each shape (n,)
+    cheapest : bool
+        Whether no record can be made safe by its own blanks for less.
     """
     n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+    if len(assessments) > 1 and plans_together(assessments, settings):
+        return masks, _suppress_together(
+            assessments, aims, costs, masks, settings, progress
+        )
     sets = list(zip(assessments, aims, costs, strict=True))
     if settings.by_content:
         sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
     for assessment, aim, cost in sets:
         _suppress_set(assessment, aim, cost, masks, settings, progress)
-    return masks
+    proven = (
+        len(assessments) == 1
+        and settings.suppression == "exact"
+        and not settings.household_keys
+        and not settings.related
+    )
+    return masks, proven
+
+
+def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
+    """Whether each record is planned for all sets of keys at once."""
+    return (
+        settings.planning > 1
+        and settings.suppression == "exact"
+        and not settings.household_keys
+        and all(one.model is None for one in assessments)
+        and len(settings.variables) <= MOST_KEYS
+        and max(len(one.cells.keys) for one in assessments) <= MOST_IN_SET
+    )
+
+
+def _suppress_together(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    masks: Masks,
+    settings: Settings,
+    progress: Lines,
+) -> bool:
+    """Blank what makes records safe from all sets of keys; whether it is the least."""
+    names = list(settings.variables)
+    price: dict[Hashable, float] = {}
+    loss: dict[Hashable, float] = {}
+    sights = []
+    for one, aim, cost in zip(assessments, aims, costs, strict=True):
+        keys = one.cells.keys
+        price |= dict(zip(keys, cost.tolist(), strict=True))
+        if settings.by_content:
+            loss |= dict(zip(keys, entropies(one.cells).tolist(), strict=True))
+        columns = tuple(names.index(key) for key in keys)
+        sights.append(
+            Sight(margins_of(one, aim), columns, one.cells.rows, aim.limit(one))
+        )
+    found = plan_together(
+        sights,
+        names,
+        np.array([price[name] for name in names]),
+        _along(names, settings),
+        progress,
+        loss=np.array([loss[name] for name in names]) if settings.by_content else None,
+    )
+    for i, name in enumerate(names):
+        masks[name] |= (found.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
+    _join_related(masks, assessments[0], settings)
+    return bool(found.safe.all())
+
+
+def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
+    """Return the masks of the keys that are blanked with each."""
+    along = []
+    for name in names:
+        goes = [name]
+        for one in goes:
+            goes += [
+                other for other in settings.related.get(one, ()) if other not in goes
+            ]
+        along.append(sum(1 << i for i, key in enumerate(names) if key in goes))
+    return along
 
 
 def _suppress_set(

@@ -34,6 +34,10 @@ Declared: TypeAlias = Mapping[Hashable, Variable]
 DEFAULT_COST = 50.0
 LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
+# What a record loses is a mask of its keys.
+_MOST_VARIABLES = 63
+# The rules of plans: 2 chooses what a record loses for all sets of keys at once.
+PLANNING = 2
 PLANS = ("record", "restore", "file")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
@@ -65,6 +69,9 @@ class Settings:
     suppression, plan, method, missing : str
     alpha : float
     rounds : int or None
+    planning : int
+        The version of the rules of plans, which a record keeps: by the first, sets of
+        keys were planned one after the other.
 
     Raises
     ------
@@ -94,6 +101,7 @@ class Settings:
     missing: str
     alpha: float
     rounds: int | None
+    planning: int = PLANNING
 
     def __post_init__(self) -> None:
         for keys in self.keys:
@@ -201,6 +209,8 @@ class Settings:
             "level='household': its rows are households; use level='record'": (
                 self.level == "household"
             ),
+            f"{len(self.variables)} keys: at most {_MOST_VARIABLES} are planned "
+            "together; use fewer": len(self.variables) > _MOST_VARIABLES,
             f"rounds={self.rounds}: the file is planned as a whole; leave rounds "
             "out": self.rounds is not None,
         }
@@ -449,6 +459,7 @@ def _of_today(plain: Mapping[str, Any]) -> dict[str, Any]:
         {"population": WEIGHTS},
         {"k": [None] * sets, "strata": [], "level": "record"},
         {"plan": "record"},
+        {"planning": 1},
     ]
     filled = dict(plain)
     for usual in reversed(brought):
@@ -561,6 +572,10 @@ _KINDS: _Kinds = {
     "method": _WORD, "missing": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
+    "planning": (
+        lambda value: _is_whole(value) and 1 <= value <= PLANNING,
+        f"1 to {PLANNING}, the rules of plans that this version knows",
+    ),
 }  # fmt: skip
 _OF_RECODING: _Kinds = {
     "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),

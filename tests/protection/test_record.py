@@ -662,7 +662,7 @@ def test_members_that_lack(record):
     ]
     # What is not needed: of recodings what has a default, of files their names.
     assert {path[-1] for path in read} <= {
-        "plan",  # what the last version brought; see the test of an early record
+        "planning",  # what the last version brought; see the test of an early record
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line", "user_missing",

@@ -1,0 +1,361 @@
+"""Plans for several sets of keys, and for many: against all plans of tiny files."""
+
+import json
+import warnings
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from riskcore import protect, simulate
+from riskcore.microdata.source import Source
+from riskcore.protection import plan_parts, whole
+from riskcore.protection.protect import protect_source
+from riskcore.protection.settings import PLANNING, Settings
+from riskcore.risk.individual import individual_risk_from_frequencies
+
+KEYS = ["a", "b", "c", "d"]
+SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def tiny(seed, n=5, keys=KEYS):
+    """Return a small file with weights."""
+    rng = np.random.default_rng(seed)
+    data = {key: rng.integers(0, 2 + k % 2, n).tolist() for k, key in enumerate(keys)}
+    data["w"] = rng.uniform(2, 9, n).round(1).tolist()
+    return data
+
+
+def is_safe(data, blanks, sets, keys, k, threshold):
+    """Return which plans make a file safe, by definition: bool of shape (B,)."""
+    codes = np.stack([data[key] for key in keys], axis=1)
+    weights, safe = np.array(data["w"]), np.ones(len(blanks), bool)
+    for one in sets:
+        at = [keys.index(key) for key in one]
+        kept = ~blanks[:, :, at]
+        differ = codes[:, None, at] != codes[None, :, at]
+        both = kept[:, :, None] & kept[:, None]
+        match = ~np.any(both & differ, axis=3)
+        full, some = kept.all(axis=2), kept.any(axis=2)
+        if len(at) > 1:
+            match &= ~(full[:, :, None] & ~some[:, None])
+        f, F = match.sum(axis=2).astype(float), match @ weights
+        if k is not None:
+            safe &= np.all(f >= k, axis=1)
+        if threshold is not None:
+            found = individual_risk_from_frequencies(f, np.maximum(f, F))
+            safe &= np.all(found < threshold, axis=1)
+    return safe
+
+
+def fewest(data, sets, keys, k, threshold, within=None, most=6):
+    """Return the fewest blanks that make a file safe, by trying all; None if none."""
+    n = len(data["w"])
+    places = np.argwhere(np.ones((n, len(keys)), bool) if within is None else within)
+    for size in range(min(most, len(places)) + 1):
+        chosen = np.array(list(combinations(range(len(places)), size)), np.intp)
+        for part in np.array_split(chosen, 1 + len(chosen) // 20_000):
+            blanks = np.zeros((len(part), n, len(keys)), bool)
+            at = places[part]
+            blanks[np.arange(len(part))[:, None], at[..., 0], at[..., 1]] = True
+            if np.any(is_safe(data, blanks, sets, keys, k, threshold)):
+                return size
+    return None
+
+
+def by_record(data, sets, keys, k, threshold):
+    """Return the fewest blanks of each record, if all others keep theirs."""
+    n, total = len(data["w"]), 0
+    for i in range(n):
+        for size in range(len(keys) + 1):
+            chosen = list(combinations(range(len(keys)), size))
+            blanks = np.zeros((len(chosen), n, len(keys)), bool)
+            for b, one in enumerate(chosen):
+                blanks[b, i, list(one)] = True
+            if np.any(_safe_of(i, data, blanks, sets, keys, k, threshold)):
+                total += size
+                break
+        else:
+            return None
+    return total
+
+
+def _safe_of(i, data, blanks, sets, keys, k, threshold):
+    """Return by which plans one record is safe."""
+    codes, weights = np.stack([data[key] for key in keys], axis=1), np.array(data["w"])
+    safe = np.ones(len(blanks), bool)
+    for b, blank in enumerate(blanks):
+        for one in sets:
+            kept = [keys.index(x) for x in one if not blank[i, keys.index(x)]]
+            alike = np.all(codes[:, kept] == codes[i, kept], axis=1)
+            f, F = float(alike.sum()), weights[alike].sum()
+            safe[b] &= k is None or f >= k
+            if threshold is not None:
+                r = individual_risk_from_frequencies(f, max(f, F))
+                safe[b] &= bool(r < threshold)
+    return safe
+
+
+def planned(data, sets, k, threshold, plan, **more):
+    weight = "w" if threshold is not None else None
+    return protect(data, sets, weight, k=k, threshold=threshold, plan=plan, **more)
+
+
+def blanks_of(result, keys=KEYS):
+    return np.stack([result.masks[key] for key in keys], axis=1)
+
+
+GOALS = [(2, None), (None, 0.14), (2, 0.12)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("k", "threshold"), GOALS)
+def test_tiny_files_from_several_sets_of_keys(seed, k, threshold):
+    data = tiny(seed)
+    record = planned(data, SETS, k, threshold, "record")
+    alone = by_record(data, SETS, KEYS, k, threshold)
+    if not record.safe:
+        return
+    if len(record.rounds) == 1:
+        assert sum(record.suppressed.values()) == alone
+        assert record.certificate.optimal
+    own = blanks_of(record)
+    restored = planned(data, SETS, k, threshold, "restore")
+    least = fewest(data, SETS, KEYS, k, threshold, own, most=20)
+    assert restored.safe
+    assert not np.any(blanks_of(restored) & ~own)
+    assert restored.certificate.lower_bound <= least
+    assert sum(restored.suppressed.values()) == least
+    whole_file = planned(data, SETS, k, threshold, "file")
+    best = fewest(data, SETS, KEYS, k, threshold)
+    assert whole_file.safe
+    assert is_safe(data, blanks_of(whole_file)[None], SETS, KEYS, k, threshold).all()
+    assert whole_file.certificate.lower_bound <= best
+    if whole_file.certificate.optimal:
+        assert sum(whole_file.suppressed.values()) == best
+
+
+def test_most_tiny_files_are_proven_to_have_the_fewest():
+    made = proven = fewer = 0
+    for seed in range(8):
+        record = planned(tiny(seed), SETS, 2, None, "record")
+        result = planned(tiny(seed), SETS, 2, None, "file")
+        made += record.safe and bool(record.rounds)
+        proven += record.safe and bool(record.rounds) and result.certificate.optimal
+        fewer += sum(result.suppressed.values()) < sum(record.suppressed.values())
+    assert made == proven >= 5
+    assert fewer >= 3
+
+
+def survey(n, seed=1):
+    drawn = simulate.microdata(n, np.random.default_rng(seed))
+    drawn["REGION"] = drawn["REGION"] // 100
+    keys = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
+    return {name: drawn[name] for name in [*keys, "WEIGHT", "HOUSEHOLD"]}, keys
+
+
+def values(result):
+    return sum(result.suppressed.values())
+
+
+def test_a_survey_from_all_pairs_and_threes():
+    data, keys = survey(1500)
+    for subsets, k in ((2, 3), (3, 3)):
+        results = {
+            plan: protect(data, keys, k=k, subsets=subsets, plan=plan)
+            for plan in ("record", "restore", "file")
+        }
+        for result in results.values():
+            assert result.safe
+            for one in result.sets:
+                assert one.protected.cells.sample_frequency.min() >= k
+            assert result.certificate.lower_bound <= result.certificate.cost
+        assert results["record"].certificate.optimal
+        assert results["record"].certificate.leaning == 0
+        least = values(results["restore"])
+        assert values(results["file"]) < least < values(results["record"])
+        for key in keys:
+            own = results["record"].masks[key]
+            assert not np.any(results["restore"].masks[key] & ~own)
+
+
+def test_no_order_of_records_keys_or_sets_matters():
+    data, keys = survey(400, 5)
+    order = np.random.default_rng(2).permutation(len(data["SEX"]))
+    moved = {name: column[order] for name, column in data.items()}
+    sets = [keys[:3], keys[2:5], [keys[5], keys[0], keys[4]]]
+    turned = [one[::-1] for one in sets[::-1]]
+    for plan in ("record", "restore", "file"):
+        one = protect(data, sets, "WEIGHT", k=3, threshold=0.02, plan=plan)
+        other = protect(moved, turned, "WEIGHT", k=3, threshold=0.02, plan=plan)
+        assert one.certificate == other.certificate
+        content = [data[key] for key in [*keys, "WEIGHT"]]
+        again = [moved[key] for key in [*keys, "WEIGHT"]]
+        rows = [
+            sorted(zip(*(c.tolist() for c in columns), strict=True))
+            for columns in (
+                [*content, *(one.masks[key] for key in keys)],
+                [*again, *(other.masks[key] for key in keys)],
+            )
+        ]
+        assert rows[0] == rows[1]
+
+
+def test_records_made_before_are_planned_set_by_set():
+    data, keys = survey(600)
+    source = Source.of(data, None)
+    now = protect(data, keys, k=3, subsets=3)
+    plain = json.loads(json.dumps(now.settings.to_dict()))
+    assert plain["planning"] == PLANNING == 2
+    again = protect_source(source, Settings.from_dict(plain))
+    assert again.suppressed == now.suppressed
+    del plain["planning"]
+    old = Settings.from_dict(plain)
+    assert old == replace(now.settings, planning=1)
+    before = protect_source(source, old)
+    assert before.safe
+    assert before.certificate.lower_bound is None
+    assert values(before) > values(now)
+    plain["planning"] = 3
+    with pytest.raises(ValueError, match=r"settings\.planning: need 1 to 2"):
+        Settings.from_dict(plain)
+
+
+def test_one_set_of_keys_is_planned_alike_by_all_rules():
+    data, keys = survey(600)
+    now = protect(data, keys, "WEIGHT", threshold=0.05)
+    settings = replace(now.settings, planning=1)
+    before = protect_source(Source.of(data, None), settings)
+    for key in keys:
+        assert np.array_equal(before.masks[key], now.masks[key])
+    assert before.certificate == now.certificate
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_keys_have_a_bound_and_a_cover(seed):
+    keys = [f"k{i}" for i in range(10)]
+    data = tiny(seed, 5, keys)
+    record = planned(data, [keys], 2, None, "record")
+    assert record.safe
+    assert values(record) > 3
+    restored = planned(data, [keys], 2, None, "restore")
+    least = fewest(data, [keys], keys, 2, None, blanks_of(record, keys), most=12)
+    assert 0 < restored.certificate.lower_bound <= least
+    result = planned(data, [keys], 2, None, "file")
+    assert result.safe
+    assert 0 < result.certificate.lower_bound <= result.certificate.cost
+    best = fewest(data, [keys], keys, 2, None, most=4)
+    if best is not None:
+        assert result.certificate.lower_bound <= best
+    assert values(result) <= values(restored)
+
+
+def test_many_keys_of_a_survey():
+    rng = np.random.default_rng(4)
+    keys = [f"k{i}" for i in range(11)]
+    data = {key: rng.integers(0, 2, 400) for key in keys}
+    results = {
+        plan: protect(data, keys, k=2, plan=plan)
+        for plan in ("record", "restore", "file")
+    }
+    assert values(results["file"]) < values(results["restore"])
+    assert values(results["restore"]) < values(results["record"])
+    for result in results.values():
+        assert result.safe
+        assert 0 < result.certificate.lower_bound <= result.certificate.cost
+
+
+def test_too_many_keys_for_a_mask_are_refused():
+    data = {f"k{i}": [0, 1, 1] for i in range(64)}
+    sets = [[f"k{i}" for i in range(at, at + 8)] for at in range(0, 64, 8)]
+    assert protect(data, sets, k=2).rounds
+    with pytest.raises(ValueError, match="64 keys: at most 63"):
+        protect(data, sets, k=2, plan="restore")
+
+
+def apart(seeds, threshold):
+    """Return tiny files in one, told apart by a stratum; and their fewest together."""
+    parts, least = [], 0
+    for seed in seeds:
+        data = tiny(seed, 6, KEYS[:3])
+        own = planned(data, [KEYS[:3]], None, threshold, "record")
+        if own.safe and own.rounds:
+            within = blanks_of(own, KEYS[:3])
+            parts.append(data)
+            least += fewest(
+                data, [KEYS[:3]], KEYS[:3], None, threshold, within, most=20
+            )
+    names = [*KEYS[:3], "w"]
+    joined = {key: [x for one in parts for x in one[key]] for key in names}
+    joined["s"] = [number for number, one in enumerate(parts) for _ in one["w"]]
+    return joined, least
+
+
+def test_parts_of_a_file_are_planned_exactly():
+    data, least = apart(range(60), 0.1)
+    result = protect(data, KEYS[:3], "w", threshold=0.1, strata=["s"], plan="restore")
+    # More than are searched as one.
+    assert result.certificate.by_record > 63
+    # One part is safe by another's blanks, which the other then puts back.
+    assert result.certificate.lower_bound == least == values(result) - 1
+
+
+def test_without_work_the_bound_is_that_of_prices(monkeypatch):
+    data, keys = survey(1000)
+    exact = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
+    monkeypatch.setattr(plan_parts, "_ALL_WORK", 0)
+    less = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
+    assert less.safe
+    assert less.certificate.lower_bound < exact.certificate.lower_bound
+    assert exact.certificate.lower_bound <= values(exact) <= values(less)
+    assert exact.certificate.gap < 0.01
+
+
+def test_related_and_household_keys_have_a_cover():
+    data, keys = survey(600, 3)
+    related = {"related": {"AGE": ["MARSTAT"], "MARSTAT": ["AGE"]}}
+    shared = {
+        "household": "HOUSEHOLD", "household_threshold": 0.3,
+        "household_keys": ["REGION", "HHSIZE"],
+    }  # fmt: skip
+    sets = [keys[:4], [*keys[2:], "REGION"]]
+    for settings in (related, shared, related | shared):
+        found = {
+            plan: protect(data, sets, "WEIGHT", threshold=0.1, plan=plan, **settings)
+            for plan in ("restore", "file")
+        }
+        for result in found.values():
+            assert result.safe
+            if "related" in settings:
+                assert np.array_equal(result.masks["AGE"], result.masks["MARSTAT"])
+            for key in settings.get("household_keys", []):
+                home = data["HOUSEHOLD"][result.masks[key]]
+                assert np.all(result.masks[key][np.isin(data["HOUSEHOLD"], home)])
+        assert values(found["file"]) < values(found["restore"])
+
+
+def test_who_loses_the_last_key_of_a_set_is_seen_to_harm_others(monkeypatch):
+    # Of sets of two keys a plan by record takes both of some records.
+    rng = np.random.default_rng(3)
+    data = {key: rng.integers(0, 9, 60).tolist() for key in KEYS}
+    sets = [["a", "b"], ["b", "c"], ["c", "d"]]
+    record = protect(data, sets, k=8)
+    assert any(one.without_keys for one in record.sets)
+    tried = []
+    original = whole._safe
+    monkeypatch.setattr(
+        whole, "_safe", lambda *given: tried.append(original(*given)) or tried[-1]
+    )
+    for plan in ("restore", "file"):
+        result = protect(data, sets, k=8, plan=plan)
+        assert result.safe == record.safe
+        assert values(result) < values(record)
+    assert tried
