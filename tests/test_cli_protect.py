@@ -546,7 +546,7 @@ def test_plans(run):
         "--report-public", "public.html",
     )  # fmt: skip
     assert status == 0, err
-    for line in ("Plan of the file", "no such plan costs less", "safe only by others'"):
+    for line in ("Plan of the file", "proven to be the least", "safe only by others'"):
         assert line in out
     status, out, _ = run("survey.csv", *words, "--plan", "restore", "--json")
     figures = json.loads(out)
@@ -577,6 +577,7 @@ def test_a_record_of_an_earlier_version_is_one_by_record(run):
     assert run("survey.csv", *words, "--output", "safe.csv")[0] == 0
     record = json.loads(Path("safe.csv.private.json").read_text())
     assert record["settings"].pop("plan") == "record"
+    assert record["settings"].pop("planning") > 1
     Path("old.json").write_text(json.dumps(record))
     status, out, _ = run("survey.csv", "--replay", "old.json", "--output", "again.csv")
     assert status == 0

@@ -96,6 +96,11 @@ class Hierarchy:
         encoding : str, optional
             A byte order mark is skipped.
 
+        Returns
+        -------
+        Hierarchy
+            Of texts, with the path as its source.
+
         Raises
         ------
         OSError
@@ -160,10 +165,25 @@ class Hierarchy:
 
         A number is also found by its text, as a file has it.
 
+        Parameters
+        ----------
+        value : object
+            A value at the bottom, None for the missing one.
+        level : int
+
+        Returns
+        -------
+        hashable
+
         Raises
         ------
         KeyError
             If there is no such value.
+
+        Examples
+        --------
+        >>> Hierarchy([{"1": "low", "2": "low", "3": "high"}]).group(2, 1)
+        'low'
         """
         groups = self.levels[level - 1]
         if value in groups or value is None:
@@ -173,7 +193,22 @@ class Hierarchy:
     def groups_of(self, values: Sequence[Any]) -> list[dict[Any, Hashable]]:
         """Return the groups of some values on the levels that are not one of all.
 
-        A value that there is not has no group.
+        Parameters
+        ----------
+        values : sequence
+            A value that the hierarchy does not have has no group.
+
+        Returns
+        -------
+        list of dict
+            For each level with more than one group that of each value.
+
+        Examples
+        --------
+        >>> towns = {"Lyon": "F", "Nice": "F", "Bonn": "D"}
+        >>> areas = Hierarchy([towns, dict.fromkeys(towns, "EU")])
+        >>> areas.groups_of(["Bonn", "Rome"])
+        [{'Bonn': 'D'}]
         """
         known = [
             value
@@ -204,6 +239,11 @@ class Hierarchy:
         ------
         TypeError, ValueError
             If there is no such level.
+
+        Examples
+        --------
+        >>> Hierarchy([{"1": "low", "2": "low", "3": "high"}]).recoding(1).apply(["3"]).codes
+        ('high',)
         """
         arguments.whole_from("level", level, 1, len(self.levels), "a level")
         codes = dict(self.levels[level - 1])
