@@ -11,24 +11,95 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.elementary import log_pair
 from riskcore.special.floats import fast_two_sum, fma, two_sum
+from riskcore.special.gauss.regions import F_BACKWARD, P_FORWARD
 from riskcore.special.gauss.rounding import (
     BESIDE_E_16,
     BESIDE_E_32,
     BY_LEVELS,
+    BY_LEVELS_REAL,
     BY_LOGARITHM,
     BY_LOGARITHM_15,
     IN_PAIRS,
-    NEAR_ONE,
-    OF_E,
+    OF_E_16,
+    OF_E_32,
+    OF_SERIES,
 )
 
 DoubleDouble = tuple[float, float]
 Triple = tuple[float, float, float]
-Pairs = tuple[float, float, float, float]
 
-_TWO_60 = 2.0**60
+# Regions of the risk. All but OTHER have loops that vectorise.
+ONE = 0  # f = 1, p not near 1
+SMALL = 1  # f = 2, 3, 4, p not near 1
+FORWARD_15 = 2  # integer f from 5 to 15, p < 1/2
+NEAR_ONE = 3  # f = 1, 2, 3, p near 1
+LEVELS = 4  # integer f from 4 to 15 above these
+FROM_16 = 5  # f from 16
+FROM_32 = 6  # f from 32
+LEVELS_REAL = 7  # other f < 16, p not small
+FORWARD_REAL = 8  # other f < 16, p small
+BACKWARD_REAL = 9  # f < 2, or f < 4 and no integer
+OTHER = 10  # p or f < 2^-900, f > 2^60; not in the domain
+REGIONS = 11
+
+# Below this p the steps r(n + 1) = v (1/n - r(n)) enlarge the error of the logarithm
+# at most 64 times on the way to r(4),
+P_NEAR_ONE = 0.75
+# and below this one at most 3 times to any r(n).
+P_HALF = 0.5
+# Outside of these low parts may underflow, and E is nothing beside f.
+RARE = 2.0**-900
+F_HUGE = 2.0**60
+_TWO_52 = 2.0**52  # adding it rounds to an integer
+
+
+@kernel
+def region(f: float, p: float) -> int:
+    """Return the number of the region of (f, p)."""
+    # Nothing here branches, so that a loop of it vectorises.
+    integer = ((f + _TWO_52) - _TWO_52 == f) & (f >= 1.0)
+    few = f <= 4.0
+    upwards = ONE if f == 1.0 else (SMALL if few else FORWARD_15)
+    below = P_NEAR_ONE if few else P_HALF
+    whole = upwards if p < below else (NEAR_ONE if f <= 3.0 else LEVELS)
+    levels = (f >= F_BACKWARD) | ((f >= 2.0) & (p >= P_HALF))
+    real = LEVELS_REAL if levels else BACKWARD_REAL
+    real = FORWARD_REAL if p < P_FORWARD else real
+    where = whole if integer else real
+    where = where if f < 16.0 else FROM_16
+    where = where if f < 32.0 else FROM_32
+    inside = (p >= RARE) & (p <= 1.0) & (f >= RARE) & (f <= F_HUGE)
+    return where if inside else OTHER
+
+
+# The commonest regions by fewer comparisons.
+
+
+@kernel
+def is_one(f: float, p: float) -> bool:
+    """Return whether the region is ONE."""
+    return (f == 1.0) & (p < P_NEAR_ONE) & (p >= RARE)
+
+
+@kernel
+def is_small(f: float, p: float) -> bool:
+    """Return whether the region is ONE or SMALL."""
+    integer = (f + _TWO_52) - _TWO_52 == f
+    return integer & (f >= 1.0) & (f <= 4.0) & (p < P_NEAR_ONE) & (p >= RARE)
+
+
+@kernel
+def is_near_one(f: float, p: float) -> bool:
+    """Return whether the region is NEAR_ONE."""
+    integer = (f + _TWO_52) - _TWO_52 == f
+    return integer & (f >= 1.0) & (f <= 3.0) & (p >= P_NEAR_ONE) & (p <= 1.0)
+
+
+@kernel
+def is_from_32(f: float, p: float) -> bool:
+    """Return whether the region is FROM_32."""
+    return (f >= 32.0) & (f <= F_HUGE) & (p >= RARE) & (p <= 1.0)
 
 
 # --- f = 1 to 15, by the logarithm and contiguity upwards ----------------------------
@@ -174,7 +245,7 @@ def near_one(f: float, p: float) -> Triple:
     a, a_low = _sum(1.0, 0.0, a, a_low)
     share = 1.0 if first else (0.5 if second else 0.25)
     r, r_low = _product(a, a_low, share * m, share * m_low)
-    return r, r_low, r * fma(w2, NEAR_ONE, IN_PAIRS)
+    return r, r_low, r * fma(w2, OF_SERIES, IN_PAIRS)
 
 
 # --- the continued fraction in pairs -------------------------------------------------
@@ -233,6 +304,19 @@ def _level(
     return _sum(s, s_low, -t, -t_low)
 
 
+@kernel
+def _last(
+    p: float, u: float, u_low: float, t: float, t_low: float, bound: float
+) -> Triple:
+    """Return r = p u/t."""
+    n = p * u
+    n_low = fma(p, u_low, fma(p, u, -n))
+    reciprocal = 1.0 / t
+    r = n * reciprocal
+    rest = fma(-r, t_low, fma(-r, t, n) + n_low)
+    return r, rest * reciprocal, bound * r
+
+
 _tail_5 = _tail(25, 2)
 
 
@@ -250,18 +334,50 @@ def by_levels(f: float, p: float) -> Triple:
     t, t_low = _level(f + 2.0, 2.0 * f_1, q, 0.0, u, u_low, x, 0.0)
     u, u_low = _level(f_1, f, q, 0.0, t, t_low, u, u_low)
     t, t_low = _level(f, f, q, 0.0, u, u_low, t, t_low)
-    n = p * u
-    n_low = fma(p, u_low, fma(p, u, -n))
-    reciprocal = 1.0 / t
-    r = n * reciprocal
-    rest = fma(-r, t_low, fma(-r, t, n) + n_low)
-    return r, rest * reciprocal, BY_LEVELS * r
+    return _last(p, u, u_low, t, t_low, BY_LEVELS)
+
+
+@kernel
+def _level_real(
+    f: float, n: float, k: float, b: float, b_low: float, q: float, q_low: float,
+    x: float, x_low: float, y: float, y_low: float,
+) -> DoubleDouble:  # fmt: skip
+    """Return (f + n) x - k b q y as a pair."""
+    a, a_low = two_sum(f, n)
+    s, s_low = _product(a, a_low, x, x_low)
+    g, g_low = _product(b, b_low, k, 0.0)
+    g, g_low = _product(g, g_low, q, q_low)
+    t, t_low = _product(g, g_low, y, y_low)
+    return _sum(s, s_low, -t, -t_low)
+
+
+_tail_7 = _tail(37, 3)
+
+
+@kernel
+def by_levels_real(f: float, p: float) -> Triple:
+    """Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1)."""
+    q = 1.0 - p
+    q_low = (1.0 - q) - p
+    x, y = _tail_7(f, q)  # U(7), U(8)
+    b, b_low = two_sum(f, 2.0)
+    c, c_low = two_sum(f, 1.0)
+    # U(6) to U(1)
+    u, u_low = _level_real(f, 5.0, 3.0, b, b_low, q, q_low, x, 0.0, y, 0.0)
+    t, t_low = _level_real(f, 4.0, 3.0, b, b_low, q, q_low, u, u_low, x, 0.0)
+    u, u_low = _level_real(f, 3.0, 2.0, c, c_low, q, q_low, t, t_low, u, u_low)
+    t, t_low = _level_real(f, 2.0, 2.0, c, c_low, q, q_low, u, u_low, t, t_low)
+    u, u_low = _level_real(f, 1.0, 1.0, f, 0.0, q, q_low, t, t_low, u, u_low)
+    t, t_low = _level_real(f, 0.0, 1.0, f, 0.0, q, q_low, u, u_low, t, t_low)
+    return _last(p, u, u_low, t, t_low, BY_LEVELS_REAL)
 
 
 # --- f from 16 on --------------------------------------------------------------------
 
 
-def _by_e(levels: int, last: int, beside: float) -> Callable[[float, float], Triple]:
+def _by_e(
+    levels: int, last: int, of_e: float, beside: float
+) -> Callable[[float, float], Triple]:
     """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
 
     S(n + 2) = b + k X(n + 1), X(n) = (p b + k X(n + 1))/(b + k X(n + 1)) with
@@ -273,7 +389,7 @@ def _by_e(levels: int, last: int, beside: float) -> Callable[[float, float], Tri
     @kernel
     def by_e(f: float, p: float) -> Triple:
         q = 1.0 - p
-        g = min(f, _TWO_60)  # U grows like f^levels, and past it D = f
+        g = min(f, _TWO_52)  # U grows like f^levels, and past it E is nothing
         x, y = tail(g, q)
         b = (g + (last - 1.0)) * y
         u = fma(-(g + (last - 1.0)), y, x)
@@ -290,10 +406,10 @@ def _by_e(levels: int, last: int, beside: float) -> Callable[[float, float], Tri
         reciprocal = 1.0 / D
         r = p * reciprocal
         low = fma(-r, D_low, fma(-r, D, p)) * reciprocal
-        return r, low, r * fma(OF_E * part, reciprocal, beside)
+        return r, low, r * fma(of_e * part, reciprocal, beside)
 
     return by_e
 
 
-by_e_16 = _by_e(31, 3, BESIDE_E_16)
-by_e_32 = _by_e(17, 2, BESIDE_E_32)
+by_e_16 = _by_e(37, 3, OF_E_16, BESIDE_E_16)
+by_e_32 = _by_e(19, 2, OF_E_32, BESIDE_E_32)
