@@ -31,8 +31,10 @@ from riskcore.special.floats import (
     stack,
     two_sum,
 )
+from riskcore.special.gauss import risk_blocks
 from riskcore.special.gauss.blocks import Again, Block, Value, by_region
 from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
+from riskcore.special.gauss.nearest import nearest_slow
 from riskcore.special.gauss.real import backward_real, forward_real
 from riskcore.special.gauss.regions import (
     P_NEAR_ONE,
@@ -49,6 +51,7 @@ from riskcore.special.gauss.regions import (
     resolvent_small,
 )
 from riskcore.special.gauss.remaining import gauss_excess, rare_risk
+from riskcore.special.gauss.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -206,34 +209,27 @@ def _of_fraction(value: Value, block: Block) -> Evaluation:
 
 
 @kernel
-def _risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    return quotient(p, 0.0, D, D_low)
+def _risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    return rounded(high, low, error)
 
 
 @kernel
-def _risk_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
+def _forward(f: float, p: float, excess: float) -> float:
+    N, N_low, M, M_low, _, _ = forward_real(f, p)
     return quotient(N, N_low, M, M_low)
 
 
 @kernel
-def _risk_one(f: float, p: float, excess: float, high: float, low: float) -> float:
-    N, N_low, M, M_low, _ = fraction_one(p, high, low)
+def _backward(f: float, p: float, excess: float) -> float:
+    N, N_low, M, M_low, _, _ = backward_real(f, p)
     return quotient(N, N_low, M, M_low)
 
 
 @kernel
-def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> float:
-    N, N_low, M, M_low, _ = fraction_small(f, p, high, low)
-    return quotient(N, N_low, M, M_low)
-
-
-@kernel
-def _risk_other(f: float, p: float, excess: float) -> float:
-    r, _, n = risk_midpoint(f, p)
-    return scaled(r, -n)
+def _nearest(f: float, p: float, excess: float) -> float:
+    return nearest_slow(f, p)
 
 
 # --- r at p = f/F ------------------------------------------------------------------
@@ -472,11 +468,7 @@ def _log_risk_other(f: float, p: float, excess: float) -> float:
 
 UFUNCS = {
     "individual_risk": UfuncSource(
-        *_of_fraction(
-            *_of_resolvent(
-                _risk, _risk_real, _risk_other, one=_risk_one, small=_risk_small
-            )
-        ),
+        *_of_fraction(*risk_blocks.by_region(_risk, _forward, _backward, _nearest)),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 

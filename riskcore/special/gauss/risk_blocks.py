@@ -1,0 +1,217 @@
+"""The individual risk in blocks: fast paths, rounding test, and the cells it leaves.
+
+As in ``blocks.py`` a loop over many cells runs one region's method, unbranched. A cell
+that fails its rounding test is nan at first; such cells are listed at the end of the
+block and evaluated by slower steps. A value does not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from riskcore.compiled.jit import kernel
+from riskcore.special.elementary import log_pair
+from riskcore.special.floats import integer_stack, stack
+from riskcore.special.gauss.blocks import (
+    Block,
+    Value,
+    blockwise,
+    classifier,
+    code_stack,
+    list_of,
+    matching,
+    size,
+)
+from riskcore.special.gauss.risk_pairs import (
+    BACKWARD_REAL,
+    FORWARD_15,
+    FORWARD_REAL,
+    FROM_16,
+    FROM_32,
+    LEVELS,
+    LEVELS_REAL,
+    NEAR_ONE,
+    ONE,
+    REGIONS,
+    SMALL,
+    by_e_16,
+    by_e_32,
+    by_levels,
+    by_levels_real,
+    by_logarithm_4,
+    by_logarithm_15,
+    by_logarithm_one,
+    is_from_32,
+    is_near_one,
+    is_one,
+    is_small,
+    near_one,
+    region,
+)
+
+# (f, p, excess, high, low, error) -> value, nan if it may be wrong
+Finish = Callable[[float, float, float, float, float, float], float]
+
+_classify = classifier(region)
+
+
+@kernel
+def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
+    """Return the region to try on a whole block; REGIONS if none is common enough."""
+    n = min(n, 64)
+    _classify(f, p, codes, n)
+    ones = size(matching(codes, 0, ONE))
+    small = size(matching(codes, 0, SMALL))
+    if 2 * (ones + small) > n:
+        return SMALL if small > 0 else ONE
+    for w in (NEAR_ONE, FROM_32, FORWARD_15):
+        if 2 * size(matching(codes, 0, w)) > n:
+            return w
+    return REGIONS
+
+
+@kernel
+def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
+    """List the cells that the method of region ``w`` does not serve."""
+    if w == ONE:
+        for i in range(n):
+            codes[i] = is_one(f[i], p[i])
+    elif w == SMALL:
+        for i in range(n):
+            codes[i] = is_small(f[i], p[i])
+    elif w == NEAR_ONE:
+        for i in range(n):
+            codes[i] = is_near_one(f[i], p[i])
+    elif w == FROM_32:
+        for i in range(n):
+            codes[i] = is_from_32(f[i], p[i])
+    else:
+        for i in range(n):
+            codes[i] = region(f[i], p[i]) == w
+    return list_of(codes, n, 0, rest)
+
+
+def by_region(
+    finish: Finish, forward_real: Value, backward_real: Value, slow: Value
+) -> tuple[Value, Block]:
+    """Make the kernels of one cell and of a block from the pairs of each region.
+
+    Parameters
+    ----------
+    finish : kernel
+        (f, p, excess, high, low, error) -> value at the fraction p (1 + excess), given
+        r(f, p) = high + low within error; nan where it does not tell the value.
+    forward_real, backward_real : kernel
+        (f, p, excess) -> the same for cells of these regions.
+    slow : kernel
+        (f, p, excess) -> the value of a cell that all these leave nan or do not serve;
+        nan outside the domain.
+
+    Returns
+    -------
+    scalar : kernel
+        (f, p, excess) -> value, nan outside the domain.
+    block : kernel
+        (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
+        for bit those of ``scalar``; ``out`` must not overlap the others.
+    """
+
+    @kernel
+    def scalar(f: float, p: float, excess: float) -> float:
+        where = region(f, p)
+        value = math.nan
+        if where <= FORWARD_15:
+            log, log_low = log_pair(p)
+            if where == ONE:
+                high, low, error = by_logarithm_one(p, log, log_low)
+            elif where == SMALL:
+                high, low, error = by_logarithm_4(f, p, log, log_low)
+            else:
+                high, low, error = by_logarithm_15(f, p, log, log_low)
+            value = finish(f, p, excess, high, low, error)
+        elif where == NEAR_ONE:
+            high, low, error = near_one(f, p)
+            value = finish(f, p, excess, high, low, error)
+        elif where == LEVELS:
+            high, low, error = by_levels(f, p)
+            value = finish(f, p, excess, high, low, error)
+        elif where == FROM_16:
+            high, low, error = by_e_16(f, p)
+            value = finish(f, p, excess, high, low, error)
+        elif where == FROM_32:
+            high, low, error = by_e_32(f, p)
+            value = finish(f, p, excess, high, low, error)
+        elif where == LEVELS_REAL:
+            high, low, error = by_levels_real(f, p)
+            value = finish(f, p, excess, high, low, error)
+        elif where == FORWARD_REAL:
+            value = forward_real(f, p, excess)
+        elif where == BACKWARD_REAL:
+            value = backward_real(f, p, excess)
+        return value if value == value else slow(f, p, excess)
+
+    @kernel
+    def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        if w <= FORWARD_15:
+            # Two short loops: a processor runs more of their iterations at once than
+            # of one long loop.
+            log, log_low = stack(), stack()
+            for i in range(n):
+                log[i], log_low[i] = log_pair(p[i])
+            if w == ONE:
+                for i in range(n):
+                    high, low, error = by_logarithm_one(p[i], log[i], log_low[i])
+                    out[i] = finish(f[i], p[i], excess[i], high, low, error)
+            elif w == SMALL:
+                for i in range(n):
+                    high, low, error = by_logarithm_4(f[i], p[i], log[i], log_low[i])
+                    out[i] = finish(f[i], p[i], excess[i], high, low, error)
+            else:
+                for i in range(n):
+                    high, low, error = by_logarithm_15(f[i], p[i], log[i], log_low[i])
+                    out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == NEAR_ONE:
+            for i in range(n):
+                high, low, error = near_one(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == LEVELS:
+            for i in range(n):
+                high, low, error = by_levels(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == FROM_16:
+            for i in range(n):
+                high, low, error = by_e_16(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == FROM_32:
+            for i in range(n):
+                high, low, error = by_e_32(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == LEVELS_REAL:
+            for i in range(n):
+                high, low, error = by_levels_real(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == FORWARD_REAL:
+            for i in range(n):
+                out[i] = forward_real(f[i], p[i], excess[i])
+        elif w == BACKWARD_REAL:
+            for i in range(n):
+                out[i] = backward_real(f[i], p[i], excess[i])
+        else:
+            for i in range(n):
+                out[i] = math.nan
+
+    fast = blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+
+    @kernel
+    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        fast(f, p, excess, out, n)
+        codes, left = code_stack(), integer_stack()
+        for i in range(n):
+            codes[i] = out[i] == out[i]
+        for j in range(list_of(codes, n, 0, left)):
+            i = left[j]
+            out[i] = slow(f[i], p[i], excess[i])
+
+    return scalar, block
