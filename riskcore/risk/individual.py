@@ -22,7 +22,12 @@ from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
 from riskcore.special.double_double import dd_add
-from riskcore.special.elementary import atanh_series, log_high_low, log_parts
+from riskcore.special.elementary import (
+    atanh_series,
+    log_high_low,
+    log_pair,
+    log_parts,
+)
 from riskcore.special.floats import (
     BLOCK,
     fast_two_sum,
@@ -62,6 +67,7 @@ if TYPE_CHECKING:
     individual_risk_gradient: np.ufunc
 
 _NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
+_P_TO_ONE = 1.0 - 2.0**-20  # beyond it r(1, p) is taken from the series of its log
 _S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
 _P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
 
@@ -386,36 +392,46 @@ def _gradient_other(f: float, p: float, excess: float) -> float:
 
 
 @kernel
-def _log_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    p_high, p_low = log_parts(p)
-    D_high, D_rest = log_parts(D)
-    high, low = two_sum(p_high, -D_high)
-    return high + (low + ((p_low - D_rest) - D_low / D))
+def _log_risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    # Left to others: r that may be no normal double, and f = 1 where r comes so near 1
+    # that the last digits of low count.
+    left = (high < RARE) | ((f == 1.0) & (p > _P_TO_ONE) & (p < 1.0))
+    log, log_low = log_pair(high)
+    return math.nan if left else log + (log_low + low / high)
 
 
 @kernel
-def _log_risk_real(
-    p: float, excess: float,
+def _log_of_parts(
+    f: float,
     N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
 ) -> float:  # fmt: skip
+    """Return log N/M; nan where that loses digits."""
     N_high, N_rest = log_parts(N)
     M_high, M_rest = log_parts(M)
     high, low = two_sum(N_high, -M_high)
     far = high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
     # r near 1: log r = 2 atanh s with s = (N - M)/(N + M). Where f > 1, all that M has
-    # more than N is positive, so that it keeps its digits.
+    # more than N is positive, so that it keeps its digits; for f < 1 their difference
+    # has both signs.
     above, above_low = dd_add(N, N_low, -M, -M_low)
     below, below_low = dd_add(N, N_low, M, M_low)
     s, s_low = quotient_pair(above, above_low, below, below_low)
     w = s * s
     near = 2.0 * s + fma(s * w, atanh_series(w), 2.0 * s_low)
-    return near if abs(s) < _S_LARGEST else far
+    value = near if abs(s) < _S_LARGEST else far
+    return math.nan if (f < 1.0) & (abs(value) < _NEAR_ZERO) else value
 
 
 @kernel
-def _is_near_zero(f: float, log_r: float) -> bool:
-    # There N and M have a difference of both signs.
-    return (f < 1.0) & (abs(log_r) < _NEAR_ZERO)
+def _log_forward(f: float, p: float, excess: float) -> float:
+    return _log_of_parts(f, *forward_real(f, p))
+
+
+@kernel
+def _log_backward(f: float, p: float, excess: float) -> float:
+    return _log_of_parts(f, *backward_real(f, p))
 
 
 # log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it
@@ -452,15 +468,9 @@ def _log_risk_of_one(p: float) -> float:
 
 
 @kernel
-def _log_risk_15(f: float, p: float, excess: float, E: float) -> float:
-    D, D_low, _ = resolvent_of_e(f, p, E)
-    # Only for f = 1 does p near 1 bring r near 1.
-    near = _log_risk_of_one(max(p, P_NEAR_ONE))
-    return near if f == 1.0 else _log_risk(p, excess, D, D_low, E)
-
-
-@kernel
-def _log_risk_other(f: float, p: float, excess: float) -> float:
+def _log_risk_slow(f: float, p: float, excess: float) -> float:
+    if f == 1.0 and p >= P_NEAR_ONE:
+        return _log_risk_of_one(p) if p <= 1.0 else math.nan
     r, r_low, n = risk_midpoint(f, p)
     high, low = log_high_low(r, 600.0 * n)
     return high + (low + r_low / r)
@@ -513,12 +523,8 @@ array([0.046517, 0.009631, 0.004953])
     ),
     "log_individual_risk": UfuncSource(
         *_of_fraction(
-            *_of_resolvent(
-                _log_risk,
-                _log_risk_real,
-                _log_risk_other,
-                again=_is_near_zero,
-                levels_15=_log_risk_15,
+            *risk_blocks.by_region(
+                _log_risk, _log_forward, _log_backward, _log_risk_slow
             )
         ),
         """
