@@ -38,6 +38,7 @@ from riskcore.special.floats import (
 )
 from riskcore.special.gauss import risk_blocks
 from riskcore.special.gauss.blocks import Again, Block, Value, by_region
+from riskcore.special.gauss.decided import log_near_one
 from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
 from riskcore.special.gauss.nearest import nearest_slow
 from riskcore.special.gauss.real import backward_real, forward_real
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     individual_risk_gradient: np.ufunc
 
 _NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
+_AT_ONE = 2.0**-35  # where r is nearer to 1, pairs have too few digits
 _P_TO_ONE = 1.0 - 2.0**-20  # beyond it r(1, p) is taken from the series of its log
 _S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
 _P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
@@ -472,6 +474,8 @@ def _log_risk_slow(f: float, p: float, excess: float) -> float:
     if f == 1.0 and p >= P_NEAR_ONE:
         return _log_risk_of_one(p) if p <= 1.0 else math.nan
     r, r_low, n = risk_midpoint(f, p)
+    if f < 1.0 and abs((r - 1.0) + r_low) < _AT_ONE:
+        return log_near_one(f, p)
     high, low = log_high_low(r, 600.0 * n)
     return high + (low + r_low / r)
 

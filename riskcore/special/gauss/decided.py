@@ -45,6 +45,7 @@ from riskcore.special.fixed_point import (
 from riskcore.special.floats import bits
 
 _FEW_WORDS = 12
+_LARGE_ENOUGH = 2.0**-20
 # Below this p, and below this f, contiguity or reflection.
 _P_LEVELS = 0.3
 _F_LEVELS = 1024.0
@@ -367,3 +368,30 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
         if found != 0 or n == WORDS:
             return found
         n = WORDS
+
+
+@shared
+def log_near_one(f: float, p: float) -> float:
+    """Return log r(f, p) to a unit in the last place, for p < 1 and |r - 1| < 2^-34.
+
+    log r = x - x^2/2 + ..., x = r - 1.
+    """
+    z, t = number(), number()
+    n = _FEW_WORDS
+    s = risk_in_words(z, f, p, 1.0, n)
+    shift(z, z, s, n)
+    set_integer(t, n, 1)
+    subtract(z, z, t, n)
+    multiply(t, z, z, n)
+    shift(t, t, -1, n)
+    subtract(z, z, t, n)
+    # ``rounded`` keeps the digits of what is positive and not small.
+    negative = z[0] < 0
+    if negative:
+        negate(z, z, n)
+    unit = -1.0 if negative else 1.0
+    for _ in range(n - 4):
+        if rounded(z) < _LARGE_ENOUGH:
+            shift(z, z, WORD, n)
+            unit *= 2.0**-WORD
+    return unit * rounded(z)
