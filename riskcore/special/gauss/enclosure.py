@@ -68,6 +68,7 @@ E_ABSOLUTE = 2.0**-100
 
 @kernel
 def plus(f: DoubleDouble, m: float) -> DoubleDouble:
+    """Return f + m."""
     f_high, f_low = f
     s, s_low = two_sum(f_high, m)
     return fast_two_sum(s, s_low + f_low)

@@ -164,7 +164,7 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
 
 @shared
 def nearest_slow_of(f: float, F: float) -> float:
-    """Return the double nearest r(f, f/F), f/F taken exactly; nan outside the domain."""
+    """Return the double nearest r(f, f/F), f/F exactly; nan outside the domain."""
     if not _inside(f, f, F):
         return math.nan
     if f == F:
