@@ -20,10 +20,13 @@ from riskcore.special.gauss.blocks import (
     blockwise,
     classifier,
     code_stack,
+    gather,
     list_of,
     matching,
+    scatter,
     size,
 )
+from riskcore.special.gauss.real_pairs import backward_real, forward_real
 from riskcore.special.gauss.risk_pairs import (
     BACKWARD_REAL,
     FORWARD_15,
@@ -34,6 +37,7 @@ from riskcore.special.gauss.risk_pairs import (
     LEVELS_REAL,
     NEAR_ONE,
     ONE,
+    OTHER,
     REGIONS,
     SMALL,
     Triple,
@@ -58,6 +62,7 @@ from riskcore.special.gauss.risk_pairs import (
 
 # (f, p, excess, high, low, error) -> value, nan if it may be wrong
 Finish = Callable[[float, float, float, float, float, float], float]
+Complete = Callable[[Any, Any, Any, int], None]
 
 _classify = classifier(region)
 
@@ -100,7 +105,7 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
 
 @kernel
 def _pair(where: int, f: float, p: float) -> Triple:
-    """Return r(f, p) as a pair with its error, for a region below FORWARD_REAL."""
+    """Return r(f, p) as a pair with its error, for a region below OTHER."""
     if where <= FORWARD_15:
         log, log_low = log_pair(p)
         if where == ONE:
@@ -117,15 +122,17 @@ def _pair(where: int, f: float, p: float) -> Triple:
     if where == FROM_32:
         x, y = tail_19(f, p)
         return by_e_32(f, p, x, y)
+    if where == FORWARD_REAL:
+        return forward_real(f, p)
+    if where == BACKWARD_REAL:
+        return backward_real(f, p)
     x, y = tail_37(f, p)
     if where == FROM_16:
         return by_e_16(f, p, x, y)
     return by_levels_real(f, p, x, y)
 
 
-def by_region(
-    finish: Finish, forward_real: Value, backward_real: Value, slow: Value
-) -> tuple[Value, Block]:
+def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
     """Make the kernels of one cell and of a block from the pairs of each region.
 
     Parameters
@@ -133,16 +140,12 @@ def by_region(
     finish : kernel
         (f, p, excess, high, low, error) -> value at the fraction p (1 + excess), given
         r(f, p) = high + low within error; nan where it does not tell the value.
-    forward_real, backward_real : kernel
-        (f, p, excess) -> the same for cells of these regions.
-    slow : kernel
-        (f, p, excess) -> the value of a cell that all these leave nan or do not serve;
-        nan outside the domain.
 
     Returns
     -------
     scalar : kernel
-        (f, p, excess) -> value, nan outside the domain.
+        (f, p, excess) -> value; nan where slower steps must tell it, and outside the
+        domain.
     block : kernel
         (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
         for bit those of ``scalar``; ``out`` must not overlap the others.
@@ -151,16 +154,10 @@ def by_region(
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
-        if where >= FORWARD_REAL:
-            value = math.nan
-            if where == FORWARD_REAL:
-                value = forward_real(f, p, excess)
-            if where == BACKWARD_REAL:
-                value = backward_real(f, p, excess)
-        else:
-            high, low, error = _pair(where, f, p)
-            value = finish(f, p, excess, high, low, error)
-        return value if value == value else slow(f, p, excess)
+        if where == OTHER:
+            return math.nan
+        high, low, error = _pair(where, f, p)
+        return finish(f, p, excess, high, low, error)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
@@ -215,32 +212,51 @@ def by_region(
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FORWARD_REAL:
             for i in range(n):
-                out[i] = forward_real(f[i], p[i], excess[i])
+                high, low, error = forward_real(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == BACKWARD_REAL:
             for i in range(n):
-                out[i] = backward_real(f[i], p[i], excess[i])
+                high, low, error = backward_real(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
         else:
             for i in range(n):
                 out[i] = math.nan
 
+    return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+
+
+def completion(slow: Callable[[Any, Any, Any, int], None]) -> Complete:
+    """Make the kernel that lets slower steps tell the values that are missing.
+
+    Parameters
+    ----------
+    slow : kernel
+        (f, x, out, n) fills ``out`` with the values of n <= BLOCK cells, nan outside
+        the domain; x is what the caller has beside f.
+
+    Returns
+    -------
+    complete : kernel
+        (f, x, out, n) replaces what is nan in ``out``.
+    """
+
     @kernel
-    def evaluate_again(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+    def again(f: Any, x: Any, out: Any, n: int) -> None:
         codes, left = code_stack(), integer_stack()
+        f_left, x_left, nothing, out_left = stack(), stack(), stack(), stack()
         for i in range(n):
             codes[i] = out[i] == out[i]
-        for j in range(list_of(codes, n, 0, left)):
-            i = left[j]
-            out[i] = slow(f[i], p[i], excess[i])
-
-    fast = blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+        m = list_of(codes, n, 0, left)
+        gather(f, x, f, left, f_left, x_left, nothing, m)
+        slow(f_left, x_left, out_left, m)
+        scatter(out_left, left, out, m)
 
     @kernel
-    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        fast(f, p, excess, out, n)
+    def complete(f: Any, x: Any, out: Any, n: int) -> None:
         missing = 0
         for i in range(n):
             missing += out[i] != out[i]
         if missing > 0:
-            evaluate_again(f, p, excess, out, n)
+            again(f, x, out, n)
 
-    return scalar, block
+    return complete
