@@ -4,12 +4,13 @@ r(f, p) = E[1/F | f] = (p^f/f) 2F1(f, f; f+1; q) for a cell with f records in th
 sample and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998;
 Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
-    r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
+    r = p/D,    dr/dp = C/D = (f r - p)/(p q),    (p/r) dr/dp = C.
 
-Each quantity has one kernel of (p, D, D_low, E), and for real f below 16 one of
-numerators and denominator (``special/gauss/real.py``); a scalar kernel, which compiled
-user code calls, and a loop over blocks, which NumPy calls, both end in it and give the
-same bits. The four ufuncs are made when first asked for.
+Each quantity has one kernel of (f, p) and r as a pair of doubles with its error
+(``special/gauss/risk_pairs.py``), which gives nan where the pair does not tell it, and
+one that tells these few cells. A scalar kernel, which compiled user code calls, and a
+loop over blocks, which NumPy calls, both end in them and give the same bits. The four
+ufuncs are made when first asked for.
 """
 
 from __future__ import annotations
@@ -21,13 +22,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
-from riskcore.special.double_double import dd_add
-from riskcore.special.elementary import (
-    atanh_series,
-    log_high_low,
-    log_pair,
-    log_parts,
-)
+from riskcore.special.elementary import log_high_low, log_pair
 from riskcore.special.floats import (
     BLOCK,
     fast_two_sum,
@@ -37,7 +32,7 @@ from riskcore.special.floats import (
     two_sum,
 )
 from riskcore.special.gauss import risk_blocks
-from riskcore.special.gauss.blocks import Again, Block, Value, by_region
+from riskcore.special.gauss.blocks import Block, Value
 from riskcore.special.gauss.decided import log_near_one
 from riskcore.special.gauss.enclosure import risk_midpoint
 from riskcore.special.gauss.nearest import (
@@ -46,18 +41,7 @@ from riskcore.special.gauss.nearest import (
     nearest_slow,
     nearest_slow_of,
 )
-from riskcore.special.gauss.real import backward_real, forward_real
-from riskcore.special.gauss.regions import (
-    P_NEAR_ONE,
-    division,
-    quotient,
-    quotient_pair,
-    resolvent_29,
-    resolvent_forward_15,
-    resolvent_of_e,
-    resolvent_one,
-    resolvent_small,
-)
+from riskcore.special.gauss.regions import RARE, e_15, e_29, quotient, resolvent_of_e
 from riskcore.special.gauss.remaining import gauss_excess
 from riskcore.special.gauss.rounding import rounded
 
@@ -69,18 +53,13 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
-_NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
-_AT_ONE = 2.0**-35  # where r is nearer to 1, pairs have too few digits
-_P_TO_ONE = 1.0 - 2.0**-20  # beyond it r(1, p) is taken from the series of its log
-_S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
+_NEAR_ONE = 2.0**-6  # where r is nearer to 1, log r needs more than its pair
+_P_TO_ONE = 1.0 - 2.0**-20  # the same for f = 1
+_AT_ONE = 2.0**-35  # where r is nearer to 1, log r needs more than its ball
+_Q_SMALL = 2.0**-22  # below it two terms in q give the gradient
 _CLOSE = 2.0**-12  # f/(f+1) for C is off by less where q or 1/f is below it
-_P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
-# (p, excess, D, D_low, E) -> value
-Finish = Callable[[float, float, float, float, float], float]
-# (p, excess, N, N_low, M, M_low, H, H_low) -> value, with r = N/M, dr/dp = H/M
-FinishReal = Callable[[float, float, float, float, float, float, float, float], float]
 
 
 @kernel
@@ -142,68 +121,6 @@ def _loop(block: Block) -> Callable[..., None]:
         clear_flags()
 
     return loop
-
-
-@kernel
-def _never(f: float, value: float) -> bool:
-    return False
-
-
-def _of_resolvent(
-    finish: Finish,
-    finish_real: FinishReal,
-    other: Value,
-    again: Again = _never,
-    **methods: Any,
-) -> tuple[Value, Block]:
-    """Make the kernels of one cell and of a block of a quantity of the resolvent.
-
-    ``finish_real`` is for real f below 16, ``other`` for the cells without a resolvent
-    as a double-double and where ``again`` says that a value of ``finish_real`` is not
-    good enough; ``methods`` replaces the kernels of some regions.
-    """
-
-    def of(resolvent: Callable[..., Any]) -> Any:
-        @kernel
-        def value(f: float, p: float, excess: float) -> float:
-            D, D_low, E = resolvent(f, p)
-            return finish(p, excess, D, D_low, E)
-
-        return value
-
-    def of_real(parts: Callable[..., Any]) -> Any:
-        @kernel
-        def value(f: float, p: float, excess: float) -> float:
-            N, N_low, M, M_low, H, H_low = parts(f, p)
-            return finish_real(p, excess, N, N_low, M, M_low, H, H_low)
-
-        return value
-
-    @kernel
-    def one(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, E = resolvent_one(p, high, low)
-        return finish(p, excess, D, D_low, E)
-
-    @kernel
-    def small(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, E = resolvent_small(f, p, high, low)
-        return finish(p, excess, D, D_low, E)
-
-    @kernel
-    def levels_15(f: float, p: float, excess: float, E: float) -> float:
-        D, D_low, _ = resolvent_of_e(f, p, E)
-        return finish(p, excess, D, D_low, E)
-
-    general: dict[str, Any] = {
-        "one": one,
-        "small": small,
-        "forward_15": of(resolvent_forward_15),
-        "levels_29": of(resolvent_29),
-        "levels_15": levels_15,
-        "forward_real": of_real(forward_real),
-        "backward_real": of_real(backward_real),
-    }
-    return by_region(**{**general, **methods}, other=other, again=again)
 
 
 def _of_fraction(value: Value, block: Block) -> Evaluation:
@@ -309,126 +226,86 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 @kernel
-def _gradient(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    C = 1.0 - E
-    return quotient(C, (1.0 - C) - E, D, D_low)
-
-
-@kernel
-def _gradient_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    return quotient(H, H_low, M, M_low)
-
-
-@kernel
-def _gradient_small(
-    f: float, p: float, excess: float, high: float, low: float
+def _gradient(
+    f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    # C itself is wanted here, to which E(2) to E(4) by contiguity are not good enough.
-    D, D_low, E = resolvent_small(f, p, high, low)
-    D_29, D_29_low, E_29 = resolvent_29(f, p)
-    far = (p >= _P_GRADIENT) & (f > 1.0)
-    return _gradient(
-        p,
-        excess,
-        D_29 if far else D,
-        D_29_low if far else D_low,
-        E_29 if far else E,
-    )
+    """Return (f r - p)/(p q), or what it tends to for q -> 0, for f < 16.
+
+    f r - p = p (G - 1), and G - 1 = q/(f+1) (1 + 2q/(f+2) (1 + 3q/(f+3) (...))): it
+    cancels the more the smaller q is, but there the pairs of r are the better.
+    """
+    q = 1.0 - p
+    n = f * high
+    n_low = fma(f, low, fma(f, high, -n))
+    a, a_low = two_sum(n, -p)
+    b = p * q
+    b_low = fma(p, (1.0 - q) - p, fma(p, q, -b))
+    far = quotient(a, a_low + n_low, b, b_low)
+    s = 2.0 * q / (f + 2.0) * (1.0 + 3.0 * q / (f + 3.0))
+    a, a_low = fast_two_sum(1.0, s)
+    near = quotient(a, a_low, *two_sum(f, 1.0))
+    return near if q < _Q_SMALL else far
 
 
-@kernel
-def _gradient_other(f: float, p: float, excess: float) -> float:
-    return gauss_excess(f, p)
+def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
+    @kernel
+    def gradient(
+        f: float, p: float, excess: float, high: float, low: float, error: float
+    ) -> float:
+        """Return C/D, D = f - q C, C = 1 - E, for f >= 16, where E is small."""
+        E = e(f, p)
+        C = 1.0 - E
+        D, D_low, _ = resolvent_of_e(f, p, E)
+        return quotient(C, (1.0 - C) - E, D, D_low)
+
+    return gradient
 
 
 @kernel
 def _log_risk(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    # Left to others: r that may be no normal double, and f = 1 where r comes so near 1
-    # that the last digits of low count.
-    left = (high < RARE) | ((f == 1.0) & (p > _P_TO_ONE) & (p < 1.0))
+    # Left to others: r that may be no normal double, or is so near 1 that the digits
+    # of the pair do not do. For f = 1 they do longer.
+    near = (p > _P_TO_ONE) & (p < 1.0) if f == 1.0 else abs(high - 1.0) < _NEAR_ONE
     log, log_low = log_pair(high)
-    return math.nan if left else log + (log_low + low / high)
+    value = log + (log_low + low / high)
+    return math.nan if near | (high < RARE) else value
 
 
 @kernel
-def _log_of_parts(
-    f: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    """Return log N/M; nan where that loses digits."""
-    N_high, N_rest = log_parts(N)
-    M_high, M_rest = log_parts(M)
-    high, low = two_sum(N_high, -M_high)
-    far = high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
-    # r near 1: log r = 2 atanh s with s = (N - M)/(N + M). Where f > 1, all that M has
-    # more than N is positive, so that it keeps its digits; for f < 1 their difference
-    # has both signs.
-    above, above_low = dd_add(N, N_low, -M, -M_low)
-    below, below_low = dd_add(N, N_low, M, M_low)
-    s, s_low = quotient_pair(above, above_low, below, below_low)
-    w = s * s
-    near = 2.0 * s + fma(s * w, atanh_series(w), 2.0 * s_low)
-    value = near if abs(s) < _S_LARGEST else far
-    return math.nan if (f < 1.0) & (abs(value) < _NEAR_ZERO) else value
-
-
-@kernel
-def _log_forward(f: float, p: float, excess: float) -> float:
-    return _log_of_parts(f, *forward_real(f, p))
-
-
-@kernel
-def _log_backward(f: float, p: float, excess: float) -> float:
-    return _log_of_parts(f, *backward_real(f, p))
-
-
-# log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it
-# leaves of log r below is less than 2^-57.
-_NEAR_ONE = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.1752ffc18d06ep-5", "0x1.3b38059e4dd24p-5",
-            "0x1.8896b221a1f74p-5", "0x1.008612343f856p-4",
-            "0x1.6aa4e3331c4d9p-4", "0x1.27d27d27d2447p-3",
-            "0x1.5555555555555p-2",
-        ),
-    )
-)  # fmt: skip
-
-
-@kernel
-def _log_risk_of_one(p: float) -> float:
-    """Return log r(1, p) for p >= 3/4, to the last digits as r comes near 1.
-
-    r = p L/q = (1 - z) atanh(z)/z with z = q/(1 + p) <= 1/7.
-    """
-    sum_, sum_low = fast_two_sum(1.0, p)
-    z, z_rest, reciprocal = division(1.0 - p, 0.0, sum_, sum_low)
-    z_low = z_rest * reciprocal
-    rest, rest_low = fast_two_sum(1.0, -z)
-    high, low = log_high_low(rest, 0.0)
-    w = z * z
-    series = 0.0
-    for coefficient in _NEAR_ONE:
-        series = fma(series, w, coefficient)
-    return high + (low + fma(series, w, (rest_low - z_low) / rest))
-
-
-@kernel
-def _log_risk_slow(f: float, p: float, excess: float) -> float:
-    if f == 1.0 and p >= P_NEAR_ONE:
-        return _log_risk_of_one(p) if p <= 1.0 else math.nan
+def _log_risk_slow(f: float, p: float) -> float:
     r, r_low, n = risk_midpoint(f, p)
-    if f < 1.0 and abs((r - 1.0) + r_low) < _AT_ONE:
+    if abs((r - 1.0) + r_low) < _AT_ONE:
         return log_near_one(f, p)
     high, low = log_high_low(r, 600.0 * n)
     return high + (low + r_low / r)
+
+
+def _with_slow(
+    fast: tuple[Value, Block], slow: Callable[[float, float], float]
+) -> Evaluation:
+    """Make the loop and the kernel of one cell, cells that are nan being told by slow."""
+    value, block = fast
+
+    @kernel
+    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
+        for i in range(n):
+            out[i] = slow(f[i], p[i])
+
+    complete = risk_blocks.completion(slow_block)
+
+    @kernel
+    def scalar(f: float, p: float) -> float:
+        found = value(f, p, 0.0)
+        return found if found == found else slow(f, p)
+
+    @kernel
+    def whole(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        block(f, p, excess, out, n)
+        complete(f, p, out, n)
+
+    return _loop(whole), scalar
 
 
 UFUNCS = {
@@ -477,11 +354,7 @@ array([0.046517, 0.009631, 0.004953])
 """,
     ),
     "log_individual_risk": UfuncSource(
-        *_of_fraction(
-            *risk_blocks.by_region(
-                _log_risk, _log_forward, _log_backward, _log_risk_slow
-            )
-        ),
+        *_with_slow(risk_blocks.by_region(_log_risk), _log_risk_slow),
         """
 Natural logarithm of the individual risk, log r(f, p).
 
@@ -515,10 +388,11 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        *_of_fraction(
-            *_of_resolvent(
-                _gradient, _gradient_real, _gradient_other, small=_gradient_small
-            )
+        *_with_slow(
+            risk_blocks.by_region(
+                _gradient, _gradient_by_e(e_29), _gradient_by_e(e_15)
+            ),
+            gauss_excess,
         ),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.

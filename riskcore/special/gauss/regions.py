@@ -333,10 +333,16 @@ levels_15 = _levels(15)
 
 
 @kernel
+def e_29(f: float, p: float) -> float:
+    """Return E for 16 <= f < 32, and for f >= 2 where p is not small."""
+    above, below = levels_29(f, 1.0 - p)
+    return above / below
+
+
+@kernel
 def resolvent_29(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for 16 <= f < 32, and for f >= 2 where p is not small."""
-    above, below = levels_29(f, 1.0 - p)
-    return _from_e(f, p, above / below)
+    return _from_e(f, p, e_29(f, p))
 
 
 @kernel

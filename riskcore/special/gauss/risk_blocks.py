@@ -132,7 +132,9 @@ def _pair(where: int, f: float, p: float) -> Triple:
     return by_levels_real(f, p, x, y)
 
 
-def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
+def by_region(  # noqa: PLR0915
+    finish: Finish, finish_16: Finish | None = None, finish_32: Finish | None = None
+) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from the pairs of each region.
 
     Parameters
@@ -140,6 +142,8 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
     finish : kernel
         (f, p, excess, high, low, error) -> value at the fraction p (1 + excess), given
         r(f, p) = high + low within error; nan where it does not tell the value.
+    finish_16, finish_32 : kernel, optional
+        What takes its place in the regions FROM_16 and FROM_32.
 
     Returns
     -------
@@ -150,6 +154,8 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
         (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
         for bit those of ``scalar``; ``out`` must not overlap the others.
     """
+    of_16 = finish if finish_16 is None else finish_16
+    of_32 = finish if finish_32 is None else finish_32
 
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
@@ -157,6 +163,10 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
         if where == OTHER:
             return math.nan
         high, low, error = _pair(where, f, p)
+        if where == FROM_16:
+            return of_16(f, p, excess, high, low, error)
+        if where == FROM_32:
+            return of_32(f, p, excess, high, low, error)
         return finish(f, p, excess, high, low, error)
 
     @kernel
@@ -197,13 +207,13 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
                 a[i], b[i] = tail_19(f[i], p[i])
             for i in range(n):
                 high, low, error = by_e_32(f[i], p[i], a[i], b[i])
-                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+                out[i] = of_32(f[i], p[i], excess[i], high, low, error)
         elif w == FROM_16:
             for i in range(n):
                 a[i], b[i] = tail_37(f[i], p[i])
             for i in range(n):
                 high, low, error = by_e_16(f[i], p[i], a[i], b[i])
-                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+                out[i] = of_16(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS_REAL:
             for i in range(n):
                 a[i], b[i] = tail_37(f[i], p[i])
