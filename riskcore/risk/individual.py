@@ -41,7 +41,14 @@ from riskcore.special.gauss.nearest import (
     nearest_slow,
     nearest_slow_of,
 )
-from riskcore.special.gauss.regions import RARE, e_15, e_29, quotient, resolvent_of_e
+from riskcore.special.gauss.regions import (
+    RARE,
+    e_15,
+    e_29,
+    quotient,
+    quotient_pair,
+    resolvent_of_e,
+)
 from riskcore.special.gauss.remaining import gauss_excess
 from riskcore.special.gauss.rounding import rounded
 
@@ -275,6 +282,10 @@ def _log_risk(
 
 @kernel
 def _log_risk_slow(f: float, p: float) -> float:
+    if f == 1.0 and _P_TO_ONE < p <= 1.0:
+        # r = (1-z) atanh(z)/z, log r = -z - z^2/6 - z^3/3 - ..., z = q/(1 + p).
+        z, z_low = quotient_pair(1.0 - p, 0.0, *fast_two_sum(1.0, p))
+        return -z - fma(z * z, 1.0 / 6.0 + z / 3.0, z_low)
     r, r_low, n = risk_midpoint(f, p)
     if abs((r - 1.0) + r_low) < _AT_ONE:
         return log_near_one(f, p)
@@ -285,7 +296,7 @@ def _log_risk_slow(f: float, p: float) -> float:
 def _with_slow(
     fast: tuple[Value, Block], slow: Callable[[float, float], float]
 ) -> Evaluation:
-    """Make the loop and the kernel of one cell, cells that are nan being told by slow."""
+    """Make the loop and the kernel of one cell; slow tells the cells that are nan."""
     value, block = fast
 
     @kernel
