@@ -247,7 +247,7 @@ def test_bounds_are_neighbours_next_to_doubles(f, p, distance):
     ball = tuple(map(float, risk_enclosure(f, p)))
     assert contained(f, p, lower, upper, ball)
     assert upper == math.nextafter(lower, math.inf)
-    high, low, radius, _ = ball
+    _, low, radius, _ = ball
     assert abs(low) <= radius  # the ball does not tell the side
     nearest = arb(float(riskcore.individual_risk(f, p)))
     found = abs(float((exact(f, p, 400) / nearest - 1).mid()))
