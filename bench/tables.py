@@ -96,8 +96,6 @@ SECTIONS = (
     # The rows of two columns are its speed.
     Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
     Section("enclosures", "tests/data/hardest_points.csv"),
-    Section("ties", PAGE, "ties"),
-    Section("ties", "tests/data/two_ulp_points.csv"),
     Section("posterior", PAGE, "posterior"),
     Section("posterior", PAGE, "posterior_speed", measured=True),
     Section("prior", PAGE, "prior"),
