@@ -37,13 +37,16 @@ from riskcore.special.gauss.risk_pairs import (
     LEVELS_REAL,
     NEAR_ONE,
     ONE,
+    OTHER,
     REGIONS,
     SMALL,
+    Triple,
     by_e_16,
     by_e_32,
     by_levels,
     by_levels_real,
     by_logarithm_4,
+    by_logarithm_8,
     by_logarithm_15,
     by_logarithm_one,
     is_from_32,
@@ -52,6 +55,9 @@ from riskcore.special.gauss.risk_pairs import (
     is_small,
     near_one,
     region,
+    tail_17,
+    tail_23,
+    tail_35,
 )
 
 # (f, p, excess, high, low, error) -> value, nan if it may be wrong
@@ -97,7 +103,36 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     return list_of(codes, n, 0, rest)
 
 
-def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
+@kernel
+def _pair(where: int, f: float, p: float) -> Triple:
+    """Return r(f, p) as a pair with its error, for a region below OTHER."""
+    if where <= FORWARD_15:
+        log, log_low = log_pair(p)
+        if where == ONE:
+            return by_logarithm_one(p, log, log_low)
+        if where == SMALL:
+            return by_logarithm_4(f, p, log, log_low)
+        v, v_low, r, r_low = by_logarithm_8(f, p, log, log_low)
+        return by_logarithm_15(f, v, v_low, r, r_low)
+    if where == NEAR_ONE:
+        return near_one(f, p)
+    if where == LEVELS:
+        x, y = tail_23(f, p)
+        return by_levels(f, p, x, y)
+    if where == FROM_32:
+        x, y = tail_17(f, p)
+        return by_e_32(f, p, x, y)
+    if where == FORWARD_REAL:
+        return forward_real(f, p)
+    if where == BACKWARD_REAL:
+        return backward_real(f, p)
+    x, y = tail_35(f, p)
+    if where == FROM_16:
+        return by_e_16(f, p, x, y)
+    return by_levels_real(f, p, x, y)
+
+
+def by_region(finish: Finish) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from the pairs of each region.
 
     Parameters
@@ -119,58 +154,33 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
-        value = math.nan
-        if where <= FORWARD_15:
-            log, log_low = log_pair(p)
-            if where == ONE:
-                high, low, error = by_logarithm_one(p, log, log_low)
-            elif where == SMALL:
-                high, low, error = by_logarithm_4(f, p, log, log_low)
-            else:
-                high, low, error = by_logarithm_15(f, p, log, log_low)
-            value = finish(f, p, excess, high, low, error)
-        elif where == NEAR_ONE:
-            high, low, error = near_one(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == LEVELS:
-            high, low, error = by_levels(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FROM_16:
-            high, low, error = by_e_16(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FROM_32:
-            high, low, error = by_e_32(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == LEVELS_REAL:
-            high, low, error = by_levels_real(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FORWARD_REAL:
-            high, low, error = forward_real(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == BACKWARD_REAL:
-            high, low, error = backward_real(f, p)
-            value = finish(f, p, excess, high, low, error)
-        return value
+        if where == OTHER:
+            return math.nan
+        high, low, error = _pair(where, f, p)
+        return finish(f, p, excess, high, low, error)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        # Short loops, with what one leaves for the next on the stack: a processor runs
+        # more of their iterations at once than of one long loop.
+        a, b = stack(), stack()
         if w <= FORWARD_15:
-            # Two short loops: a processor runs more of their iterations at once than
-            # of one long loop.
-            log, log_low = stack(), stack()
             for i in range(n):
-                log[i], log_low[i] = log_pair(p[i])
+                a[i], b[i] = log_pair(p[i])
             if w == ONE:
                 for i in range(n):
-                    high, low, error = by_logarithm_one(p[i], log[i], log_low[i])
+                    high, low, error = by_logarithm_one(p[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
             elif w == SMALL:
                 for i in range(n):
-                    high, low, error = by_logarithm_4(f[i], p[i], log[i], log_low[i])
+                    high, low, error = by_logarithm_4(f[i], p[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
             else:
+                v, v_low = stack(), stack()
                 for i in range(n):
-                    high, low, error = by_logarithm_15(f[i], p[i], log[i], log_low[i])
+                    v[i], v_low[i], a[i], b[i] = by_logarithm_8(f[i], p[i], a[i], b[i])
+                for i in range(n):
+                    high, low, error = by_logarithm_15(f[i], v[i], v_low[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == NEAR_ONE:
             for i in range(n):
@@ -178,19 +188,27 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS:
             for i in range(n):
-                high, low, error = by_levels(f[i], p[i])
-                out[i] = finish(f[i], p[i], excess[i], high, low, error)
-        elif w == FROM_16:
+                a[i], b[i] = tail_23(f[i], p[i])
             for i in range(n):
-                high, low, error = by_e_16(f[i], p[i])
+                high, low, error = by_levels(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FROM_32:
             for i in range(n):
-                high, low, error = by_e_32(f[i], p[i])
+                a[i], b[i] = tail_17(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_e_32(f[i], p[i], a[i], b[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == FROM_16:
+            for i in range(n):
+                a[i], b[i] = tail_35(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_e_16(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS_REAL:
             for i in range(n):
-                high, low, error = by_levels_real(f[i], p[i])
+                a[i], b[i] = tail_35(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_levels_real(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FORWARD_REAL:
             for i in range(n):

@@ -40,7 +40,7 @@ FROM_32 = 6  # f from 32
 LEVELS_REAL = 7  # other f < 16, p not small
 FORWARD_REAL = 8  # other f < 16, p small
 BACKWARD_REAL = 9  # f < 2, or f < 4 and no integer
-OTHER = 10  # p or f < 2^-900, f > 2^60; not in the domain
+OTHER = 10  # p or f < 2^-900, f > 2^50; not in the domain
 REGIONS = 11
 
 # Below this p the steps r(n + 1) = v (1/n - r(n)) enlarge the error of the logarithm
@@ -48,9 +48,10 @@ REGIONS = 11
 P_NEAR_ONE = 0.75
 # and below this one at most 3 times to any r(n).
 P_HALF = 0.5
-# Outside of these low parts may underflow, and E is nothing beside f.
+# Outside of these low parts may underflow, U, which grows like f^levels, may overflow,
+# and f - 1 is not exact.
 RARE = 2.0**-900
-F_HUGE = 2.0**60
+F_HUGE = 2.0**50
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 
@@ -178,13 +179,25 @@ def by_logarithm_4(f: float, p: float, high: float, low: float) -> Triple:
     return r, r_low, BY_LOGARITHM * fma(v2, v2, r)
 
 
+# For f = 5 to 15 in two parts: a processor runs more iterations of two short loops at
+# once than of one long loop. So for the levels of the fraction below.
+
+
 @kernel
-def by_logarithm_15(f: float, p: float, high: float, low: float) -> Triple:
-    """Return r for f = 1, ..., 15, given log p = high + low."""
+def by_logarithm_8(
+    f: float, p: float, high: float, low: float
+) -> tuple[float, float, float, float]:
+    """Return v and r(min(f, 8)) as pairs, f = 1, ..., 15, given log p = high + low."""
     v, v_low = _ratio(p)
     r, r_low = _product(v, v_low, -high, -low)
     r, r_low = _to_4(f, v, v_low, r, r_low)
     r, r_low = _to_8(f, v, v_low, r, r_low)
+    return v, v_low, r, r_low
+
+
+@kernel
+def by_logarithm_15(f: float, v: float, v_low: float, r: float, r_low: float) -> Triple:
+    """Return r for f = 1, ..., 15, given what ``by_logarithm_8`` returns."""
     r, r_low = _to_12(f, v, v_low, r, r_low)
     r, r_low = _to_15(f, v, v_low, r, r_low)
     return r, r_low, BY_LOGARITHM_15 * r
@@ -270,9 +283,10 @@ def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
-    """Make the kernel (f, q) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
+    """Make the kernel (f, p) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
 
-    ``levels`` is odd; the tail is f + n - 1 - k q.
+    ``levels`` is odd. In the tail, S = b + k X (see ``_by_e``), X is taken from the
+    level after next as if that had the same b and k: X = p b/(b - k q).
     """
     half = levels // 2
     middle = (half + last) // 2
@@ -280,12 +294,11 @@ def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
     lower = _downwards(middle - 1, last)
 
     @kernel
-    def tail(f: float, q: float) -> DoubleDouble:
-        k = half + 1.0
-        y = fma(-k, q, f + levels)
-        x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
-        x, y = upper(f, q, x, y)
-        return lower(f, q, x, y)
+    def tail(f: float, p: float) -> DoubleDouble:
+        q, k, b = 1.0 - p, half + 1.0, f + half
+        y = fma(-k, q, b)
+        x = b * fma(-k, q, fma(k, p, b))
+        return lower(f, q, *upper(f, q, fma(b + half, x, -(((k * q) * b) * y)), x))
 
     return tail
 
@@ -317,17 +330,16 @@ def _last(
     return r, rest * reciprocal, bound * r
 
 
-_tail_5 = _tail(25, 2)
+tail_23 = _tail(23, 2)
 
 
 @kernel
-def by_levels(f: float, p: float) -> Triple:
+def by_levels(f: float, p: float, x: float, y: float) -> Triple:
     """Return r for integer f from 4 to 15 and p >= 1/2: p U(2)/U(1).
 
-    An error of U(6)/U(7) counts a ten-thousandth in r at most: from U(5) on pairs.
+    An error of x/y = U(5)/U(6) counts a thousandth in r at most: from there on pairs.
     """
     q = 1.0 - p
-    x, y = _tail_5(f, q)  # U(5), U(6)
     f_1 = f + 1.0
     # U(4), U(3), U(2), U(1)
     u, u_low = _level(f + 3.0, 2.0 * f_1, q, 0.0, x, 0.0, y, 0.0)
@@ -351,15 +363,17 @@ def _level_real(
     return _sum(s, s_low, -t, -t_low)
 
 
-_tail_7 = _tail(37, 3)
+tail_35 = _tail(35, 3)
 
 
 @kernel
-def by_levels_real(f: float, p: float) -> Triple:
-    """Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1)."""
+def by_levels_real(f: float, p: float, x: float, y: float) -> Triple:
+    """Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1).
+
+    x/y = U(7)/U(8).
+    """
     q = 1.0 - p
     q_low = (1.0 - q) - p
-    x, y = _tail_7(f, q)  # U(7), U(8)
     b, b_low = two_sum(f, 2.0)
     c, c_low = two_sum(f, 1.0)
     # U(6) to U(1)
@@ -375,32 +389,25 @@ def by_levels_real(f: float, p: float) -> Triple:
 # --- f from 16 on --------------------------------------------------------------------
 
 
-def _by_e(
-    levels: int, last: int, of_e: float, beside: float
-) -> Callable[[float, float], Triple]:
+def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
     """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
 
     S(n + 2) = b + k X(n + 1), X(n) = (p b + k X(n + 1))/(b + k X(n + 1)) with
     k = 1 + ceil(n/2), b = f + floor(n/2); E = X(1)/(f + X(1)): from U(2*last + 1) on
     nothing is subtracted, and q E is good to some units of its last place.
     """
-    tail = _tail(levels, last)
 
     @kernel
-    def by_e(f: float, p: float) -> Triple:
+    def by_e(f: float, p: float, x: float, y: float) -> Triple:
         q = 1.0 - p
-        g = min(f, _TWO_52)  # U grows like f^levels, and past it E is nothing
-        x, y = tail(g, q)
-        b = (g + (last - 1.0)) * y
-        u = fma(-(g + (last - 1.0)), y, x)
+        b = (f + (last - 1.0)) * y
+        u = fma(-(f + (last - 1.0)), y, x)
         above, below = fma(p, b, u), x
         for n in range(2 * last - 2, 0, -1):
-            b, u = (g + n // 2) * below, (1.0 + (n + 1) // 2) * above
+            b, u = (f + n // 2) * below, (1.0 + (n + 1) // 2) * above
             above, below = fma(p, b, u), b + u
-        part = q * above / fma(g, below, above)
-        base = f - 1.0
-        D, D_low = fast_two_sum(base, p)
-        D_low += (f - base) - 1.0  # f - 1 is not exact above 2^53
+        part = q * above / fma(f, below, above)
+        D, D_low = fast_two_sum(f - 1.0, p)
         D, rest = fast_two_sum(D, part)
         D_low += rest
         reciprocal = 1.0 / D
@@ -411,5 +418,6 @@ def _by_e(
     return by_e
 
 
-by_e_16 = _by_e(37, 3, OF_E_16, BESIDE_E_16)
-by_e_32 = _by_e(19, 2, OF_E_32, BESIDE_E_32)
+tail_17 = _tail(17, 2)
+by_e_16 = _by_e(3, OF_E_16, BESIDE_E_16)  # after tail_35
+by_e_32 = _by_e(2, OF_E_32, BESIDE_E_32)  # after tail_17
