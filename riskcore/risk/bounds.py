@@ -74,8 +74,8 @@ UFUNCS = {
 Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
 
 The exact value, for f and p taken as the doubles they are, is never below the first
-nor above the second. The two are neighbours, or equal where r is itself a double: at p =
-1 where 1/f is one. For p < 1 and integer f it never is.
+nor above the second. The two are neighbours, or equal where r is itself a double: at
+p = 1 where 1/f is one. For p < 1 and integer f it never is.
 
 Parameters
 ----------
@@ -99,10 +99,11 @@ riskcore.individual_risk : r itself, rounded.
 Notes
 -----
 Double-doubles with a proven bound of their error, 2^-84 of r, decide nearly all cells,
-some tens of nanoseconds each in arrays; double-double balls, as a rule 2^-103 of r, those
-they leave; fixed point with 308 bits, then 1092, those in which r is next to a double,
-such as f = 4, p = 2^-53. ``notes/rounding_proof.md`` has the proof. No cell is known that
-308 bits leave open; were there one that 1092 do, the bounds would be two ulp apart.
+some tens of nanoseconds each in arrays; double-double balls, as a rule 2^-103 of r,
+those they leave; fixed point with 308 bits, then 1092, those in which r is next to a
+double, such as f = 4, p = 2^-53. ``notes/rounding_proof.md`` has the proof. No cell is
+known that 308 bits leave open; were there one that 1092 do, the bounds would be two ulp
+apart.
 
 References
 ----------

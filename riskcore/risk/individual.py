@@ -42,7 +42,6 @@ from riskcore.special.gauss.nearest import (
     nearest_slow_of,
 )
 from riskcore.special.gauss.regions import (
-    RARE,
     e_15,
     e_29,
     quotient,
@@ -50,6 +49,7 @@ from riskcore.special.gauss.regions import (
     resolvent_of_e,
 )
 from riskcore.special.gauss.remaining import gauss_excess
+from riskcore.special.gauss.risk_pairs import F_HUGE, RARE
 from riskcore.special.gauss.rounding import rounded
 
 if TYPE_CHECKING:
@@ -233,6 +233,14 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 @kernel
+def _gradient_by_series(f: float, q: float) -> float:
+    """Return 1/(f+1) (1 + 2q/(f+2) (1 + 3q/(f+3))), for q/(f+1) < 2^-22."""
+    s = 2.0 * q / (f + 2.0) * (1.0 + 3.0 * q / (f + 3.0))
+    a, a_low = fast_two_sum(1.0, s)
+    return quotient(a, a_low, *two_sum(f, 1.0))
+
+
+@kernel
 def _gradient(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
@@ -248,10 +256,7 @@ def _gradient(
     b = p * q
     b_low = fma(p, (1.0 - q) - p, fma(p, q, -b))
     far = quotient(a, a_low + n_low, b, b_low)
-    s = 2.0 * q / (f + 2.0) * (1.0 + 3.0 * q / (f + 3.0))
-    a, a_low = fast_two_sum(1.0, s)
-    near = quotient(a, a_low, *two_sum(f, 1.0))
-    return near if q < _Q_SMALL else far
+    return _gradient_by_series(f, q) if q < _Q_SMALL else far
 
 
 def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
@@ -269,15 +274,22 @@ def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
 
 
 @kernel
+def _gradient_slow(f: float, p: float) -> float:
+    if f > F_HUGE and RARE <= p <= 1.0:
+        return _gradient_by_series(f, 1.0 - p)
+    return gauss_excess(f, p)
+
+
+@kernel
 def _log_risk(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    # Left to others: r that may be no normal double, or is so near 1 that the digits
-    # of the pair do not do. For f = 1 they do longer.
+    # Left to others: r so near 1 that the digits of the pair do not do. For f = 1 they
+    # do longer.
     near = (p > _P_TO_ONE) & (p < 1.0) if f == 1.0 else abs(high - 1.0) < _NEAR_ONE
     log, log_low = log_pair(high)
     value = log + (log_low + low / high)
-    return math.nan if near | (high < RARE) else value
+    return math.nan if near else value
 
 
 @kernel
@@ -341,10 +353,11 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, p/f <= r <= 1/f; nan outside the domain. Error below 1 ulp: one
-    of the two doubles around the exact value. That is measured, not proven: at 1e8
-    points (``notes/accuracy.md``) and by searches the largest error found is 0.88 ulp.
-    Proven are the bounds of ``individual_risk_bounds``.
+    Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    double nearest to the exact value at the given f and p, also where that is
+    subnormal; so the error is at most 0.5 ulp. It rests on the bounds of fast paths
+    that searches have found at least four times too wide; what is proven of them, and
+    of the slower steps, is in ``notes/correct_rounding.md``.
 
 See Also
 --------
@@ -403,7 +416,7 @@ Examples
             risk_blocks.by_region(
                 _gradient, _gradient_by_e(e_29), _gradient_by_e(e_15)
             ),
-            gauss_excess,
+            _gradient_slow,
         ),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
@@ -481,12 +494,13 @@ __getattr__ = on_demand(__name__, UFUNCS)
 CONTRACTS = (
     Contract(
         "individual_risk",
-        ulps=1,
-        worst=0.88,
+        ulps=0.5,
+        worst=0.50,
         witness=(
-            "0x1.0000000000000p+2",
-            "0x1.bfe2dd6275515p-2",
+            "0x1.0000000000000p+0",
+            "0x1.fffffffffffffp-1",
         ),
+        region="the whole domain",
     ),
     Contract(
         "log_individual_risk",
@@ -508,11 +522,12 @@ CONTRACTS = (
     ),
     Contract(
         "individual_risk_from_frequencies",
-        ulps=1,
-        worst=0.87,
+        ulps=0.5,
+        worst=0.50,
         witness=(
             "0x1.8000000000000p+1",
             "0x1.816985bfbffb4p+2",
         ),
+        region="the whole domain",
     ),
 )
