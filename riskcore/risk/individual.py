@@ -250,6 +250,7 @@ def _gradient(
     cancels the more the smaller q is, but there the pairs of r are the better.
     """
     q = 1.0 - p
+    high, low = fast_two_sum(high, low)
     n = f * high
     n_low = fma(f, low, fma(f, high, -n))
     a, a_low = two_sum(n, -p)
@@ -284,6 +285,7 @@ def _gradient_slow(f: float, p: float) -> float:
 def _log_risk(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
+    high, low = fast_two_sum(high, low)
     # Left to others: r so near 1 that the digits of the pair do not do. For f = 1 they
     # do longer.
     near = (p > _P_TO_ONE) & (p < 1.0) if f == 1.0 else abs(high - 1.0) < _NEAR_ONE

@@ -132,7 +132,7 @@ def _pair(where: int, f: float, p: float) -> Triple:
     return by_levels_real(f, p, x, y)
 
 
-def by_region(
+def by_region(  # noqa: PLR0915
     finish: Finish, finish_16: Finish | None = None, finish_32: Finish | None = None
 ) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from the pairs of each region.
