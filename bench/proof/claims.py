@@ -1,0 +1,375 @@
+"""What is claimed of every fast path, as the source states it, and where.
+
+A claim is a kernel that gives a result as a pair of doubles with a bound of its error,
+and the boxes that cover its region. Its proof has three parts: the roundings over boxes
+(``tape.py``), what the formula leaves out (``series.py``, ``fraction.py``), and that
+the kernel computes the formula (``exact.py``).
+"""
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import arb, arb_series
+
+from bench.proof import exact, fraction
+from bench.proof.bound import copies
+from bench.proof.rebind import inside
+from bench.proof.series import in_exponent, left_out
+from bench.proof.tape import Number, projective, same
+from riskcore.risk.individual import UFUNCS
+from riskcore.special import elementary
+from riskcore.special.floats import from_bits
+from riskcore.special.gauss import risk_pairs, rounding
+
+SQRT_HALF = from_bits(elementary._SQRT_HALF_BITS)
+
+
+class Claim(NamedTuple):
+    """A kernel, where it is used, and what else its error has than roundings."""
+
+    region: str
+    where: str
+    boxes: np.ndarray  # rows (f from, f to, p from, p to)
+    program: Callable[..., Any]  # (tape, boxes) -> (high, low, error)
+    left: Callable[..., Any]  # (boxes) -> what the formula leaves out, relative to r
+    formula: Callable[[], int]  # proves that the kernel is it; returns points tried
+    degree: int = 6
+
+
+def before(x):
+    return np.nextafter(x, 0.0)
+
+
+def ends_of(cuts):
+    """Return the boxes between cuts: doubles from one to before the next."""
+    cuts = np.unique(cuts)
+    return np.array([(a, max(a, before(b))) for a, b in zip(cuts, cuts[1:], strict=False)])
+
+
+def by_binades(lower, upper, pieces):
+    """Return boxes of p, cut where the logarithm changes its formula."""
+    cuts = {lower, upper}
+    scale = 1.0
+    borders = [1.0, SQRT_HALF, elementary._TO_3_4, np.nextafter(elementary._TO_5_4, 2)]
+    while scale * 2.0 >= lower:
+        for low, high in zip(sorted(borders), [*sorted(borders)[1:], 2 * SQRT_HALF]):
+            cuts |= set(np.linspace(low, high, pieces + 1) * scale)
+        scale *= 0.5
+    return ends_of([x for x in cuts if lower <= x <= upper])
+
+
+def with_f(f, p):
+    """Return the boxes of each f (ends) and each p (ends)."""
+    return np.array([(*one, *two) for one in f for two in p])
+
+
+def whole(numbers, p):
+    return with_f([(float(n), float(n)) for n in numbers], p)
+
+
+def geometric(lower, upper, ratio):
+    """Return boxes of f: powers of a ratio, and of 2."""
+    count = int(np.ceil(np.log(upper / lower) / np.log(ratio)))
+    return ends_of(np.geomspace(lower, upper, count + 1))
+
+
+def closed(boxes, upper):
+    """Let the last boxes of p end with upper."""
+    boxes = np.array(boxes)
+    boxes[boxes[:, -1] == before(upper), -1] = upper
+    return boxes
+
+
+# --- the logarithm -------------------------------------------------------------------
+
+# The smallest exponent of the regions' p.
+LOWEST = -960
+
+
+def _log(kernel):
+    def run(copier, z):
+        high, low = copier.of(kernel)(z)
+        return low + high
+
+    return run
+
+
+@functools.cache
+def log_left_out(kernel, pieces=8):
+    """Return a bound of |kernel - log x|, exact arithmetic, for x >= 2^LOWEST.
+
+    It is taken at the first and the last exponent: the kernel is linear in it.
+    """
+    borders = (SQRT_HALF, elementary._TO_3_4, np.nextafter(elementary._TO_5_4, 2))
+    worst = 0.0
+    for low, high in zip(borders, (*borders[1:], 2 * SQRT_HALF), strict=True):
+        for lower, upper in ends_of(np.linspace(low, high, pieces + 1)):
+            for k in (0, LOWEST):
+
+                def truth(z, k=k):
+                    return z.log() + k * arb.const_log2()
+
+                worst = max(worst, left_out(_log(kernel), truth, lower, upper, k))
+            linear_in_exponent(kernel, lower, upper)
+    return worst
+
+
+def linear_in_exponent(kernel, lower, upper):
+    """Raise unless a kernel of the logarithm is linear in the exponent."""
+    found = in_exponent(_log(kernel), lower, upper)
+    if any(coefficient != 0 for coefficient in found):
+        raise ValueError(f"{kernel.__name__} is not linear in the exponent")
+
+
+def charged(number, error):
+    """Return a number whose distance from what it stands for has one part more."""
+    error = np.broadcast_to(np.asarray(error, float), (number.tape.boxes,))
+    return Number(
+        number.tape, number.model.wider(error), ((number, same),), number.grid, error,
+        ends=number.ends, power=number.power,
+    )  # fmt: skip
+
+
+def log_with_error(copy, x):
+    """Run log_pair, and charge what its formula leaves out."""
+    high, low = copy(x.lowered() if x.power else x)
+    return high, charged(low, log_left_out(elementary.log_pair))
+
+
+# --- the way of a cell ---------------------------------------------------------------
+
+RISK = inside(UFUNCS["individual_risk"].scalar, "value")
+
+
+def _pair(copy, high, low, error):
+    """Stand for the rounding test: what it is given is what is to be proved."""
+    return high, low, error
+
+
+# All kernels of levels are made of this code.
+LEVELS = risk_pairs._downwards(1, 1).__code__
+
+
+def way(make, region, log, more=None):
+    """Return (f, p) -> (high, low, error): a copy of the scalar kernel, in a region.
+
+    ``make`` makes copies of kernels; ``log`` stands for log_pair.
+    """
+    copier = make(
+        {
+            risk_pairs.region: lambda copy, f, p: region,
+            rounding.rounded: _pair,
+            elementary.log_pair: log,
+            **(more or {}),
+        }
+    )
+    kernel = copier.of(RISK)
+    return lambda f, p: kernel(f, p, 0.0)
+
+
+def program_of(region):
+    """Return the program of a region: (tape, boxes) -> (high, low, error)."""
+    kernel = way(copies, region, log_with_error, {LEVELS: projective})
+
+    def program(tape, boxes):
+        f_low, f_high, p_low, p_high = boxes.T
+        if np.all(f_low == f_high):
+            f = tape.constant(f_low)
+        else:
+            f = tape.input(f_low, f_high, 1)
+        return kernel(f, tape.relative(tape.input(p_low, p_high, 0)))
+
+    return program
+
+
+# --- formulas ------------------------------------------------------------------------
+
+
+def _none(boxes):
+    return np.zeros(len(boxes))
+
+
+def contiguity(n, p, log):
+    """Return r(n, p) from log p: r(1) = -v log p, r(m+1) = v (1/m - r(m))."""
+    v = p / (1 - p)
+    r = -(v * log)
+    for m in range(1, n):
+        r = v * (Fraction(1, m) - r)
+    return r
+
+
+def logarithm_formula(region, n):
+    """Prove that a region computes r(n, p) from log p, in two parts, by contiguity."""
+
+    def formula():
+        def run(p, high, low):
+            f = n if isinstance(p, exact.Exact) else p.of(n)
+            kernel = way(exact.copies, region, lambda copy, x: (high, low))
+            r, r_low, _ = kernel(exact.Exact(f) if f is n else f, p)
+            return r + r_low
+
+        def reference(p, high, low):
+            return contiguity(n, p, high + low)
+
+        points = (
+            lambda i: Fraction(1, i + 3),
+            lambda i: Fraction(-i - 1, 7),
+            lambda i: Fraction(i - 1, 11),
+        )
+        return exact.same_function(run, reference, points)
+
+    return formula
+
+
+@functools.cache
+def fraction_formula(region, levels):
+    """Prove that a region computes p/D with the fraction of so many levels."""
+
+    @functools.cache
+    def formula():
+        kernel = way(exact.copies, region, None)
+
+        def run(f, p):
+            r, r_low, _ = kernel(f, p)
+            return r + r_low
+
+        def reference(f, p):
+            return p / fraction.denominator(f, p, levels)
+
+        points = (lambda i: Fraction(2 * i + 37, 2), lambda i: Fraction(1, i + 2))
+        return exact.same_function(run, reference, points)
+
+    return formula
+
+
+def fraction_left(levels):
+    def left(boxes):
+        f_low, f_high, p_low, p_high = boxes.T
+        cut = fraction.cut((f_low, f_high), (p_low, p_high), levels)
+        # Past exact.LIMIT kernels take E of a smaller f: both lie in [0, 1/LIMIT].
+        return cut + np.where(f_high > exact.LIMIT, exact.LIMIT**-2, 0.0)
+
+    return left
+
+
+# --- f = 1, 2, 3, p near 1 -----------------------------------------------------------
+
+
+def near_one_truth(n):
+    """Return r(n, p) as a power series in p near 1 (individual_risk.md, section 8)."""
+
+    def truth(p):
+        one = arb_series([1])
+        z = (one - p) / (one + p)
+        w = z * z
+        terms = 90  # what follows is below w^terms/(1 - w), w <= 1/49: see BEYOND
+        a = arb_series([0])
+        for j in range(terms, -1, -1):
+            a = a * w + arb(1) / (2 * j + 3)
+        m = one - z
+        if n == 1:
+            return m * (one + w * a)
+        if n == 2:
+            return m / 2 * (one - z * m * a)
+        return m / 4 * (one + m * m * a)
+
+    return truth
+
+
+# More than the terms after the first 90 make of r.
+BEYOND = 2.0**-300
+
+
+def near_one_left(boxes):
+    found = []
+    for f, _, lower, upper in boxes:
+
+        def run(copier, p, f=f):
+            copier.instead = {
+                risk_pairs.region: lambda copy, f, p: risk_pairs.NEAR_ONE,
+                rounding.rounded: _pair,
+            }
+            high, low, _ = copier.of(RISK)(f, p, 0.0)
+            return high + low
+
+        least = lower / f  # r >= p/f
+        found.append(left_out(run, near_one_truth(int(f)), lower, upper) / least)
+    return np.array(found) * (1.0 + 1e-9) + BEYOND
+
+
+def no_formula():
+    return 0
+
+
+# --- the claims ----------------------------------------------------------------------
+
+
+def near_one_boxes(lower, pieces):
+    """Return boxes of p up to 1, the closer the nearer to it."""
+    cuts = {1.0, 1.0 - 2.0**-53}
+    q = 1.0 - lower
+    while q > 2.0**-53:
+        cuts |= {1.0 - q * (1.0 - i / (2.0 * pieces)) for i in range(pieces)}
+        q *= 0.5
+    return closed([*ends_of(list(cuts)), (1.0, 1.0)], 1.0)
+
+
+def even(lower, upper, pieces):
+    """Return boxes of p of one width."""
+    boxes = ends_of(np.linspace(lower, upper, pieces + 1))
+    return closed(boxes, 1.0) if upper == 1.0 else boxes
+
+
+def down_to(lower, pieces):
+    """Return boxes of p up to 1: those near 0 by binades, one from ``lower`` on."""
+    cuts = np.append(2.0 ** np.arange(-16, -4), np.linspace(2.0**-4, 1.0, pieces))
+    return closed([(lower, before(cuts[0])), *ends_of(cuts)], 1.0)
+
+
+def of_risk():
+    """Return the claims of the pairs of ``individual_risk``."""
+    r = risk_pairs
+    claims = []
+
+    def add(name, where, boxes, left, formula, **more):
+        program = program_of(getattr(r, name))
+        claims.append(Claim(name, where, boxes, program, left, formula, **more))
+
+    for name, numbers, upper in (
+        ("ONE", [1], r.P_NEAR_ONE),
+        ("SMALL", [1, 2, 3, 4], r.P_NEAR_ONE),
+        ("FORWARD_15", range(5, 16), r.P_HALF),
+    ):
+        p = by_binades(r.RARE, upper, 4)
+        for n in numbers:
+            formula = logarithm_formula(getattr(r, name), n)
+            add(name, f"f = {n}, p < {upper:g}", whole([n], p), _none, formula)
+    p = near_one_boxes(r.P_NEAR_ONE, 8)
+    for n in (1, 2, 3):
+        where = f"f = {n}, p >= {r.P_NEAR_ONE:g}"
+        add("NEAR_ONE", where, whole([n], p), near_one_left, no_formula)
+    formula = fraction_formula(r.LEVELS, 25)
+    for n in range(4, 16):
+        lower = r.P_NEAR_ONE if n == 4 else r.P_HALF
+        boxes = whole([n], even(lower, 1.0, 16))
+        add("LEVELS", f"f = {n}, p >= {lower:g}", boxes, fraction_left(25), formula)
+    for name, levels, f in (
+        ("FROM_16", 37, geometric(16.0, 32.0, 1.04)),
+        ("FROM_32", 19, geometric(32.0, r.F_HUGE, 1.04)),
+    ):
+        boxes = with_f(f, down_to(r.RARE, 16))
+        where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}"
+        formula = fraction_formula(getattr(r, name), levels)
+        add(name, where, boxes, fraction_left(levels), formula, degree=4)
+    formula = fraction_formula(r.LEVELS_REAL, 37)
+    for f, p in (
+        (geometric(r.F_BACKWARD, 16.0, 1.04), even(r.P_FORWARD, 1.0, 16)),
+        (geometric(2.0, r.F_BACKWARD, 1.04), even(r.P_HALF, 1.0, 16)),
+    ):
+        where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}, p >= {p[0][0]:g}"
+        boxes = with_f(f, p)
+        add("LEVELS_REAL", where, boxes, fraction_left(37), formula, degree=4)
+    return claims
