@@ -33,15 +33,17 @@ from riskcore.special.floats import (
 )
 from riskcore.special.gauss import risk_blocks
 from riskcore.special.gauss.blocks import Again, Block, Value, by_region
-from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
-from riskcore.special.gauss.nearest import nearest_slow
+from riskcore.special.gauss.enclosure import risk_midpoint
+from riskcore.special.gauss.nearest import (
+    nearest_block,
+    nearest_block_of,
+    nearest_slow,
+    nearest_slow_of,
+)
 from riskcore.special.gauss.real import backward_real, forward_real
 from riskcore.special.gauss.regions import (
     P_NEAR_ONE,
-    RARE,
     division,
-    fraction_one,
-    fraction_small,
     quotient,
     quotient_pair,
     resolvent_29,
@@ -50,7 +52,7 @@ from riskcore.special.gauss.regions import (
     resolvent_one,
     resolvent_small,
 )
-from riskcore.special.gauss.remaining import gauss_excess, rare_risk
+from riskcore.special.gauss.remaining import gauss_excess
 from riskcore.special.gauss.rounding import rounded
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 
 _NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
 _S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
+_CLOSE = 2.0**-12  # f/(f+1) for C is off by less where q or 1/f is below it
 _P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
@@ -215,21 +218,20 @@ def _risk(
     return rounded(high, low, error)
 
 
-@kernel
-def _forward(f: float, p: float, excess: float) -> float:
-    N, N_low, M, M_low, _, _ = forward_real(f, p)
-    return quotient(N, N_low, M, M_low)
-
-
-@kernel
-def _backward(f: float, p: float, excess: float) -> float:
-    N, N_low, M, M_low, _, _ = backward_real(f, p)
-    return quotient(N, N_low, M, M_low)
+_value, _block = risk_blocks.by_region(_risk)
+_complete = risk_blocks.completion(nearest_block)
 
 
 @kernel
 def _nearest(f: float, p: float, excess: float) -> float:
-    return nearest_slow(f, p)
+    r = _value(f, p, excess)
+    return r if r == r else nearest_slow(f, p)
+
+
+@kernel
+def _nearest_block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+    _block(f, p, excess, out, n)
+    _complete(f, p, out, n)
 
 
 # --- r at p = f/F ------------------------------------------------------------------
@@ -248,75 +250,29 @@ def _fraction(f: float, F: float) -> tuple[float, float]:
 
 
 @kernel
-def _moved(
-    N: float, N_low: float, M: float, M_low: float, excess: float, E: float
+def _moved_risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return N/M moved by the factor 1 + C d for the fraction p (1 + d), C = 1 - E."""
-    r, rest, reciprocal = division(N, N_low, M, M_low)
-    return fma(fma(N, (1.0 - E) * excess, rest), reciprocal, r)
+    """Return the double nearest r(f, p (1 + d)) = r (1 + C d), up to d^2.
 
-
-@kernel
-def _moved_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    return _moved(p, 0.0, D, D_low, excess, E)
-
-
-@kernel
-def _moved_risk_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    r, rest, reciprocal = division(N, N_low, M, M_low)
-    return fma(fma(p * H, excess, rest), reciprocal, r)
-
-
-@kernel
-def _moved_risk_one(
-    f: float, p: float, excess: float, high: float, low: float
-) -> float:
-    N, N_low, M, M_low, E = fraction_one(p, high, low)
-    return _moved(N, N_low, M, M_low, excess, E)
-
-
-@kernel
-def _moved_risk_small(
-    f: float, p: float, excess: float, high: float, low: float
-) -> float:
-    N, N_low, M, M_low, E = fraction_small(f, p, high, low)
-    return _moved(N, N_low, M, M_low, excess, E)
-
-
-@kernel
-def _moved_risk_other(f: float, p: float, excess: float) -> float:
-    r, r_low, n = risk_midpoint(f, p)
-    # C = (f - p/r)/q; it multiplies what is below 2^-53, and needs few digits.
+    C = (f - p/r)/q = 1 - E to 2^-12, as E lies between p/(f+p) and 1/(f+1).
+    """
     q = 1.0 - p
-    D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
-    C = (f - D) / q if q > 2.0**-20 else f / (f + 1.0)
-    return scaled(r + fma(r, C * excess, r_low), -n)
+    far = (q > _CLOSE) & (f < 1.0 / _CLOSE)
+    C = (f - p / high if far else f) / (q if far else f + 1.0)
+    low = fma(high, C * excess, low)
+    return rounded(high, low, fma(_CLOSE * abs(excess), high, error))
 
 
-_moved_value, _moved_block = _of_resolvent(
-    _moved_risk,
-    _moved_risk_real,
-    one=_moved_risk_one,
-    small=_moved_risk_small,
-    other=_moved_risk_other,
-)
-
-
-@kernel
-def _rare_risk(f: float, F: float) -> float:
-    (r, _, _), n = rare_risk(f, F)
-    return scaled(r, -n)
+_moved_value, _moved_block = risk_blocks.by_region(_moved_risk)
+_complete_moved = risk_blocks.completion(nearest_block_of)
 
 
 @kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
     p, excess = _fraction(f, F)
-    if _inside(f, F) and p < RARE:
-        return _rare_risk(f, F)
-    return _moved_value(f, p, excess)
+    r = _moved_value(f, p, excess)
+    return r if r == r else nearest_slow_of(f, F)
 
 
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
@@ -331,15 +287,10 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         f = _column(args[0], first, steps[0], f_room, n, f_is)
         F = _column(args[1], first, steps[1], F_room, n, F_is)
         out = offset(args[2], first) if out_is else out_room
-        rare = 0
         for i in range(n):
             p[i], excess[i] = _fraction(f[i], F[i])
-            rare += p[i] < RARE
         _moved_block(f, p, excess, out, n)
-        if rare > 0:
-            for i in range(n):
-                if p[i] < RARE and _inside(f[i], F[i]):
-                    out[i] = _rare_risk(f[i], F[i])
+        _complete_moved(f, F, out, n)
         if not out_is:
             _store(out_room, args[2], first, steps[2], n)
         first += n
@@ -468,7 +419,7 @@ def _log_risk_other(f: float, p: float, excess: float) -> float:
 
 UFUNCS = {
     "individual_risk": UfuncSource(
-        *_of_fraction(*risk_blocks.by_region(_risk, _forward, _backward, _nearest)),
+        *_of_fraction(_nearest, _nearest_block),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 

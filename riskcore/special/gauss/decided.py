@@ -30,7 +30,6 @@ from riskcore.special.fixed_point import (
     multiply,
     negate,
     number,
-    over,
     rounded,
     set_double,
     set_error,
@@ -75,7 +74,9 @@ def _levels(f: float, p: float, n: int) -> int:
 
 
 @shared
-def _e(z: Any, f: float, p_double: float, g: Any, s: int, p: Any, q: Any, n: int) -> None:
+def _e(
+    z: Any, f: float, p_double: float, g: Any, s: int, p: Any, q: Any, n: int
+) -> None:  # fmt: skip
     """Let z be E(f, p) 2^s for f = g 2^s, s >= 0, g >= 1/4.
 
     X_m = 1 - q b/(b + k X_m+1), k = 1 + ceil(m/2), b = f + floor(m/2), where any tail
@@ -163,6 +164,52 @@ def _below_one(
 
 
 @kernel
+def _reflected(
+    z: Any, e: float, itself: bool, p_scale: int,
+    p_mantissa: Any, p: Any, q: Any, v: Any, n: int,
+) -> int:  # fmt: skip
+    """Let z 2^s be r(e), if ``itself``, or (1 - e r(e))/e, return s; |e| <= 1/2."""
+    t, u, size_e, E = number(), number(), number(), number()
+    below = e < 0.0
+    m, s = mantissa(-e if below else e)
+    set_double(size_e, n, m)
+    shift(t, size_e, s, n)  # |e|
+    log(u, v, p_scale, n)
+    multiply(u, u, t, n)
+    if below:
+        negate(u, u, n)
+    k = exp(z, u, n)
+    sinc(u, t, n)
+    divide(z, z, u, n)  # v^e/sinc e = z 2^k
+    # D(1-e, q) = q - e + p E(1-e, q)
+    if below:
+        negate(t, t, n)
+    set_integer(u, n, 1)
+    subtract(u, u, t, n)
+    _e(E, 1.0 - e, rounded(q), u, 0, q, p, n)
+    multiply(u, E, p, n)
+    add(u, u, q, n)
+    subtract(u, u, t, n)
+    multiply(t, t, p_mantissa, n)
+    divide(t, t, u, n)  # e p/D = t 2^p_scale
+    scaled_by = k if k > 0 or itself else 0
+    shift(z, z, k - scaled_by, n)
+    shift(t, t, p_scale - scaled_by, n)
+    subtract(z, z, t, n)
+    if itself:
+        divide(z, z, size_e, n)
+        return scaled_by - s
+    set_integer(u, n, 1)
+    shift(u, u, -scaled_by, n)
+    subtract(z, u, z, n)
+    shift(z, z, -s, n)
+    divide(z, z, size_e, n)
+    if below:
+        negate(z, z, n)
+    return scaled_by
+
+
+@kernel
 def _by_contiguity(
     z: Any, f: float, f_parts: tuple[float, int], p_scale: int,
     p_mantissa: Any, p: Any, q: Any, n: int,
@@ -172,7 +219,7 @@ def _by_contiguity(
     With e next to 0 and f = 1 + e + steps: e r(e) = v^e/sinc e - e p/D(1-e, q),
     T(1+e) = (1 - e r(e))/e, T(g+1) = 1/g - v T(g), r = v T(f).
     """
-    v, t, u, size_e, E = number(), number(), number(), number(), number()
+    v, t, u = number(), number(), number()
     divide(v, p_mantissa, q, n)  # v = p/q but for 2^p_scale
     steps = int(f + 0.5) - 1 if f > 0.5 else -1
     e = f if steps < 0 else f - steps - 1.0
@@ -181,42 +228,9 @@ def _by_contiguity(
         log(z, p_mantissa, p_scale, n)
         negate(z, z, n)
     else:
-        below = e < 0.0
-        m, s = mantissa(-e if below else e)
-        set_double(size_e, n, m)
-        shift(t, size_e, s, n)  # |e|
-        log(u, v, p_scale, n)
-        multiply(u, u, t, n)
-        if below:
-            negate(u, u, n)
-        k = exp(z, u, n)
-        sinc(u, t, n)
-        divide(z, z, u, n)  # v^e/sinc e = z 2^k
-        # D(1-e, q) = q - e + p E(1-e, q)
-        if below:
-            negate(t, t, n)
-        set_integer(u, n, 1)
-        subtract(u, u, t, n)
-        _e(E, 1.0 - e, rounded(q), u, 0, q, p, n)
-        multiply(u, E, p, n)
-        add(u, u, q, n)
-        subtract(u, u, t, n)
-        multiply(t, t, p_mantissa, n)
-        divide(t, t, u, n)  # e p/D = t 2^p_scale
-        scaled_by = k if (k > 0 or steps < 0) else 0
-        shift(z, z, k - scaled_by, n)
-        shift(t, t, p_scale - scaled_by, n)
-        subtract(z, z, t, n)
+        scaled_by = _reflected(z, e, steps < 0, p_scale, p_mantissa, p, q, v, n)
         if steps < 0:
-            divide(z, z, size_e, n)
-            return scaled_by - s
-        set_integer(u, n, 1)
-        shift(u, u, -scaled_by, n)
-        subtract(z, u, z, n)
-        shift(z, z, -s, n)
-        divide(z, z, size_e, n)
-        if below:
-            negate(z, z, n)
+            return scaled_by
     # T = z 2^scaled_by
     for step in range(1, steps + 1):
         multiply(z, z, v, n)

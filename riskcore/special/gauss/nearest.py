@@ -1,20 +1,29 @@
 """The double nearest the individual risk, and the doubles on its two sides: slow steps.
 
-The enclosure of r as a ball (``enclosure``) decides in all but very few cases; where a
-middle between two doubles, or a double, lies inside the ball, ``decided`` tells the
-side. So the results are right for every input (notes/rounding_proof.md, sections 8 and
-9); r is a double or a middle at p = 1 alone.
+Pairs with a proved bound (``pairs``) decide nearly all cells of a block, and enclosures
+as balls (``enclosure``) what these leave; where a middle between two doubles, or a
+double, lies inside the ball, ``decided`` tells the side. So the results are right for
+every input (notes/rounding_proof.md, sections 8 to 10).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from riskcore.compiled.jit import kernel, shared
 from riskcore.special.balls import UNIT, Ball, add, multiply_double
-from riskcore.special.floats import bits, fma, from_bits, two_sum
+from riskcore.special.floats import (
+    bits,
+    fast_two_sum,
+    fma,
+    from_bits,
+    stack,
+    two_sum,
+)
 from riskcore.special.gauss.decided import side
 from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
+from riskcore.special.gauss.pairs import ERROR, risk_pairs
 from riskcore.special.gauss.regions import RARE
 from riskcore.special.gauss.remaining import rare_risk
 
@@ -117,11 +126,27 @@ def nearest_slow(f: float, p: float) -> float:
 
 
 @kernel
+def _condition(f: float, p: float, D: float) -> tuple[float, float]:
+    """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
+
+    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): what has the smaller error.
+    """
+    q = 1.0 - p
+    least, most = p / (f + p), 1.0 / (f + 1.0)
+    C, error = 1.0 - 0.5 * (least + most), 0.5 * (most - least) + 4.0 * UNIT
+    by_risk = (8.0 * UNIT) * f
+    better = by_risk < q * error
+    return (
+        (f - D) / q if better else C,
+        by_risk / q + 4.0 * UNIT if better else error,
+    )
+
+
+@kernel
 def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
     """Return a ball that contains r(f, f/F) 2^(600 n), and n, for 0 < f < F.
 
-    With f/F = p (1 + d), r(f, f/F) = r(f, p) (1 + C d) up to d^2, C = 1 - E, and E
-    between p/(f+p) and 1/(f+1).
+    With f/F = p (1 + d), r(f, f/F) = r(f, p) (1 + C d) up to d^2.
     """
     p = f / F
     if p < RARE:
@@ -130,13 +155,8 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
     up = _UP if f < _TINY else 1.0
     d = fma(-p, F * up, f * up) / (f * up)
     ball, n = risk_ball(f, p)
-    # C = (f - D)/q, D = p/r, or from the limits of E: with the smaller error.
-    q, r = 1.0 - p, ball[0]
-    least, most = p / (f + p), 1.0 / (f + 1.0)
-    C, error = 1.0 - 0.5 * (least + most), 0.5 * (most - least) + 4.0 * UNIT
-    by_risk = (8.0 * UNIT) * f
-    if by_risk < q * error:
-        C, error = (f - scaled(p, n) / r) / q, by_risk / q + 4.0 * UNIT
+    r = ball[0]
+    C, error = _condition(f, p, scaled(p, n) / r)
     high, low, radius = add(ball, multiply_double(ball, C * d))
     lost = abs(d) * (error + abs(d) + 4.0 * UNIT)
     return (high, low, (1.0 + 8.0 * UNIT) * (radius + r * lost)), n
@@ -144,13 +164,60 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
 
 @shared
 def nearest_slow_of(f: float, F: float) -> float:
-    """Return the double nearest r(f, f/F), f/F taken exactly; nan outside the domain."""
+    """Return the double nearest r(f, f/F), f/F exactly; nan outside the domain."""
     if not _inside(f, f, F):
         return math.nan
     if f == F:
         return 1.0 / f
     ball, n = frequencies_ball(f, F)
     return _nearest(f, f, F, ball, n)
+
+
+# --- blocks of cells -----------------------------------------------------------------
+
+
+@kernel
+def _is_nearest_pair(high: float, low: float, error: float) -> bool:
+    up, down = 0.5 * (_next(high) - high), 0.5 * (high - _previous(high))
+    return (low + error < up) & (error - low < down)
+
+
+@shared
+def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
+    """Fill in the doubles nearest r(f, p) for n <= BLOCK cells.
+
+    ``out`` must not overlap the others.
+    """
+    high, low = stack(), stack()
+    risk_pairs(f, p, high, low, n)
+    for i in range(n):
+        ok = _is_nearest_pair(high[i], low[i], ERROR * high[i])
+        out[i] = high[i] if ok else math.nan
+    for i in range(n):
+        if out[i] != out[i]:
+            out[i] = nearest_slow(f[i], p[i])
+
+
+@shared
+def nearest_block_of(f: Any, F: Any, out: Any, n: int) -> None:
+    """Fill in the doubles nearest r(f, f/F) for n <= BLOCK cells.
+
+    ``out`` must not overlap the others.
+    """
+    high, low, p = stack(), stack(), stack()
+    for i in range(n):
+        p[i] = f[i] / F[i]
+    risk_pairs(f, p, high, low, n)
+    for i in range(n):
+        d = fma(-p[i], F[i], f[i]) / f[i]
+        C, error = _condition(f[i], p[i], p[i] / high[i])
+        r, rest = fast_two_sum(high[i], fma(high[i], C * d, low[i]))
+        error = r * (ERROR + abs(d) * (error + abs(d) + 8.0 * UNIT))
+        ok = _is_nearest_pair(r, rest, error)
+        out[i] = r if ok else math.nan
+    for i in range(n):
+        if out[i] != out[i]:
+            out[i] = nearest_slow_of(f[i], F[i])
 
 
 # --- the doubles on both sides -------------------------------------------------------
@@ -195,3 +262,21 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     lower = _previous(high) if low_open else high
     upper = _next(high) if high_open else high
     return _towards_zero(lower, n), _from_zero(upper, n)
+
+
+@shared
+def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the doubles around r(f, p) for n <= BLOCK cells, see ``sides_slow``.
+
+    The results must not overlap the others.
+    """
+    risk_pairs(f, p, lower, upper, n)
+    for i in range(n):
+        high, low = lower[i], upper[i]
+        error = ERROR * high
+        above, below = low >= error, low <= -error
+        lower[i] = high if above else (_previous(high) if below else math.nan)
+        upper[i] = high if below else (_next(high) if above else math.nan)
+    for i in range(n):
+        if lower[i] != lower[i]:
+            lower[i], upper[i] = sides_slow(f[i], p[i])

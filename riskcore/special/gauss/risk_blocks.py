@@ -20,10 +20,13 @@ from riskcore.special.gauss.blocks import (
     blockwise,
     classifier,
     code_stack,
+    gather,
     list_of,
     matching,
+    scatter,
     size,
 )
+from riskcore.special.gauss.real_pairs import backward_real, forward_real
 from riskcore.special.gauss.risk_pairs import (
     BACKWARD_REAL,
     FORWARD_15,
@@ -34,13 +37,16 @@ from riskcore.special.gauss.risk_pairs import (
     LEVELS_REAL,
     NEAR_ONE,
     ONE,
+    OTHER,
     REGIONS,
     SMALL,
+    Triple,
     by_e_16,
     by_e_32,
     by_levels,
     by_levels_real,
     by_logarithm_4,
+    by_logarithm_8,
     by_logarithm_15,
     by_logarithm_one,
     is_from_32,
@@ -49,10 +55,14 @@ from riskcore.special.gauss.risk_pairs import (
     is_small,
     near_one,
     region,
+    tail_19,
+    tail_25,
+    tail_37,
 )
 
 # (f, p, excess, high, low, error) -> value, nan if it may be wrong
 Finish = Callable[[float, float, float, float, float, float], float]
+Complete = Callable[[Any, Any, Any, int], None]
 
 _classify = classifier(region)
 
@@ -93,9 +103,36 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     return list_of(codes, n, 0, rest)
 
 
-def by_region(
-    finish: Finish, forward_real: Value, backward_real: Value, slow: Value
-) -> tuple[Value, Block]:
+@kernel
+def _pair(where: int, f: float, p: float) -> Triple:
+    """Return r(f, p) as a pair with its error, for a region below OTHER."""
+    if where <= FORWARD_15:
+        log, log_low = log_pair(p)
+        if where == ONE:
+            return by_logarithm_one(p, log, log_low)
+        if where == SMALL:
+            return by_logarithm_4(f, p, log, log_low)
+        v, v_low, r, r_low = by_logarithm_8(f, p, log, log_low)
+        return by_logarithm_15(f, v, v_low, r, r_low)
+    if where == NEAR_ONE:
+        return near_one(f, p)
+    if where == LEVELS:
+        x, y = tail_25(f, p)
+        return by_levels(f, p, x, y)
+    if where == FROM_32:
+        x, y = tail_19(f, p)
+        return by_e_32(f, p, x, y)
+    if where == FORWARD_REAL:
+        return forward_real(f, p)
+    if where == BACKWARD_REAL:
+        return backward_real(f, p)
+    x, y = tail_37(f, p)
+    if where == FROM_16:
+        return by_e_16(f, p, x, y)
+    return by_levels_real(f, p, x, y)
+
+
+def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
     """Make the kernels of one cell and of a block from the pairs of each region.
 
     Parameters
@@ -103,16 +140,12 @@ def by_region(
     finish : kernel
         (f, p, excess, high, low, error) -> value at the fraction p (1 + excess), given
         r(f, p) = high + low within error; nan where it does not tell the value.
-    forward_real, backward_real : kernel
-        (f, p, excess) -> the same for cells of these regions.
-    slow : kernel
-        (f, p, excess) -> the value of a cell that all these leave nan or do not serve;
-        nan outside the domain.
 
     Returns
     -------
     scalar : kernel
-        (f, p, excess) -> value, nan outside the domain.
+        (f, p, excess) -> value; nan where slower steps must tell it, and outside the
+        domain.
     block : kernel
         (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
         for bit those of ``scalar``; ``out`` must not overlap the others.
@@ -121,56 +154,33 @@ def by_region(
     @kernel
     def scalar(f: float, p: float, excess: float) -> float:
         where = region(f, p)
-        value = math.nan
-        if where <= FORWARD_15:
-            log, log_low = log_pair(p)
-            if where == ONE:
-                high, low, error = by_logarithm_one(p, log, log_low)
-            elif where == SMALL:
-                high, low, error = by_logarithm_4(f, p, log, log_low)
-            else:
-                high, low, error = by_logarithm_15(f, p, log, log_low)
-            value = finish(f, p, excess, high, low, error)
-        elif where == NEAR_ONE:
-            high, low, error = near_one(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == LEVELS:
-            high, low, error = by_levels(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FROM_16:
-            high, low, error = by_e_16(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FROM_32:
-            high, low, error = by_e_32(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == LEVELS_REAL:
-            high, low, error = by_levels_real(f, p)
-            value = finish(f, p, excess, high, low, error)
-        elif where == FORWARD_REAL:
-            value = forward_real(f, p, excess)
-        elif where == BACKWARD_REAL:
-            value = backward_real(f, p, excess)
-        return value if value == value else slow(f, p, excess)
+        if where == OTHER:
+            return math.nan
+        high, low, error = _pair(where, f, p)
+        return finish(f, p, excess, high, low, error)
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        # Short loops, with what one leaves for the next on the stack: a processor runs
+        # more of their iterations at once than of one long loop.
+        a, b = stack(), stack()
         if w <= FORWARD_15:
-            # Two short loops: a processor runs more of their iterations at once than
-            # of one long loop.
-            log, log_low = stack(), stack()
             for i in range(n):
-                log[i], log_low[i] = log_pair(p[i])
+                a[i], b[i] = log_pair(p[i])
             if w == ONE:
                 for i in range(n):
-                    high, low, error = by_logarithm_one(p[i], log[i], log_low[i])
+                    high, low, error = by_logarithm_one(p[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
             elif w == SMALL:
                 for i in range(n):
-                    high, low, error = by_logarithm_4(f[i], p[i], log[i], log_low[i])
+                    high, low, error = by_logarithm_4(f[i], p[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
             else:
+                v, v_low = stack(), stack()
                 for i in range(n):
-                    high, low, error = by_logarithm_15(f[i], p[i], log[i], log_low[i])
+                    v[i], v_low[i], a[i], b[i] = by_logarithm_8(f[i], p[i], a[i], b[i])
+                for i in range(n):
+                    high, low, error = by_logarithm_15(f[i], v[i], v_low[i], a[i], b[i])
                     out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == NEAR_ONE:
             for i in range(n):
@@ -178,40 +188,75 @@ def by_region(
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS:
             for i in range(n):
-                high, low, error = by_levels(f[i], p[i])
-                out[i] = finish(f[i], p[i], excess[i], high, low, error)
-        elif w == FROM_16:
+                a[i], b[i] = tail_25(f[i], p[i])
             for i in range(n):
-                high, low, error = by_e_16(f[i], p[i])
+                high, low, error = by_levels(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FROM_32:
             for i in range(n):
-                high, low, error = by_e_32(f[i], p[i])
+                a[i], b[i] = tail_19(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_e_32(f[i], p[i], a[i], b[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
+        elif w == FROM_16:
+            for i in range(n):
+                a[i], b[i] = tail_37(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_e_16(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS_REAL:
             for i in range(n):
-                high, low, error = by_levels_real(f[i], p[i])
+                a[i], b[i] = tail_37(f[i], p[i])
+            for i in range(n):
+                high, low, error = by_levels_real(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FORWARD_REAL:
             for i in range(n):
-                out[i] = forward_real(f[i], p[i], excess[i])
+                high, low, error = forward_real(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == BACKWARD_REAL:
             for i in range(n):
-                out[i] = backward_real(f[i], p[i], excess[i])
+                high, low, error = backward_real(f[i], p[i])
+                out[i] = finish(f[i], p[i], excess[i], high, low, error)
         else:
             for i in range(n):
                 out[i] = math.nan
 
-    fast = blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+    return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+
+
+def completion(slow: Callable[[Any, Any, Any, int], None]) -> Complete:
+    """Make the kernel that lets slower steps tell the values that are missing.
+
+    Parameters
+    ----------
+    slow : kernel
+        (f, x, out, n) fills ``out`` with the values of n <= BLOCK cells, nan outside
+        the domain; x is what the caller has beside f.
+
+    Returns
+    -------
+    complete : kernel
+        (f, x, out, n) replaces what is nan in ``out``.
+    """
 
     @kernel
-    def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        fast(f, p, excess, out, n)
+    def again(f: Any, x: Any, out: Any, n: int) -> None:
         codes, left = code_stack(), integer_stack()
+        f_left, x_left, nothing, out_left = stack(), stack(), stack(), stack()
         for i in range(n):
             codes[i] = out[i] == out[i]
-        for j in range(list_of(codes, n, 0, left)):
-            i = left[j]
-            out[i] = slow(f[i], p[i], excess[i])
+        m = list_of(codes, n, 0, left)
+        gather(f, x, f, left, f_left, x_left, nothing, m)
+        slow(f_left, x_left, out_left, m)
+        scatter(out_left, left, out, m)
 
-    return scalar, block
+    @kernel
+    def complete(f: Any, x: Any, out: Any, n: int) -> None:
+        missing = 0
+        for i in range(n):
+            missing += out[i] != out[i]
+        if missing > 0:
+            again(f, x, out, n)
+
+    return complete

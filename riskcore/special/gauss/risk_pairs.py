@@ -178,13 +178,25 @@ def by_logarithm_4(f: float, p: float, high: float, low: float) -> Triple:
     return r, r_low, BY_LOGARITHM * fma(v2, v2, r)
 
 
+# For f = 5 to 15 in two parts: a processor runs more iterations of two short loops at
+# once than of one long loop. So for the levels of the fraction below.
+
+
 @kernel
-def by_logarithm_15(f: float, p: float, high: float, low: float) -> Triple:
-    """Return r for f = 1, ..., 15, given log p = high + low."""
+def by_logarithm_8(
+    f: float, p: float, high: float, low: float
+) -> tuple[float, float, float, float]:
+    """Return v and r(min(f, 8)) as pairs for f = 1, ..., 15, given log p = high + low."""
     v, v_low = _ratio(p)
     r, r_low = _product(v, v_low, -high, -low)
     r, r_low = _to_4(f, v, v_low, r, r_low)
     r, r_low = _to_8(f, v, v_low, r, r_low)
+    return v, v_low, r, r_low
+
+
+@kernel
+def by_logarithm_15(f: float, v: float, v_low: float, r: float, r_low: float) -> Triple:
+    """Return r for f = 1, ..., 15, given what ``by_logarithm_8`` returns."""
     r, r_low = _to_12(f, v, v_low, r, r_low)
     r, r_low = _to_15(f, v, v_low, r, r_low)
     return r, r_low, BY_LOGARITHM_15 * r
@@ -270,7 +282,7 @@ def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
-    """Make the kernel (f, q) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
+    """Make the kernel (f, p) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
 
     ``levels`` is odd; the tail is f + n - 1 - k q.
     """
@@ -280,8 +292,9 @@ def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
     lower = _downwards(middle - 1, last)
 
     @kernel
-    def tail(f: float, q: float) -> DoubleDouble:
-        k = half + 1.0
+    def tail(f: float, p: float) -> DoubleDouble:
+        # U grows like f^levels, and past 2^52 what the fraction gives is nothing.
+        f, q, k = min(f, _TWO_52), 1.0 - p, half + 1.0
         y = fma(-k, q, f + levels)
         x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
         x, y = upper(f, q, x, y)
@@ -317,17 +330,16 @@ def _last(
     return r, rest * reciprocal, bound * r
 
 
-_tail_5 = _tail(25, 2)
+tail_25 = _tail(25, 2)
 
 
 @kernel
-def by_levels(f: float, p: float) -> Triple:
+def by_levels(f: float, p: float, x: float, y: float) -> Triple:
     """Return r for integer f from 4 to 15 and p >= 1/2: p U(2)/U(1).
 
-    An error of U(6)/U(7) counts a ten-thousandth in r at most: from U(5) on pairs.
+    An error of x/y = U(5)/U(6) counts a thousandth in r at most: from there on pairs.
     """
     q = 1.0 - p
-    x, y = _tail_5(f, q)  # U(5), U(6)
     f_1 = f + 1.0
     # U(4), U(3), U(2), U(1)
     u, u_low = _level(f + 3.0, 2.0 * f_1, q, 0.0, x, 0.0, y, 0.0)
@@ -351,15 +363,17 @@ def _level_real(
     return _sum(s, s_low, -t, -t_low)
 
 
-_tail_7 = _tail(37, 3)
+tail_37 = _tail(37, 3)
 
 
 @kernel
-def by_levels_real(f: float, p: float) -> Triple:
-    """Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1)."""
+def by_levels_real(f: float, p: float, x: float, y: float) -> Triple:
+    """Return r for f < 16 and f >= 4, p >= 0.3 or f >= 2, p >= 1/2: p U(2)/U(1).
+
+    x/y = U(7)/U(8).
+    """
     q = 1.0 - p
     q_low = (1.0 - q) - p
-    x, y = _tail_7(f, q)  # U(7), U(8)
     b, b_low = two_sum(f, 2.0)
     c, c_low = two_sum(f, 1.0)
     # U(6) to U(1)
@@ -375,22 +389,17 @@ def by_levels_real(f: float, p: float) -> Triple:
 # --- f from 16 on --------------------------------------------------------------------
 
 
-def _by_e(
-    levels: int, last: int, of_e: float, beside: float
-) -> Callable[[float, float], Triple]:
+def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
     """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
 
     S(n + 2) = b + k X(n + 1), X(n) = (p b + k X(n + 1))/(b + k X(n + 1)) with
     k = 1 + ceil(n/2), b = f + floor(n/2); E = X(1)/(f + X(1)): from U(2*last + 1) on
     nothing is subtracted, and q E is good to some units of its last place.
     """
-    tail = _tail(levels, last)
 
     @kernel
-    def by_e(f: float, p: float) -> Triple:
-        q = 1.0 - p
-        g = min(f, _TWO_52)  # U grows like f^levels, and past it E is nothing
-        x, y = tail(g, q)
+    def by_e(f: float, p: float, x: float, y: float) -> Triple:
+        q, g = 1.0 - p, min(f, _TWO_52)
         b = (g + (last - 1.0)) * y
         u = fma(-(g + (last - 1.0)), y, x)
         above, below = fma(p, b, u), x
@@ -411,5 +420,6 @@ def _by_e(
     return by_e
 
 
-by_e_16 = _by_e(37, 3, OF_E_16, BESIDE_E_16)
-by_e_32 = _by_e(19, 2, OF_E_32, BESIDE_E_32)
+tail_19 = _tail(19, 2)
+by_e_16 = _by_e(3, OF_E_16, BESIDE_E_16)  # after tail_37
+by_e_32 = _by_e(2, OF_E_32, BESIDE_E_32)  # after tail_19

@@ -13,7 +13,8 @@ from riskcore.compiled.jit import kernel
 
 # Bounds of what the pairs of risk_pairs.py are off by. Each is at least four times the
 # largest error ever found by search (notes/correct_rounding.md).
-BY_LOGARITHM = 1.5 * 2.0**-69  # times r + v^4, f = 1 to 4: contiguity enlarges log's by v
+# Times r + v^4, f = 1 to 4: contiguity enlarges the error of the logarithm by v.
+BY_LOGARITHM = 1.5 * 2.0**-69
 BY_LOGARITHM_15 = 2.0**-67  # times r, f = 5 to 15
 OF_SERIES = 2.0**-51  # times r z^4, the series' part in doubles, and
 IN_PAIRS = 2.0**-97  # times r, what pairs lose
@@ -23,6 +24,8 @@ OF_E_16 = 20.0 * 2.0**-53  # times r q E/D from f = 16, for E is but a double, a
 BESIDE_E_16 = 2.0**-69  # times r, what U loses and the cut leaves
 OF_E_32 = 36.0 * 2.0**-53  # the same from f = 32
 BESIDE_E_32 = 2.0**-68
+REFLECTED = 2.0**-61  # times r, real f < 16 and p < 0.3
+BACKWARD = 2.0**-63  # times r, real f < 4 and p >= 0.3
 
 
 @kernel
