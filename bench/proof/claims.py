@@ -7,6 +7,7 @@ the kernel computes the formula (``exact.py``).
 """
 
 import functools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -16,13 +17,11 @@ from flint import arb, arb_series
 
 from bench.proof import exact, fraction
 from bench.proof.bound import copies
-from bench.proof.rebind import inside
 from bench.proof.series import in_exponent, left_out
 from bench.proof.tape import Number, projective, same
-from riskcore.risk.individual import UFUNCS
 from riskcore.special import elementary
 from riskcore.special.floats import from_bits
-from riskcore.special.gauss import risk_pairs, rounding
+from riskcore.special.gauss import real, risk_blocks, risk_pairs
 
 SQRT_HALF = from_bits(elementary._SQRT_HALF_BITS)
 
@@ -46,24 +45,25 @@ def before(x):
 def ends_of(cuts):
     """Return the boxes between cuts: doubles from one to before the next."""
     cuts = np.unique(cuts)
-    return np.array([(a, max(a, before(b))) for a, b in zip(cuts, cuts[1:], strict=False)])
+    return np.stack([cuts[:-1], np.maximum(cuts[:-1], before(cuts[1:]))], axis=1)
 
 
 def by_binades(lower, upper, pieces):
     """Return boxes of p, cut where the logarithm changes its formula."""
-    cuts = {lower, upper}
-    scale = 1.0
-    borders = [1.0, SQRT_HALF, elementary._TO_3_4, np.nextafter(elementary._TO_5_4, 2)]
-    while scale * 2.0 >= lower:
-        for low, high in zip(sorted(borders), [*sorted(borders)[1:], 2 * SQRT_HALF]):
-            cuts |= set(np.linspace(low, high, pieces + 1) * scale)
-        scale *= 0.5
-    return ends_of([x for x in cuts if lower <= x <= upper])
+    borders = sorted(
+        [SQRT_HALF, elementary._TO_3_4, 1.0, np.nextafter(elementary._TO_5_4, 2)]
+    )
+    ends = zip(borders, [*borders[1:], 2 * SQRT_HALF], strict=True)
+    within = np.concatenate([np.linspace(*one, pieces + 1) for one in ends])
+    lowest = math.frexp(lower)[1] - 2
+    cuts = np.append(np.ldexp(within[:, None], np.arange(lowest, 1)), [lower, upper])
+    return ends_of(cuts[(cuts >= lower) & (cuts <= upper)])
 
 
 def with_f(f, p):
     """Return the boxes of each f (ends) and each p (ends)."""
-    return np.array([(*one, *two) for one in f for two in p])
+    f, p = np.asarray(f, float), np.asarray(p, float)
+    return np.hstack([np.repeat(f, len(p), axis=0), np.tile(p, (len(f), 1))])
 
 
 def whole(numbers, p):
@@ -141,38 +141,24 @@ def log_with_error(copy, x):
 
 # --- the way of a cell ---------------------------------------------------------------
 
-RISK = inside(UFUNCS["individual_risk"].scalar, "value")
+# All kernels of levels are made of the code of these two.
+LEVELS = risk_pairs._downwards(1, 1).__code__, real.positive(1, 1).__code__
 
 
-def _pair(copy, high, low, error):
-    """Stand for the rounding test: what it is given is what is to be proved."""
-    return high, low, error
+def way(make, region, instead):
+    """Return (f, p) -> (high, low, error), the copy of what cells of a region take."""
+    kernel = make(instead).of(risk_blocks._pair)
+    return lambda f, p: kernel(region, f, p)
 
 
-# All kernels of levels are made of this code.
-LEVELS = risk_pairs._downwards(1, 1).__code__
+def program_of(region, of_f=False):
+    """Return the program of a region: (tape, boxes) -> (high, low, error).
 
-
-def way(make, region, log, more=None):
-    """Return (f, p) -> (high, low, error): a copy of the scalar kernel, in a region.
-
-    ``make`` makes copies of kernels; ``log`` stands for log_pair.
+    ``of_f``: r is known relative to 1/f, not to p.
     """
-    copier = make(
-        {
-            risk_pairs.region: lambda copy, f, p: region,
-            rounding.rounded: _pair,
-            elementary.log_pair: log,
-            **(more or {}),
-        }
-    )
-    kernel = copier.of(RISK)
-    return lambda f, p: kernel(f, p, 0.0)
-
-
-def program_of(region):
-    """Return the program of a region: (tape, boxes) -> (high, low, error)."""
-    kernel = way(copies, region, log_with_error, {LEVELS: projective})
+    instead = dict.fromkeys(LEVELS, projective)
+    instead[elementary.log_pair] = log_with_error
+    kernel = way(copies, region, instead)
 
     def program(tape, boxes):
         f_low, f_high, p_low, p_high = boxes.T
@@ -180,7 +166,8 @@ def program_of(region):
             f = tape.constant(f_low)
         else:
             f = tape.input(f_low, f_high, 1)
-        return kernel(f, tape.relative(tape.input(p_low, p_high, 0)))
+        p = tape.input(p_low, p_high, 0)
+        return kernel(tape.relative(f), p) if of_f else kernel(f, tape.relative(p))
 
     return program
 
@@ -207,7 +194,8 @@ def logarithm_formula(region, n):
     def formula():
         def run(p, high, low):
             f = n if isinstance(p, exact.Exact) else p.of(n)
-            kernel = way(exact.copies, region, lambda copy, x: (high, low))
+            log = {elementary.log_pair: lambda copy, x: (high, low)}
+            kernel = way(exact.copies, region, log)
             r, r_low, _ = kernel(exact.Exact(f) if f is n else f, p)
             return r + r_low
 
@@ -230,7 +218,7 @@ def fraction_formula(region, levels):
 
     @functools.cache
     def formula():
-        kernel = way(exact.copies, region, None)
+        kernel = way(exact.copies, region, {})
 
         def run(f, p):
             r, r_low, _ = kernel(f, p)
@@ -288,16 +276,52 @@ def near_one_left(boxes):
     for f, _, lower, upper in boxes:
 
         def run(copier, p, f=f):
-            copier.instead = {
-                risk_pairs.region: lambda copy, f, p: risk_pairs.NEAR_ONE,
-                rounding.rounded: _pair,
-            }
-            high, low, _ = copier.of(RISK)(f, p, 0.0)
+            kernel = copier.of(risk_blocks._pair)
+            high, low, _ = kernel(risk_pairs.NEAR_ONE, f, p)
             return high + low
 
         least = lower / f  # r >= p/f
         found.append(left_out(run, near_one_truth(int(f)), lower, upper) / least)
     return np.array(found) * (1.0 + 1e-9) + BEYOND
+
+
+@functools.cache
+def backward_formula(below_one):
+    """Prove that BACKWARD_REAL computes its formula with the fraction of 39 levels."""
+
+    @functools.cache
+    def formula():
+        kernel = way(exact.copies, risk_pairs.BACKWARD_REAL, {})
+        sample = Fraction(1, 3) if below_one else Fraction(7, 3)
+
+        def run(f, p):
+            if isinstance(f, exact.Degrees):
+                f.sample = sample
+            r, r_low, _ = kernel(f, p)
+            return r + r_low
+
+        def reference(f, p):
+            g = f + 1 if below_one else f
+            x = fraction.positive_levels(g, p, 39)
+            w = p + (1 - p) * x / (g + x)
+            if below_one:
+                return (p * f + w) / (f * (f + w))
+            return p / (f - 1 + w)
+
+        first = 0 if below_one else 1
+        points = (
+            lambda i: first + Fraction(1, i + 2) + (0 if below_one else i),
+            lambda i: Fraction(1, i + 2),
+        )
+        return exact.same_function(run, reference, points)
+
+    return formula
+
+
+def backward_left(boxes):
+    f_low, f_high, p_low, p_high = boxes.T
+    up = np.where(f_high < 1.0, 1.0, 0.0)
+    return fraction.cut_of_first((f_low + up, f_high + up), (p_low, p_high), 39)
 
 
 def no_formula():
@@ -319,13 +343,19 @@ def near_one_boxes(lower, pieces):
 
 def even(lower, upper, pieces):
     """Return boxes of p of one width."""
-    boxes = ends_of(np.linspace(lower, upper, pieces + 1))
+    boxes = ends_of([*np.linspace(lower, upper, pieces + 1), max(lower, 0.5)])
     return closed(boxes, 1.0) if upper == 1.0 else boxes
 
 
 def down_to(lower, pieces):
     """Return boxes of p up to 1: those near 0 by binades, one from ``lower`` on."""
-    cuts = np.append(2.0 ** np.arange(-16, -4), np.linspace(2.0**-4, 1.0, pieces))
+    cuts = np.concatenate(
+        [
+            2.0 ** np.arange(-16, -4),
+            np.linspace(2.0**-4, 1.0, pieces),
+            1.0 - 2.0 ** np.arange(-14, -5),
+        ]
+    )
     return closed([(lower, before(cuts[0])), *ends_of(cuts)], 1.0)
 
 
@@ -334,8 +364,8 @@ def of_risk():
     r = risk_pairs
     claims = []
 
-    def add(name, where, boxes, left, formula, **more):
-        program = program_of(getattr(r, name))
+    def add(name, where, boxes, left, formula, of_f=False, **more):
+        program = program_of(getattr(r, name), of_f)
         claims.append(Claim(name, where, boxes, program, left, formula, **more))
 
     for name, numbers, upper in (
@@ -366,10 +396,20 @@ def of_risk():
         add(name, where, boxes, fraction_left(levels), formula, degree=4)
     formula = fraction_formula(r.LEVELS_REAL, 37)
     for f, p in (
-        (geometric(r.F_BACKWARD, 16.0, 1.04), even(r.P_FORWARD, 1.0, 16)),
-        (geometric(2.0, r.F_BACKWARD, 1.04), even(r.P_HALF, 1.0, 16)),
+        (geometric(r.F_BACKWARD, 16.0, 1.02), even(r.P_FORWARD, 1.0, 32)),
+        (geometric(2.0, r.F_BACKWARD, 1.02), even(r.P_HALF, 1.0, 24)),
     ):
         where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}, p >= {p[0][0]:g}"
         boxes = with_f(f, p)
-        add("LEVELS_REAL", where, boxes, fraction_left(37), formula, degree=4)
+        add("LEVELS_REAL", where, boxes, fraction_left(37), formula)
+    p = even(r.P_FORWARD, 1.0, 32)
+    for f, below_one in (
+        (np.array([(r.RARE, before(2.0**-10))]), True),
+        (np.concatenate([geometric(2.0**-10, 0.5, 1.1), geometric(0.5, 1.0, 1.04)]), True),
+        (geometric(1.0, r.F_BACKWARD, 1.02), False),
+    ):
+        where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}, p >= {p[0][0]:g}"
+        formula = backward_formula(below_one)
+        of_f = len(f) == 1
+        add("BACKWARD_REAL", where, with_f(f, p), backward_left, formula, of_f)
     return claims

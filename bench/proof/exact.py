@@ -91,6 +91,7 @@ class Degrees:
         self.made = {}  # what was made of this number, by operation and other number
         self.negated = None
         self.quotient = None  # (a, b) for a/b
+        self.sample = None  # a value of a variable, by which comparisons are answered
 
     @property
     def known(self):
@@ -223,6 +224,7 @@ class Degrees:
 
     def _compared(self, other):
         one, two = self.known, self.of(other).known
+        one = self.sample if one is None else one
         if one is None or two is None:
             raise TypeError("a comparison of what is no constant")
         return one, two

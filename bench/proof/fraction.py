@@ -34,12 +34,8 @@ def positive_levels(f, p, levels):
 BEYOND = 400  # levels taken to find where a tail can be
 
 
-def cut(f, p, levels):
-    """Return a bound of the relative error that the cut leaves in D, per box.
-
-    ``f`` and ``p`` are the ends of the boxes. The roundings here are far below the
-    factor that stands for them.
-    """
+def _shrunk(f, p, levels, last):
+    """Return bounds of X_last from below, and of what the cut leaves of it."""
     f_low, f_high = f
     p_low, p_high = p
     most = np.ones_like(p_high)
@@ -47,11 +43,27 @@ def cut(f, p, levels):
         k, b = level(n, f_low)
         most = (p_high * b + k * most) / (b + k * most)
     x, left = p_low, most - p_low
-    for n in range(levels - 1, -1, -1):
+    for n in range(levels - 1, last - 1, -1):
         k, b = level(n, f_low)
         _, b_high = level(n, f_high)
         # b/(b + k X)^2 rises with b up to k X, and then falls.
         peak = np.clip(k * x, b, b_high)
         left = left * ((1.0 - p_low) * k * peak / (peak + k * x) ** 2)
         x = (p_low * b_high + k * x) / (b_high + k * x)
-    return left / (f_low - 1.0 + x) * (1.0 + 1e-9)
+    return x, left * (1.0 + 1e-9)
+
+
+def cut(f, p, levels):
+    """Return a bound of the relative error that the cut leaves in D, per box.
+
+    ``f`` and ``p`` are the ends of the boxes. The roundings here are far below the
+    factor that stands for them.
+    """
+    x, left = _shrunk(f, p, levels, 0)
+    return left / (f[0] - 1.0 + x)
+
+
+def cut_of_first(f, p, levels):
+    """Return a bound of the relative error that the cut leaves in X_1, per box."""
+    x, left = _shrunk(f, p, levels, 1)
+    return left / x

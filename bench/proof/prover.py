@@ -65,18 +65,18 @@ def halves(boxes):
     return np.unique(np.concatenate(parts), axis=0)
 
 
-def prove(claim):
+def prove(claim, deepest=DEEPEST):
     """Return the result of a claim; a share above 1 says that it is not proved."""
     start = time.perf_counter()
     points = claim.formula()
     waiting, count = claim.boxes, 0
     worst = (0.0, None, 0.0)
-    for depth in range(DEEPEST + 1):
+    for depth in range(deepest + 1):
         share, relative, scale = bounds(claim.program, waiting, claim.degree)
         left = claim.left(waiting)
         share = share + left * scale
         relative = relative + left
-        again = (share > (ENOUGH if depth < ONLY else 1.0)) & (depth < DEEPEST)
+        again = (share > (ENOUGH if depth < ONLY else 1.0)) & (depth < deepest)
         wide = (waiting[:, 0] < waiting[:, 1]) | (waiting[:, 2] < waiting[:, 3])
         again &= wide
         done = ~again

@@ -72,6 +72,8 @@ class Tape:
         self.asked = 0
         self.nodes = []
         self.factor = None  # an input, see ``relative``
+        self.constants = {}
+        self.known = {}  # the same operation on the same numbers is the same number
 
     def input(self, lower, upper, variable, grid=None):
         """Return an input that is any double from lower to upper."""
@@ -89,6 +91,11 @@ class Tape:
         relative.plain = number
         return relative
 
+    def least_of_factor(self, power):
+        """Return a lower bound of a power of the factor."""
+        lower, upper = self.factor.smallest(), self.factor.largest()
+        return (lower if power > 0 else upper) ** power * (1.0 - 2.0**-40)
+
     def around(self, largest):
         """Return an input that is any double up to a size."""
         zero = self.space.constant(0.0, self.boxes)
@@ -99,10 +106,25 @@ class Tape:
         if isinstance(value, Number):
             assert value.tape is self
             return value
+        if np.ndim(value) == 0:
+            key = float(value).hex()  # 0 and -0 are two
+            if key not in self.constants:
+                self.constants[key] = self._constant(float(value))
+            return self.constants[key]
+        return self._constant(value)
+
+    def _constant(self, value):
         values = np.broadcast_to(np.asarray(value, float), (self.boxes,))
         grid = np.array([grid_of(x) for x in np.unique(values)]).min()
         model = self.space.constant(values, self.boxes)
         return Number(self, model, (), np.full(self.boxes, grid), value=values)
+
+    def once(self, operation, make, *numbers):
+        """Return the number that an operation makes, of which there is one."""
+        key = operation, *(number.index for number in numbers)
+        if key not in self.known:
+            self.known[key] = make(*numbers[1:])
+        return self.known[key]
 
     def answer(self, possible):
         """Return the answer to a question that has one, or that the path knows."""
@@ -119,29 +141,26 @@ class Tape:
 
         ``last`` tells whether the rounding of the result itself counts.
         """
-        return sum(self.parts(out, last).values())
+        return sum(self.parts(out, last).values(), np.zeros(self.boxes))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def parts(self, out, last=False):
         """Return the contribution of each node's rounding, by number of the node."""
         slopes = {out.index: self.space.constant(SCALE, self.boxes)}
         errors, found = {}, {}
         for node in reversed(self.nodes[: out.index + 1]):
             slope = slopes.pop(node.index, None)
+            effect = None if node is out and not last else slope
+            for other in errors.pop(node.index, ()):
+                effect = other if effect is None else effect.plus(other)
+            if effect is not None and node.rounding is not None:
+                part = effect.largest() * node.rounding / SCALE
+                part = np.where(node.rounding == 0.0, 0.0, part)
+                found[node.index] = np.where(np.isnan(part), np.inf, part) * OUTWARD
             if slope is None:
                 continue
             if node.of is not None:  # minus the rounding error of another node
                 errors.setdefault(node.of, []).append(slope.negative())
-            if node.index == out.index and not last:
-                effect = None
-            else:
-                effect = slope
-            for other in errors.pop(node.index, ()):
-                effect = other if effect is None else effect.plus(other)
-            if effect is not None and node.rounding is not None:
-                with np.errstate(invalid="ignore"):
-                    part = effect.largest() * node.rounding / SCALE
-                part = np.where(node.rounding == 0.0, 0.0, part)
-                found[node.index] = np.where(np.isnan(part), np.inf, part) * (1 + 2**-40)
             for parent, derivative in node.parents:
                 more = derivative(slope)
                 if parent.index in slopes:
@@ -183,7 +202,7 @@ class Number:
         if power or unit[1]:
             error = UNIT * OUTWARD * model.largest()
             if products and power:
-                error = error + LEAST / self.tape.factor.smallest() ** power
+                error = error + LEAST / self.tape.least_of_factor(power)
             wide = model.wider(error)
             return Number(
                 self.tape, wide, parents, NO_GRID, error, power=power, unit=unit
@@ -259,7 +278,9 @@ class Number:
         return result
 
     def __add__(self, other):
-        other = self.tape.constant(other)
+        return self.tape.once("+", self._plus, self, self.tape.constant(other))
+
+    def _plus(self, other):
         if other.is_zero():
             return self
         if self.is_zero():
@@ -267,7 +288,8 @@ class Number:
         if other is self:
             return self * 2.0
         one, two = aligned(self, other)
-        known = one.part_of_sum(two) or two.part_of_sum(one)
+        known = one.part_of_sum(two)
+        known = two.part_of_sum(one) if known is None else known
         if known is not None:
             return known
         result = one.rounded(
@@ -322,12 +344,14 @@ class Number:
     def __mul__(self, other):
         if isinstance(other, Projective):
             return NotImplemented
-        other = self.tape.constant(other)
+        return self.tape.once("*", self._times, self, self.tape.constant(other))
+
+    def _times(self, other):
         if self.is_zero() or other.is_zero():
             return self.tape.constant(0.0)
         if self.is_power() and not other.is_power():
             return other * self
-        if self.power and other.power:
+        if self.power > 0 and other.power > 0:
             other = other.lowered()
         if other.is_power():
             factor = other.value
@@ -357,11 +381,12 @@ class Number:
     __rmul__ = __mul__
 
     def __truediv__(self, other):
-        other = self.tape.constant(other)
+        return self.tape.once("/", self._over, self, self.tape.constant(other))
+
+    def _over(self, other):
         if other.is_power():
             return self * (1.0 / other.value)
-        while other.power:
-            other = other.lowered()
+        assert not other.is_zero()
         inverse = other.model.reciprocal()
         z = self.model.times(inverse)
 
@@ -374,7 +399,7 @@ class Number:
             np.full(self.tape.boxes, NO_GRID),
             quotients(self.ends, other.ends),
             products=True,
-            power=self.power,
+            power=self.power - other.power,
             unit=times_unit(self.unit, other.unit, -1),
         )
 
@@ -386,9 +411,9 @@ class Number:
         return bool(self.power or self.unit[1])
 
     def settled(self):
-        """Return this, or the constant that it is."""
-        known = not self.scaled() and not self.rounding.any()
-        if known and np.array_equal(*self.ends) and not self.model.coefficients[:, 1:].any():
+        """Return this, or the constant that an exact operation on constants gives."""
+        constants = all(parent.value is not None for parent, _ in self.parents)
+        if constants and not self.scaled() and not self.rounding.any():
             return self.tape.constant(self.ends[0])
         return self
 
@@ -527,15 +552,18 @@ class Answer:
 
 
 def _numbers(*values):
-    tape = next((v.tape for v in values if isinstance(v, Number)), None)
-    return tape, [v if tape is None else tape.constant(v) for v in values]
+    return [Tape.current.constant(v) for v in values]
 
 
 def fma(a, b, c):
     """Record ``a*b + c``, rounded once."""
     if isinstance(b, Projective):
         return b.fused(a, c)
-    tape, (a, b, c) = _numbers(a, b, c)
+    a, b, c = _numbers(a, b, c)
+    return a.tape.once("fma", lambda *_: _fused(a, b, c), a, b, c)
+
+
+def _fused(a, b, c):
     if a.is_zero() or b.is_zero():
         return c
     if c.is_zero():
@@ -544,8 +572,10 @@ def fma(a, b, c):
         factor, other = (a, b) if a.is_power() else (b, a)
         if np.all(np.abs(factor.value) == 1.0) or np.all(other.grid >= -500):
             return other * factor + c  # the product is exact
-    while a.power + b.power > min(c.power, 1):
-        if b.power:
+    if a.power > 0 and b.power > 0:
+        b = b.lowered()
+    while a.power + b.power > c.power:
+        if b.power > 0:
             b = b.lowered()
         else:
             a = a.lowered()
@@ -576,62 +606,88 @@ class Projective:
     shrinks the errors of its tail, while sums of numerators lose them in each other.
     """
 
-    def __init__(self, base=None, ratio=None):
-        self.base, self.ratio = base, ratio
+    def __init__(self, tape, base=None, ratio=None):
+        self.tape, self.base, self.ratio = tape, base, ratio
 
     def __neg__(self):
-        return Projective(self.base, -self.ratio)
+        return Projective(self.tape, self.base, -self.ratio)
 
     def __rmul__(self, factor):
-        error = UNIT * OUTWARD * factor.model.largest()
-        wide = factor.model.wider(error)
-        return Projective(
-            self, Number(factor.tape, wide, ((factor, same),), NO_GRID, error)
-        )
+        factor = self.tape.constant(factor)
+        return self._multiple(factor.model, ((factor, same),))
+
+    def _multiple(self, model, parents):
+        """Return a rounded multiple of this number."""
+        error = UNIT * OUTWARD * model.largest()
+        wide = model.wider(error)
+        ratio = Number(self.tape, wide, parents, NO_GRID, error)
+        return Projective(self.tape, self, ratio)
 
     def fused(self, a, other):
         """Return fma(a, self, other) as a multiple of self."""
-        mine, its = self.over_common(other)
-        inverse = mine.model.reciprocal()
-        part = its.model.times(inverse)
+        a = self.tape.constant(a)
+        part = other.over(self)
+        return self._multiple(a.model.plus(part.model), ((a, same), (part, same)))
 
-        def by_mine(slope):
-            return slope.times(part.times(inverse)).negative()
+    def __add__(self, other):
+        return self.fused(1.0, other)
 
-        a = its.tape.constant(a)
-        model = a.model.plus(part)
-        error = UNIT * OUTWARD * model.largest()
-        parents = ((a, same), (its, inverse.times), (mine, by_mine))
-        ratio = Number(its.tape, model.wider(error), parents, NO_GRID, error)
-        return Projective(self, ratio)
-
-    def over_common(self, other):
-        """Return both as multiples of one base: a multiple of its own is not needed."""
-        if self.base is other.base:
-            return self.ratio, other.ratio
+    def over(self, other):
+        """Return the ratio of this number and another, as it is, without rounding."""
+        mine, its = self._chain(), other._chain()
+        for place, (base, one) in enumerate(mine):
+            for also, (common, two) in enumerate(its):
+                if base is common:
+                    if also == 0:
+                        return one
+                    if place == 0:
+                        one = self.tape.constant(1.0)
+                    return exact_quotient(one, two)
         raise TypeError("two numbers without a common base")
 
+    def _chain(self):
+        """Return what this is a multiple of, with the factors; itself first."""
+        found, number, factor = [(self, None)], self, None
+        while number.base is not None:
+            ratio = number.ratio
+            factor = ratio if factor is None else exact_product(factor, ratio)
+            number = number.base
+            found.append((number, factor))
+        return found[:CHAIN]
 
-def projective(copy, f, q, x, y):
+
+CHAIN = 4  # as far as numbers are known as multiples of others
+
+
+def exact_product(a, b):
+    """Return the product of two numbers as it is."""
+    model, parents = a.model.times(b.model), ((a, b.model.times), (b, a.model.times))
+    return Number(a.tape, model, parents, NO_GRID)
+
+
+def exact_quotient(a, b):
+    """Return the quotient of two numbers as it is."""
+    inverse = b.model.reciprocal()
+    model = a.model.times(inverse)
+
+    def by_b(slope):
+        return slope.times(model.times(inverse)).negative()
+
+    return Number(a.tape, model, ((a, inverse.times), (b, by_b)), NO_GRID)
+
+
+def projective(copy, f, p, x, y):
     """Run the levels of a fraction on ratios; return them as x/y and 1 in a new unit.
 
     Then a sum of numbers of different degrees in the unit is refused: so what follows
     depends on the ratio alone.
     """
-    tape = x.tape
-    inverse = y.model.reciprocal()
-    model = x.model.times(inverse)
-
-    def by_y(slope):
-        return slope.times(model.times(inverse)).negative()
-
-    start = Number(tape, model, ((x, inverse.times), (y, by_y)), NO_GRID)
-    base = Projective()
-    above, below = copy(f, q, Projective(base, start), base)
-    if above.base is not below:
-        raise TypeError("levels that do not end with a number and the one before")
+    tape = Tape.current
+    x, y = tape.constant(x), tape.constant(y)
+    base = Projective(tape)
+    above, below = copy(f, p, Projective(tape, base, exact_quotient(x, y)), base)
+    ratio = above.over(below)
     unit = (len(tape.nodes), 1)
-    ratio = above.ratio
     one = tape.space.constant(1.0, tape.boxes)
     return (
         Number(tape, ratio.model, ((ratio, same),), NO_GRID, unit=unit),
@@ -655,7 +711,7 @@ def _error_of(s, grid, lost=None):
 
 def two_sum(a, b):
     """Record a sum and its rounding error, which is a double (Knuth)."""
-    tape, (a, b) = _numbers(a, b)
+    a, b = _numbers(a, b)
     s = a + b
     if s is a or s is b:
         return s, 0.0
@@ -665,7 +721,7 @@ def two_sum(a, b):
 
 def fast_two_sum(a, b):
     """Record a sum and its error; where |a| < |b| is possible, operation by operation."""
-    tape, (a, b) = _numbers(a, b)
+    a, b = _numbers(a, b)
     if a.is_zero():
         return b, 0.0
     if b.is_zero():
@@ -679,12 +735,14 @@ def fast_two_sum(a, b):
 
 def two_product(a, b):
     """Record a product and its rounding error, a double but for underflow."""
-    tape, (a, b) = _numbers(a, b)
+    a, b = _numbers(a, b)
     s = a * b
+    if s is a or s is b:
+        return s, 0.0
     exact_grid = a.grid + b.grid
     lost = np.where(exact_grid >= -1074, 0.0, LEAST)
     if s.power:
-        lost = lost / tape.factor.smallest() ** s.power
+        lost = lost / s.tape.least_of_factor(s.power)
     return s, _error_of(s, exact_grid, lost if lost.any() else None)
 
 
