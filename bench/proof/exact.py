@@ -8,7 +8,7 @@ difference's numerator; so a finite number of exact evaluations proves the ident
 
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 
 from bench.proof.rebind import Copies
 
@@ -280,6 +280,9 @@ def copies(instead=None):
     return Copies(NAMES, instead)
 
 
+FEWER = None  # so many points, for a look: no proof
+
+
 def same_function(kernel, reference, variables, constants=()):
     """Raise unless a kernel is a reference formula; return the number of points.
 
@@ -303,7 +306,7 @@ def same_function(kernel, reference, variables, constants=()):
     ]
     exact = [Exact(Fraction(c)) for c in constants]
     count = 0
-    for place in product(*grids):
+    for place in islice(product(*grids), FEWER):
         count += 1
         if kernel(*exact, *place) != reference(*exact, *place):
             where = ", ".join(str(x.value) for x in (*exact, *place))

@@ -7,13 +7,14 @@ the boxes of the claims of its regions. A mutant *passes* if all bounds still ho
 import hashlib
 import importlib
 import os
+import re
 import sys
 import time
 import traceback
 
 from bench._common import replace, table
 from bench.mutation import another_program, mutants
-from bench.proof import claims, prover, rebind
+from bench.proof import claims, exact, prover, rebind
 
 # In the order in which they import each other.
 MODULES = (
@@ -22,33 +23,55 @@ MODULES = (
     "riskcore/special/gauss/risk_pairs.py",
     "riskcore/special/gauss/risk_blocks.py",
 )
-FEW = 60  # boxes of a claim that are run
-DEEP = 2  # how often they are cut
-LIMIT = 300  # seconds
+FEW = 24  # boxes of a claim that are run
+DEEP = 3  # how often they are cut
+POINTS = 12  # of a formula
 
 
-def names_of():
-    """Return the names of all kernels that the claims run."""
-    copier = claims.copies({})
+def called(region, f, p):
+    """Return the names of the kernels that a cell of a region takes."""
+    found = set()
+
+    def see(frame, event, argument):
+        if event == "call" and "riskcore" in frame.f_code.co_filename:
+            found.add(frame.f_code.co_name)
+
+    sys.setprofile(see)
+    try:
+        claims.risk_blocks._pair(region, f, p)
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def kernels():
+    """Return the names of the kernels of each claim, by its region and place."""
+    found = {}
+    for claim in claims.of_risk():
+        f, _, p, _ = claim.boxes[len(claim.boxes) // 2]
+        region = getattr(claims.risk_pairs, claim.region)
+        found[claim.region, claim.where] = called(region, float(f), float(p))
+    return found
+
+
+def constants():
+    """Return the names of all constants of kernels that are run."""
+    copier, used = claims.copies({}), set()
     copier.of(claims.risk_blocks._pair)
-    return {function.__name__ for function in copier.copies}
+    for function in copier.copies:
+        used |= set(function.__code__.co_names)
+    return {name for name in used if name.strip("_").isupper()}
 
 
 def candidates():
     """Return the mutants of the kernels that are run, and of their constants."""
-    names = names_of()
-    used = set()
-    copier = claims.copies({})
-    copier.of(claims.risk_blocks._pair)
-    for function in copier.copies:
-        used |= set(function.__code__.co_names)
+    names, used = set().union(*kernels().values()) - {"_pair"}, constants()
     found = []
     for module in MODULES:
         for one in mutants(module):
             last = one.function.split(".")[-1]
-            constant = one.function == "module" and any(
-                name in one.before for name in used if name.strip("_").isupper()
-            )
+            words = set(re.findall(r"\w+", one.before))
+            constant = one.function == "module" and (words & used or "0x" in one.before)
             if (last in names or constant) and another_program(one):
                 found.append(one)
     return found
@@ -66,11 +89,17 @@ def put(mutant):
     importlib.reload(prover)
 
 
-def noticed():
-    """Return why the proof fails, or nothing."""
+def noticed(function=""):
+    """Return why the proof of the claims that run a function fails, or nothing."""
+    last = function.split(".")[-1]
+    exact.FEWER = POINTS
     try:
         rebind.check_theorems()
-        for claim in sorted(claims.of_risk(), key=lambda c: len(c.boxes)):
+        names = kernels()
+        for claim in claims.of_risk():
+            mine = names[claim.region, claim.where]
+            if last not in mine and last not in ("", "module"):
+                continue
             step = max(1, len(claim.boxes) // FEW)
             few = claim._replace(boxes=claim.boxes[::-step][::-1])
             result = prover.prove(few, deepest=DEEP)
@@ -78,6 +107,8 @@ def noticed():
                 return f"{claim.region}, {claim.where}: {result.share:.3g} of claimed"
     except Exception as error:
         return f"{type(error).__name__}: {error}".split("\n")[0][:90]
+    finally:
+        exact.FEWER = None
     return ""
 
 
@@ -90,7 +121,7 @@ def verdict(mutant):
             sys.stdout = open(os.devnull, "w")
             try:
                 put(mutant)
-                text = noticed()
+                text = noticed(mutant.function)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             os.write(write, (text or "PASSES").encode()[:2000])
