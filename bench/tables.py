@@ -91,13 +91,12 @@ SECTIONS = (
     Section("sweep", PAGE, "sweep"),
     Section("sweep", "notes/accuracy.md", "kernel"),
     Section("continued_fraction", PAGE, "fraction"),
+    Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
     # The rows of two columns are its speed.
     Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
     Section("enclosures", "tests/data/hardest_points.csv"),
-    Section("ties", PAGE, "ties"),
-    Section("ties", "tests/data/two_ulp_points.csv"),
     Section("posterior", PAGE, "posterior"),
     Section("posterior", PAGE, "posterior_speed", measured=True),
     Section("prior", PAGE, "prior"),

@@ -74,39 +74,39 @@ _LOG_3_4 = float.fromhex("-0x1.269621134e000p-2")
 _LOG_3_4_LOW = float.fromhex("0x1.1b61f10522625p-44")
 _LOG_5_4 = float.fromhex("0x1.c8ff7c79aa000p-3")
 _LOG_5_4_LOW = float.fromhex("-0x1.7794f689f8434p-45")
-# Between them: |s| below is largest, 0.0718, at the ends, sqrt(3/4) and sqrt(5/4).
-_TO_3_4 = float.fromhex("0x1.bb67ae8584caap-1")
-_TO_5_4 = float.fromhex("0x1.1e3779b97f4a8p+0")
-# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0052,
+# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059,
 # by mpmath. What it leaves of t is below 2^-53. 2/3 is completed by its rounding error.
 _TWO_THIRDS_LOW = float.fromhex("0x1.5555555555555p-55")
 _PAIR_SERIES = tuple(
     map(
         float.fromhex,
         (
-            "0x1.999999999999ap-2", "0x1.24924924925a9p-2",
-            "0x1.c71c71c5e92d5p-3", "0x1.745d1b23c2133p-3",
-            "0x1.3b0e1085e2144p-3", "0x1.14d6056dbe37bp-3",
+            "0x1.999999999999ap-2", "0x1.24924924926b8p-2",
+            "0x1.c71c71c50ba18p-3", "0x1.745d1d15de7f9p-3",
+            "0x1.3b0c4de54996dp-3", "0x1.1563274487784p-3",
         ),
     )
 )  # fmt: skip
 _P0, _P1, _P2, _P3, _P4, _P5 = _PAIR_SERIES
+_LOWER_END_BITS = 0x3FE6000000000000  # 11/16
+_TO_QUARTERS = 1.5 * 2.0**50  # adding it rounds to a multiple of 1/4
 
 
 @kernel
 def log_pair(x: float) -> tuple[float, float]:
     """Return log x as a head and a tail, for a normal x.
 
-    Method: x = 2^k z with z in [sqrt 1/2, sqrt 2), c the nearest of 3/4, 1, 5/4, s =
-    (z-c)/(z+c), log x = k log 2 + log c + 2s + s^3 (2/3 + w t(w)), w = s^2, with
-    second words for all but t. Relative error of the sum below 2^-69.
+    Method: x = 2^k z with z in [11/16, 11/8), c the nearest of 3/4, 1, 5/4, s =
+    (z-c)/(z+c), |s| <= 1/13, log x = k log 2 + log c + 2s + s^3 (2/3 + w t(w)), w =
+    s^2, with second words for all but w t. The tail is below 2^-17 of the head; the
+    relative error of the sum is below 2^-68 for x < 3/4.
     """
     pattern = bits(x)
-    exponent = (pattern - _SQRT_HALF_BITS) >> 52
+    exponent = (pattern - _LOWER_END_BITS) >> 52
     z = from_bits(pattern - (exponent << 52))
     k = float(exponent)
-    few, many = z < _TO_3_4, z > _TO_5_4
-    c = 0.75 if few else (1.25 if many else 1.0)
+    c = (z + _TO_QUARTERS) - _TO_QUARTERS
+    few, many = c < 1.0, c > 1.0
     log_c = _LOG_3_4 if few else (_LOG_5_4 if many else 0.0)
     log_c_low = _LOG_3_4_LOW if few else (_LOG_5_4_LOW if many else 0.0)
     u = z - c
@@ -118,18 +118,16 @@ def log_pair(x: float) -> tuple[float, float]:
     s2 = s + s
     w = s * s
     w_low = fma(s2, s_low, fma(s, s, -w))
-    w2 = w * w
-    t = fma(w2, fma(w2, fma(w, _P5, _P4), fma(w, _P3, _P2)), fma(w, _P1, _P0))
-    t, t_low = fast_two_sum(2.0 / 3.0, w * t)
-    t_low += _TWO_THIRDS_LOW
+    t = fma(fma(fma(fma(fma(_P5, w, _P4), w, _P3), w, _P2), w, _P1), w, _P0)
+    t = fma(w, t, _TWO_THIRDS_LOW)
     a = s * w
-    a_low = fma(s, w, -a) + fma(s, w_low, s_low * w)
-    b = a * t
-    b_low = fma(a, t, -b) + fma(a, t_low, a_low * t)
+    a_low = fma(s, w_low, fma(s_low, w, fma(s, w, -a)))
+    b = a * (2.0 / 3.0)
+    b_low = fma(a, 2.0 / 3.0, -b) + fma(a_low, 2.0 / 3.0, a * t)
     # k log 2 + log c is exact in its first parts, and 0 or larger than 2s.
     high, low = fast_two_sum(fma(k, LN2_HIGH, log_c), s2)
     high, rest = fast_two_sum(high, b)
-    return high, (low + rest) + (b_low + (fma(2.0, s_low, fma(k, LN2_LOW, log_c_low))))
+    return high, (low + rest) + (b_low + fma(2.0, s_low, fma(k, LN2_LOW, log_c_low)))
 
 
 @kernel

@@ -359,11 +359,11 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
     int
         1 or -1; 0 if 1092 bits do not decide, which no input is known to need.
     """
+    if x == 0.0 and not middle:
+        return 1
     B, z = number(), number()
     n = _FEW_WORDS
     s = _boundary(B, x, middle, n)
-    if x == 0.0 and not middle:
-        return 1
     at = _at_a_limit(f, a, b, B, s, n)
     if at != 0:
         return at

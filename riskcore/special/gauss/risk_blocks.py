@@ -55,9 +55,9 @@ from riskcore.special.gauss.risk_pairs import (
     is_small,
     near_one,
     region,
-    tail_19,
-    tail_25,
-    tail_37,
+    tail_17,
+    tail_23,
+    tail_35,
 )
 
 # (f, p, excess, high, low, error) -> value, nan if it may be wrong
@@ -117,22 +117,22 @@ def _pair(where: int, f: float, p: float) -> Triple:
     if where == NEAR_ONE:
         return near_one(f, p)
     if where == LEVELS:
-        x, y = tail_25(f, p)
+        x, y = tail_23(f, p)
         return by_levels(f, p, x, y)
     if where == FROM_32:
-        x, y = tail_19(f, p)
+        x, y = tail_17(f, p)
         return by_e_32(f, p, x, y)
     if where == FORWARD_REAL:
         return forward_real(f, p)
     if where == BACKWARD_REAL:
         return backward_real(f, p)
-    x, y = tail_37(f, p)
+    x, y = tail_35(f, p)
     if where == FROM_16:
         return by_e_16(f, p, x, y)
     return by_levels_real(f, p, x, y)
 
 
-def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
+def by_region(finish: Finish) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from the pairs of each region.
 
     Parameters
@@ -188,25 +188,25 @@ def by_region(finish: Finish) -> tuple[Value, Block]:  # noqa: PLR0915
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS:
             for i in range(n):
-                a[i], b[i] = tail_25(f[i], p[i])
+                a[i], b[i] = tail_23(f[i], p[i])
             for i in range(n):
                 high, low, error = by_levels(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FROM_32:
             for i in range(n):
-                a[i], b[i] = tail_19(f[i], p[i])
+                a[i], b[i] = tail_17(f[i], p[i])
             for i in range(n):
                 high, low, error = by_e_32(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == FROM_16:
             for i in range(n):
-                a[i], b[i] = tail_37(f[i], p[i])
+                a[i], b[i] = tail_35(f[i], p[i])
             for i in range(n):
                 high, low, error = by_e_16(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)
         elif w == LEVELS_REAL:
             for i in range(n):
-                a[i], b[i] = tail_37(f[i], p[i])
+                a[i], b[i] = tail_35(f[i], p[i])
             for i in range(n):
                 high, low, error = by_levels_real(f[i], p[i], a[i], b[i])
                 out[i] = finish(f[i], p[i], excess[i], high, low, error)

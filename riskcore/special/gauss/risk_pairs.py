@@ -40,7 +40,7 @@ FROM_32 = 6  # f from 32
 LEVELS_REAL = 7  # other f < 16, p not small
 FORWARD_REAL = 8  # other f < 16, p small
 BACKWARD_REAL = 9  # f < 2, or f < 4 and no integer
-OTHER = 10  # p or f < 2^-900, f > 2^60; not in the domain
+OTHER = 10  # p or f < 2^-900, f > 2^50; not in the domain
 REGIONS = 11
 
 # Below this p the steps r(n + 1) = v (1/n - r(n)) enlarge the error of the logarithm
@@ -48,9 +48,10 @@ REGIONS = 11
 P_NEAR_ONE = 0.75
 # and below this one at most 3 times to any r(n).
 P_HALF = 0.5
-# Outside of these low parts may underflow, and E is nothing beside f.
+# Outside of these low parts may underflow, U, which grows like f^levels, may overflow,
+# and f - 1 is not exact.
 RARE = 2.0**-900
-F_HUGE = 2.0**60
+F_HUGE = 2.0**50
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 
@@ -186,7 +187,7 @@ def by_logarithm_4(f: float, p: float, high: float, low: float) -> Triple:
 def by_logarithm_8(
     f: float, p: float, high: float, low: float
 ) -> tuple[float, float, float, float]:
-    """Return v and r(min(f, 8)) as pairs for f = 1, ..., 15, given log p = high + low."""
+    """Return v and r(min(f, 8)) as pairs, f = 1, ..., 15, given log p = high + low."""
     v, v_low = _ratio(p)
     r, r_low = _product(v, v_low, -high, -low)
     r, r_low = _to_4(f, v, v_low, r, r_low)
@@ -284,7 +285,8 @@ def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
 def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
     """Make the kernel (f, p) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
 
-    ``levels`` is odd; the tail is f + n - 1 - k q.
+    ``levels`` is odd. In the tail, S = b + k X (see ``_by_e``), X is taken from the
+    level after next as if that had the same b and k: X = p b/(b - k q).
     """
     half = levels // 2
     middle = (half + last) // 2
@@ -293,12 +295,10 @@ def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
 
     @kernel
     def tail(f: float, p: float) -> DoubleDouble:
-        # U grows like f^levels, and past 2^52 what the fraction gives is nothing.
-        f, q, k = min(f, _TWO_52), 1.0 - p, half + 1.0
-        y = fma(-k, q, f + levels)
-        x = fma(f + (levels - 1.0), y, -((k * q) * (f + half)))
-        x, y = upper(f, q, x, y)
-        return lower(f, q, x, y)
+        q, k, b = 1.0 - p, half + 1.0, f + half
+        y = fma(-k, q, b)
+        x = b * fma(-k, q, fma(k, p, b))
+        return lower(f, q, *upper(f, q, fma(b + half, x, -(((k * q) * b) * y)), x))
 
     return tail
 
@@ -330,7 +330,7 @@ def _last(
     return r, rest * reciprocal, bound * r
 
 
-tail_25 = _tail(25, 2)
+tail_23 = _tail(23, 2)
 
 
 @kernel
@@ -363,7 +363,7 @@ def _level_real(
     return _sum(s, s_low, -t, -t_low)
 
 
-tail_37 = _tail(37, 3)
+tail_35 = _tail(35, 3)
 
 
 @kernel
@@ -399,17 +399,15 @@ def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
 
     @kernel
     def by_e(f: float, p: float, x: float, y: float) -> Triple:
-        q, g = 1.0 - p, min(f, _TWO_52)
-        b = (g + (last - 1.0)) * y
-        u = fma(-(g + (last - 1.0)), y, x)
+        q = 1.0 - p
+        b = (f + (last - 1.0)) * y
+        u = fma(-(f + (last - 1.0)), y, x)
         above, below = fma(p, b, u), x
         for n in range(2 * last - 2, 0, -1):
-            b, u = (g + n // 2) * below, (1.0 + (n + 1) // 2) * above
+            b, u = (f + n // 2) * below, (1.0 + (n + 1) // 2) * above
             above, below = fma(p, b, u), b + u
-        part = q * above / fma(g, below, above)
-        base = f - 1.0
-        D, D_low = fast_two_sum(base, p)
-        D_low += (f - base) - 1.0  # f - 1 is not exact above 2^53
+        part = q * above / fma(f, below, above)
+        D, D_low = fast_two_sum(f - 1.0, p)
         D, rest = fast_two_sum(D, part)
         D_low += rest
         reciprocal = 1.0 / D
@@ -420,6 +418,6 @@ def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
     return by_e
 
 
-tail_19 = _tail(19, 2)
-by_e_16 = _by_e(3, OF_E_16, BESIDE_E_16)  # after tail_37
-by_e_32 = _by_e(2, OF_E_32, BESIDE_E_32)  # after tail_19
+tail_17 = _tail(17, 2)
+by_e_16 = _by_e(3, OF_E_16, BESIDE_E_16)  # after tail_35
+by_e_32 = _by_e(2, OF_E_32, BESIDE_E_32)  # after tail_17
