@@ -7,7 +7,8 @@
 Every kernel is run as it is on boxes of (f, p), with all roundings charged; what its
 formula leaves out comes from Arb and from the fraction's own bounds, and the formula
 from exact arithmetic (notes/proof_of_rounding.md). The exit status is 1 unless every
-box of every region has a bound below the one that the kernel claims for it.
+box of every region has a bound below the one that the kernel claims for it, and no
+region claims 16 times what is proved.
 """
 
 import argparse
@@ -86,6 +87,11 @@ def main():
     failed = [one for one in results if not one.share <= 1.0]
     for one in failed:
         print(f"NOT PROVED: {one.claim.region}, {one.claim.where}, at {one.at}")
+    for name in {one.claim.region for one in results}:
+        largest = max(one.share for one in results if one.claim.region == name)
+        if largest < prover.WASTEFUL:
+            failed.append(name)
+            print(f"WASTEFUL: {name} claims {1 / largest:.0f} times what is proved")
     if not options.regions:
         page(results)
     print(f"{len(results)} claims, {len(failed)} not proved", end=", ")

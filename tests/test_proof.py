@@ -1,8 +1,11 @@
-"""The proof of the fast paths' bounds: is its arithmetic right, does it see mistakes?"""
+"""The proof of the fast paths' bounds: is it right, and does it see mistakes?"""
 
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,13 +25,11 @@ rebind = import_module("bench.proof.rebind")
 series = import_module("bench.proof.series")
 tape = import_module("bench.proof.tape")
 
+ROOT = Path(__file__).parents[1]
 CLAIMS = claims.of_risk()
 REGIONS = {claim.region: getattr(risk_pairs, claim.region) for claim in CLAIMS}
 TWO = ("two_sum", "fast_two_sum", "two_product")
-IN_DOUBLES = {
-    name: getattr(floats, name)
-    for name in ("fma", *TWO)
-}
+IN_DOUBLES = {name: getattr(floats, name) for name in ("fma", *TWO)}
 
 
 # --- the arithmetic of errors --------------------------------------------------------
@@ -38,7 +39,9 @@ def random_program(rng, length):
     """Return a random straight line of operations on two inputs."""
     lines, count = [], 4  # the inputs and two constants
     for _ in range(length):
-        kind = rng.choice(["+", "-", "*", "/", "fma", "two_sum", "two_product", "fast_two_sum", "2"])
+        kind = rng.choice(
+            ["+", "-", "*", "/", "fma", "two_sum", "two_product", "fast_two_sum", "2"]
+        )
         lines.append((kind, *(rng.randrange(max(0, count - 7), count) for _ in "abc")))
         count += 2 if kind in TWO else 1
     return lines
@@ -65,7 +68,7 @@ def run(program, inputs, operations):
     return values[-1]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60))
 def test_what_is_computed_is_within_the_bound_of_what_is_exact(seed):
     rng = random.Random(seed)
     program = random_program(rng, 12)
@@ -94,7 +97,7 @@ def test_what_is_computed_is_within_the_bound_of_what_is_exact(seed):
         polynomial = out.model.coefficients[0, 0]
         assert abs(computed - polynomial) <= out.model.spread()[0] * (1 + 1e-12)
         seen = max(seen, float(error))
-    assert largest <= 100 * seen + 1e-14 * (1.0 + out.largest()[0])
+    assert largest <= 100 * seen + 1e-13 * (1.0 + out.largest()[0])
 
 
 def test_what_compensates_compensates():
@@ -184,9 +187,7 @@ def test_kernels_by_the_logarithm_are_within_the_bounds_of_their_boxes(claim):
             assert abs(arb(high) + arb(low) - true) <= arb(most) * true
 
 
-@pytest.mark.parametrize(
-    "claim", [c for c in CLAIMS if not by_logarithm(c)], ids=named
-)
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if not by_logarithm(c)], ids=named)
 def test_kernels_are_within_the_bounds_of_their_boxes(claim):
     """The same kernel in doubles and in rational numbers, at points of some boxes."""
     rng = random.Random(2)
@@ -197,9 +198,7 @@ def test_kernels_are_within_the_bounds_of_their_boxes(claim):
         for _ in range(3):
             f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
             high, low, _ = risk_blocks._pair(REGIONS[claim.region], f, p)
-            r, r_low, _ = kernel(
-                REGIONS[claim.region], exact.Exact(f), exact.Exact(p)
-            )
+            r, r_low, _ = kernel(REGIONS[claim.region], exact.Exact(f), exact.Exact(p))
             true = r.value + exact.Exact.of(r_low).value
             assert abs(Fraction(high) + Fraction(low) - true) <= Fraction(most) * true
 
@@ -214,7 +213,11 @@ def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
     borders = [0.3, 0.5, 0.75, 1.0, 2.0**-900, 1 - 2.0**-53]
     tried = dict.fromkeys(names, 0)
     for _ in range(4000):
-        f = float(rng.choice([rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60)]))
+        f = float(
+            rng.choice(
+                [rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60)]
+            )
+        )
         p = rng.choice([rng.random(), 2 ** rng.uniform(-900, 0), rng.choice(borders)])
         if rng.random() < 0.2:
             p = float(np.nextafter(p, 0))
@@ -241,7 +244,7 @@ def test_a_formula_that_is_another_is_refused():
         exact.same_function(one, lambda x, y: x + y + y * y * 1e-30, points)
 
 
-@pytest.mark.parametrize("levels", [35, 39])
+@pytest.mark.parametrize("levels", [15, 19])
 def test_another_number_of_levels_is_another_formula(levels):
     formula = claims.fraction_formula(risk_pairs.FROM_32, levels)
     with pytest.raises(ValueError, match="not the formula"):
@@ -249,7 +252,8 @@ def test_another_number_of_levels_is_another_formula(levels):
 
 
 @pytest.mark.parametrize(
-    ("f", "p", "levels"), [(16.0, 0.01, 37), (32.0, 0.2, 19), (4.0, 0.3, 37), (2.5, 0.6, 9)]
+    ("f", "p", "levels"),
+    [(16.0, 0.01, 35), (32.0, 0.2, 17), (4.0, 0.3, 35), (2.5, 0.6, 9)],
 )
 def test_what_a_cut_leaves_is_below_its_bound(f, p, levels):
     ctx.prec = 400
@@ -259,7 +263,9 @@ def test_what_a_cut_leaves_is_below_its_bound(f, p, levels):
     ends = np.array([f]), np.array([p])
     most = fraction.cut((ends[0], ends[0]), (ends[1], ends[1]), levels)[0]
     assert left <= most <= 1e4 * left
-    wide = fraction.cut((ends[0] * 0.99, ends[0] * 1.01), (ends[1] * 0.9, ends[1] * 1.1), levels)
+    wide = fraction.cut(
+        (ends[0] * 0.99, ends[0] * 1.01), (ends[1] * 0.9, ends[1] * 1.1), levels
+    )
     assert wide[0] >= most
 
 
@@ -267,7 +273,7 @@ def test_what_the_logarithm_leaves_out_is_below_its_bound():
     ctx.prec = 300
     most = claims.log_left_out(elementary.log_pair)
     rng, largest = random.Random(3), 0.0
-    for lower, upper in ((claims.SQRT_HALF, 0.86), (0.87, 1.11), (1.13, 1.41)):
+    for lower, upper in ((0.6875, 0.874), (0.875, 1.125), (1.126, 1.374)):
         for _ in range(30):
             z = rng.uniform(lower, upper)
             copies = rebind.Copies(series._names(0))
@@ -287,3 +293,54 @@ def test_theorems_are_those_of_the_source(monkeypatch):
     monkeypatch.setattr(floats, "fast_two_sum", floats.two_sum)
     with pytest.raises(ValueError, match="fast_two_sum"):
         rebind.check_theorems()
+
+
+MUTANTS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from bench.proof import mutants
+usual = mutants.shares()
+wanted, number = sys.argv[1].split(","), int(sys.argv[2])
+every, _ = mutants.drawn(0)
+for name in wanted:
+    mine = [one for one in every if one.function.split(".")[-1] == name]
+    for one in mine[:number]:
+        why = mutants.verdict(one, usual)
+        print("noticed" if why else "PASSES", one.function, one.before, one.after)
+"""
+
+
+def verdicts(functions, number):
+    """Return what the proof says of some mutants of each function."""
+    command = [sys.executable, "-c", MUTANTS, ",".join(functions), str(number)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_change_of_the_source_is_noticed():
+    lines = verdicts(["downwards", "_last", "_product", "_ratio"], 1)
+    assert len(lines) == 4
+    assert all(line.startswith("noticed") for line in lines), lines
+
+
+@pytest.mark.slow
+def test_nearly_all_changes_of_the_source_are_noticed():
+    functions = [
+        "log_pair",
+        "near_one",
+        "steps",
+        "tail",
+        "by_levels",
+        "by_e",
+        "downwards",
+    ]
+    lines = verdicts(functions, 8)
+    passed = [line for line in lines if line.startswith("PASSES")]
+    assert len(lines) > 45
+    assert len(passed) <= len(lines) // 8, passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS, ids=named)
+def test_the_claims_are_proved(claim):
+    assert prover.prove(claim).share <= 1.0

@@ -5,7 +5,7 @@ import numpy as np
 from bench.proof import tape as recorded
 from bench.proof.models import Space
 from bench.proof.rebind import Copies
-from bench.proof.tape import Tape, Undecided
+from bench.proof.tape import Tape, UndecidedError
 
 NAMES = {
     "fma": recorded.fma,
@@ -44,7 +44,7 @@ class Runs:
                 tape = Tape(self.space, len(indices), path)
                 try:
                     result = self.program(tape, boxes[indices])
-                except Undecided as question:
+                except UndecidedError as question:
                     for answer, mask in question.answers.items():
                         more = {**path, question.question: answer}
                         waiting.append((indices[mask], more))

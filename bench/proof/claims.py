@@ -23,7 +23,8 @@ from riskcore.special import elementary
 from riskcore.special.floats import from_bits
 from riskcore.special.gauss import real, risk_blocks, risk_pairs
 
-SQRT_HALF = from_bits(elementary._SQRT_HALF_BITS)
+# Where the logarithm changes its formula: the first mantissas of 3/4, of 1, of 5/4.
+FIRST = (from_bits(elementary._LOWER_END_BITS), 7 / 8, np.nextafter(9 / 8, 2.0))
 
 
 class Claim(NamedTuple):
@@ -50,10 +51,8 @@ def ends_of(cuts):
 
 def by_binades(lower, upper, pieces):
     """Return boxes of p, cut where the logarithm changes its formula."""
-    borders = sorted(
-        [SQRT_HALF, elementary._TO_3_4, 1.0, np.nextafter(elementary._TO_5_4, 2)]
-    )
-    ends = zip(borders, [*borders[1:], 2 * SQRT_HALF], strict=True)
+    borders = sorted([*FIRST, 1.0])
+    ends = zip(borders, [*borders[1:], 2 * FIRST[0]], strict=True)
     within = np.concatenate([np.linspace(*one, pieces + 1) for one in ends])
     lowest = math.frexp(lower)[1] - 2
     cuts = np.append(np.ldexp(within[:, None], np.arange(lowest, 1)), [lower, upper])
@@ -71,9 +70,11 @@ def whole(numbers, p):
 
 
 def geometric(lower, upper, ratio):
-    """Return boxes of f: powers of a ratio, and of 2."""
+    """Return boxes of f, cut at powers of 2: there the grid of doubles changes."""
     count = int(np.ceil(np.log(upper / lower) / np.log(ratio)))
-    return ends_of(np.geomspace(lower, upper, count + 1))
+    twos = 2.0 ** np.arange(np.ceil(np.log2(lower)), np.log2(upper))
+    between = np.geomspace(lower, upper, count + 1)[1:-1]
+    return ends_of(np.concatenate([[lower, upper], between, twos]))
 
 
 def closed(boxes, upper):
@@ -103,9 +104,8 @@ def log_left_out(kernel, pieces=8):
 
     It is taken at the first and the last exponent: the kernel is linear in it.
     """
-    borders = (SQRT_HALF, elementary._TO_3_4, np.nextafter(elementary._TO_5_4, 2))
     worst = 0.0
-    for low, high in zip(borders, (*borders[1:], 2 * SQRT_HALF), strict=True):
+    for low, high in zip(FIRST, (*FIRST[1:], 2 * FIRST[0]), strict=True):
         for lower, upper in ends_of(np.linspace(low, high, pieces + 1)):
             for k in (0, LOWEST):
 
@@ -381,31 +381,34 @@ def of_risk():
     for n in (1, 2, 3):
         where = f"f = {n}, p >= {r.P_NEAR_ONE:g}"
         add("NEAR_ONE", where, whole([n], p), near_one_left, no_formula)
-    formula = fraction_formula(r.LEVELS, 25)
+    formula = fraction_formula(r.LEVELS, 23)
     for n in range(4, 16):
         lower = r.P_NEAR_ONE if n == 4 else r.P_HALF
         boxes = whole([n], even(lower, 1.0, 16))
-        add("LEVELS", f"f = {n}, p >= {lower:g}", boxes, fraction_left(25), formula)
+        add("LEVELS", f"f = {n}, p >= {lower:g}", boxes, fraction_left(23), formula)
     for name, levels, f in (
-        ("FROM_16", 37, geometric(16.0, 32.0, 1.04)),
-        ("FROM_32", 19, geometric(32.0, r.F_HUGE, 1.04)),
+        ("FROM_16", 35, geometric(16.0, 32.0, 1.04)),
+        ("FROM_32", 17, geometric(32.0, r.F_HUGE, 1.04)),
     ):
         boxes = with_f(f, down_to(r.RARE, 16))
         where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}"
         formula = fraction_formula(getattr(r, name), levels)
         add(name, where, boxes, fraction_left(levels), formula, degree=4)
-    formula = fraction_formula(r.LEVELS_REAL, 37)
+    formula = fraction_formula(r.LEVELS_REAL, 35)
     for f, p in (
         (geometric(r.F_BACKWARD, 16.0, 1.02), even(r.P_FORWARD, 1.0, 32)),
         (geometric(2.0, r.F_BACKWARD, 1.02), even(r.P_HALF, 1.0, 24)),
     ):
         where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}, p >= {p[0][0]:g}"
         boxes = with_f(f, p)
-        add("LEVELS_REAL", where, boxes, fraction_left(37), formula)
+        add("LEVELS_REAL", where, boxes, fraction_left(35), formula)
     p = even(r.P_FORWARD, 1.0, 32)
     for f, below_one in (
         (np.array([(r.RARE, before(2.0**-10))]), True),
-        (np.concatenate([geometric(2.0**-10, 0.5, 1.1), geometric(0.5, 1.0, 1.04)]), True),
+        (
+            np.concatenate([geometric(2.0**-10, 0.5, 1.1), geometric(0.5, 1.0, 1.04)]),
+            True,
+        ),
         (geometric(1.0, r.F_BACKWARD, 1.02), False),
     ):
         where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}, p >= {p[0][0]:g}"

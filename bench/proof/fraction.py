@@ -1,8 +1,8 @@
 """The continued fraction that kernels cut: the formula, and what the cut leaves out.
 
-With the tail X_N = p the fraction gives less than r's denominator D, with X_N = 1 more
-(notes/rounding_proof.md, section 4). A level X_n = (p b + k X)/(b + k X), X = X_(n+1),
-shrinks a difference by q k b/(b + k X)^2, and X rises with p and falls with b.
+All X lie in [p, 1] (notes/rounding_proof.md, section 4). A level X_n = (p b + k X)/(b +
+k X), X = X_(n+1), shrinks a difference by q k b/(b + k X)^2, and X rises with p and
+falls with b.
 """
 
 import numpy as np
@@ -13,9 +13,15 @@ def level(n, f):
     return 1 + (n + 1) // 2, f + n // 2
 
 
+def tail(f, p, levels):
+    """Return the X_N from which `denominator` starts, N = levels: b p/(b - k q)."""
+    k, b = 1 + levels // 2, f + levels // 2
+    return b * p / (b - k * (1 - p))
+
+
 def denominator(f, p, levels):
-    """Return D from the tail X = p; numbers of any kind."""
-    x = p
+    """Return D from the tail of an odd number of levels; numbers of any kind."""
+    x = tail(f, p, levels)
     for n in range(levels - 1, -1, -1):
         k, b = level(n, f)
         x = (p * b + k * x) / (b + k * x)
@@ -34,15 +40,23 @@ def positive_levels(f, p, levels):
 BEYOND = 400  # levels taken to find where a tail can be
 
 
-def _shrunk(f, p, levels, last):
-    """Return bounds of X_last from below, and of what the cut leaves of it."""
+def _between(f, p, levels):
+    """Return bounds of the true X_N, N = levels: from as far as 0 and 1 would lead."""
     f_low, f_high = f
     p_low, p_high = p
-    most = np.ones_like(p_high)
+    least, most = p_low, np.ones_like(p_high)
     for n in range(levels + BEYOND, levels - 1, -1):
         k, b = level(n, f_low)
         most = (p_high * b + k * most) / (b + k * most)
-    x, left = p_low, most - p_low
+        k, b = level(n, f_high)
+        least = (p_low * b + k * least) / (b + k * least)
+    return least, most
+
+
+def _shrunk(f, p, levels, last, x, left):
+    """Return bounds of X_last from below, and of what is left of an error of X_N."""
+    f_low, f_high = f
+    p_low, _ = p
     for n in range(levels - 1, last - 1, -1):
         k, b = level(n, f_low)
         _, b_high = level(n, f_high)
@@ -59,11 +73,16 @@ def cut(f, p, levels):
     ``f`` and ``p`` are the ends of the boxes. The roundings here are far below the
     factor that stands for them.
     """
-    x, left = _shrunk(f, p, levels, 0)
+    least, most = _between(f, p, levels)
+    # The tail rises with p and falls with f.
+    low, high = tail(f[1], p[0], levels), tail(f[0], p[1], levels)
+    left = np.maximum(most - low, high - least)
+    x, left = _shrunk(f, p, levels, 0, np.minimum(low, least), left)
     return left / (f[0] - 1.0 + x)
 
 
 def cut_of_first(f, p, levels):
-    """Return a bound of the relative error that the cut leaves in X_1, per box."""
-    x, left = _shrunk(f, p, levels, 1)
+    """Return a bound of the relative error that the cut leaves in X_1 from X_N = p."""
+    _, most = _between(f, p, levels)
+    x, left = _shrunk(f, p, levels, 1, p[0], most - p[0])
     return left / x

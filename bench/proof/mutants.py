@@ -89,10 +89,14 @@ def put(mutant):
     importlib.reload(prover)
 
 
-def noticed(function=""):
-    """Return why the proof of the claims that run a function fails, or nothing."""
+def shares(function=""):
+    """Return the largest share of what each region claims, for those with a function.
+
+    It is that of a part of the boxes, and the formulas are compared at few points.
+    """
     last = function.split(".")[-1]
     exact.FEWER = POINTS
+    found = {}
     try:
         rebind.check_theorems()
         names = kernels()
@@ -103,25 +107,39 @@ def noticed(function=""):
             step = max(1, len(claim.boxes) // FEW)
             few = claim._replace(boxes=claim.boxes[::-step][::-1])
             result = prover.prove(few, deepest=DEEP)
+            found[claim.region] = max(found.get(claim.region, 0.0), result.share)
             if not result.share <= 1.0:
-                return f"{claim.region}, {claim.where}: {result.share:.3g} of claimed"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}".split("\n")[0][:90]
+                return found
     finally:
         exact.FEWER = None
+    return found
+
+
+def noticed(function, usual):
+    """Return why the proof of the claims that run a function fails, or nothing.
+
+    ``usual`` has the shares of the source as it is.
+    """
+    try:
+        for region, share in shares(function).items():
+            if not share <= 1.0:
+                return f"{region}: {share:.3g} of claimed"
+            if share < usual[region] * prover.WASTEFUL:
+                return f"{region}: claims {usual[region] / share:.3g} times as much"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".split("\n")[0][:90]
     return ""
 
 
-def verdict(mutant):
+def verdict(mutant, usual):
     """Return what `noticed` says of a mutant, by a process of its own."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         try:
-            sys.stdout = open(os.devnull, "w")
             try:
                 put(mutant)
-                text = noticed(mutant.function)
+                text = noticed(mutant.function, usual)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             os.write(write, (text or "PASSES").encode()[:2000])
@@ -146,9 +164,9 @@ def drawn(number):
 def run(number, page, about):
     """Try mutants, and write those that pass; return the exit status."""
     every, chosen = drawn(number)
-    passed, start = [], time.perf_counter()
+    passed, start, usual = [], time.perf_counter(), shares()
     for one in chosen:
-        why = verdict(one)
+        why = verdict(one, usual)
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
         if not why:
             passed.append(one)
@@ -156,11 +174,12 @@ def run(number, page, about):
         [f"`{one.function}`", f"`{one.before}`", f"`{one.after}`"]
         for one in sorted(passed, key=lambda one: one.name)
     ]
+    killed, seconds = len(chosen) - len(passed), time.perf_counter() - start
     text = (
-        f"{about}\n\nOf {len(chosen)} of {len(every)} mutants {len(chosen) - len(passed)} "
-        f"make the proof fail; these {len(passed)} pass:\n\n"
+        f"{about}\n\nOf {len(chosen)} of {len(every)} mutants {killed} make the proof "
+        f"fail; these {len(passed)} pass:\n\n"
         + table(["function", "line", "mutated"], rows, texts=3)
     )
     replace(page, "proof_mutants", text)
-    print(f"{len(chosen)} mutants, {len(passed)} pass, {time.perf_counter() - start:.0f} s")
+    print(f"{len(chosen)} mutants, {len(passed)} pass, {seconds:.0f} s")
     return 0

@@ -34,7 +34,7 @@ def two_product(a, b):
 
 
 def bare(source):
-    """Return a function's code as text, without docstring, annotations and decorators."""
+    """Return a function's code as text, but for docstring and annotations."""
     tree = ast.parse(textwrap.dedent(source)).body[0]
     tree.decorator_list, tree.returns = [], None
     for argument in tree.args.args:
@@ -103,7 +103,11 @@ class Copies:
         }
         cells = function.__closure__ or ()
         closure = tuple(types.CellType(self.of(cell.cell_contents)) for cell in cells)
-        scope = {**around, **self.builtins, "__builtins__": function.__globals__["__builtins__"]}
+        scope = {
+            **around,
+            **self.builtins,
+            "__builtins__": function.__globals__["__builtins__"],
+        }
         return types.FunctionType(
             function.__code__, scope, function.__name__, function.__defaults__, closure
         )

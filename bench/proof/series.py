@@ -1,8 +1,8 @@
 """What a kernel's formula leaves out, in exact arithmetic: power series in Arb.
 
 On a piece [c - h, c + h] the kernel's formula and the truth are c_0 + c_1 t + ... with
-|t| <= h; coefficients up to an order come as balls at c, the next one as a ball over the
-whole piece, which bounds what follows (Lagrange).
+|t| <= h; coefficients up to an order come as balls at c, the next one as a ball over
+the whole piece, which bounds what follows (Lagrange).
 """
 
 from flint import arb, arb_series, ctx
@@ -11,6 +11,7 @@ from bench.proof.rebind import Copies
 
 BITS = 300
 ORDER = 20
+LARGE = 2.0**40  # what is added to round
 
 
 def ball(x):
@@ -36,6 +37,8 @@ class Series:
         return self.make(-self.series)
 
     def __add__(self, other):
+        if isinstance(other, float) and other >= LARGE:
+            return Rounded(self, other)
         return self.make(self.series + self.of(other))
 
     def __sub__(self, other):
@@ -66,6 +69,20 @@ class Series:
         if not (lower > other or upper <= other):
             raise ValueError("a piece with both answers")
         return lower > other
+
+
+class Rounded:
+    """The variable and a large number: less that, it is rounded, to one number."""
+
+    def __init__(self, series, large):
+        self.series, self.large = series, large
+
+    def __sub__(self, large):
+        assert large == self.large
+        lower, upper = ((end + large) - large for end in self.series.ends)
+        if lower != upper:
+            raise ValueError("a piece that is rounded to two numbers")
+        return float(lower)
 
 
 class Bits:

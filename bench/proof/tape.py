@@ -1,8 +1,8 @@
 """Numbers that record what is done with them, and bounds of what roundings add up to.
 
 A computed value is its operation on computed values plus a rounding error: v = op(a, b)
-+ e. So a straight-line program is a smooth function of its input and of all its rounding
-errors e_i, and by the mean value theorem
++ e. So a straight-line program is a smooth function of its input and of all its
+rounding errors e_i, and by the mean value theorem
 
     computed - exact = sum_i e_i dv/de_i
 
@@ -11,8 +11,6 @@ result, as models over the box, of values that may have any of these errors: so 
 of second order is left out, and what compensates compensates.
 """
 
-import math
-
 import numpy as np
 
 from bench.proof.models import OUTWARD, UNIT, Model
@@ -20,11 +18,13 @@ from bench.proof.models import OUTWARD, UNIT, Model
 LEAST = 2.0**-1074  # more than an underflowing operation loses
 NO_GRID = -5000
 NO_UNIT = (None, 0)
+# A constant whose last place is this large is added to round, to few values.
+COARSE, MANY = 2.0**-4, 8
 # Derivatives are this many times themselves: those by what is large do not underflow.
 SCALE = 2.0**500
 
 
-class Undecided(Exception):
+class UndecidedError(Exception):
     """A comparison has both answers among the boxes."""
 
     def __init__(self, question, answers):
@@ -133,7 +133,7 @@ class Tape:
             return self.path[self.asked]
         left = {key: mask for key, mask in possible.items() if mask.any()}
         if len(left) > 1:
-            raise Undecided(self.asked, left)
+            raise UndecidedError(self.asked, left)
         return next(iter(left))
 
     def bound(self, out, last=False):
@@ -172,8 +172,19 @@ class Tape:
 class Number:
     """A computed value, over the boxes of a tape."""
 
-    def __init__(self, tape, model, parents, grid, rounding=None, of=None, value=None, ends=None, power=0,
-                 unit=NO_UNIT):
+    def __init__(
+        self,
+        tape,
+        model,
+        parents,
+        grid,
+        rounding=None,
+        of=None,
+        value=None,
+        ends=None,
+        power=0,
+        unit=NO_UNIT,
+    ):
         self.tape, self.model, self.parents = tape, model, parents
         self.grid, self.rounding, self.of, self.value = grid, rounding, of, value
         self.power = power  # the value is the tape's factor to this power, times model
@@ -193,7 +204,9 @@ class Number:
 
     # --- one rounded operation
 
-    def rounded(self, model, parents, grid, ends, products=False, power=0, unit=NO_UNIT):
+    def rounded(
+        self, model, parents, grid, ends, products=False, power=0, unit=NO_UNIT
+    ):
         """Return a rounded result.
 
         ``grid``: the exact one is a multiple of 2^grid; ``ends``: the computed ones lie
@@ -303,6 +316,21 @@ class Number:
         result.summands = one, two
         return result.settled()
 
+    def rounded_by(self, large):
+        """Return this less a large constant, if that was added to round: a constant."""
+        step = np.ldexp(1.0, exponent(np.abs(large.value)) - 52)
+        if np.any(step < COARSE):
+            return None
+        lower, upper = self.ends[0] - large.value, self.ends[1] - large.value
+        values = {*np.unique(lower), *np.unique(upper)}
+        if len(values) > MANY:
+            return None
+        possible = {x: (lower <= x) & (upper >= x) for x in sorted(values)}
+        between = upper - lower > step
+        if between.any():
+            return None
+        return self.tape.constant(self.tape.answer(possible))
+
     def part_of_sum(self, other):
         """Return self + other where Dekker's theorem says that it is exact, or None.
 
@@ -315,6 +343,10 @@ class Number:
             if one.summands is not None and any(two is x for x in one.summands):
                 a, b = one.summands if one.summands[0] is two else one.summands[::-1]
                 if np.all(a.smallest() >= b.largest()):
+                    if sign > 0 and a.value is not None:
+                        rounded = one.rounded_by(a)
+                        if rounded is not None:
+                            return rounded
                     z = one.exact(
                         one.model.minus(a.model),
                         ((one, same), (a, Model.negative)),
@@ -329,7 +361,6 @@ class Number:
                 error = self.tape.constant(error)
                 return error if sign > 0 else -error
         return None
-
 
     __radd__ = __add__
 
@@ -346,7 +377,7 @@ class Number:
             return NotImplemented
         return self.tape.once("*", self._times, self, self.tape.constant(other))
 
-    def _times(self, other):
+    def _times(self, other):  # noqa: PLR0911
         if self.is_zero() or other.is_zero():
             return self.tape.constant(0.0)
         if self.is_power() and not other.is_power():
@@ -424,7 +455,9 @@ class Number:
         lower, upper = one.model.minus(two.model).bounds()
         lower = np.fmax(lower, one.ends[0] - two.ends[1])
         upper = np.fmin(upper, one.ends[1] - two.ends[0])
-        return Answer(self.tape, {True: ~fails(lower, upper), False: ~holds(lower, upper)})
+        return Answer(
+            self.tape, {True: ~fails(lower, upper), False: ~holds(lower, upper)}
+        )
 
     def __lt__(self, other):
         return self._compare(other, lambda a, b: b < 0, lambda a, b: a >= 0)
@@ -503,7 +536,7 @@ def _hull(every):
 
 
 class Answer:
-    """The answer to a comparison, per box; asked for one, it must be the same in all."""
+    """The answer to a comparison, per box; asked for one, it must be one for all."""
 
     def __init__(self, tape, possible):
         self.tape, self.possible = tape, possible
@@ -704,9 +737,7 @@ def _error_of(s, grid, lost=None):
     if lost is not None:
         model = model.wider(lost)
     grid = NO_GRID if s.scaled() else np.maximum(grid, -1074)
-    return Number(
-        s.tape, model, (), grid, lost, of=s.index, power=s.power, unit=s.unit
-    )
+    return Number(s.tape, model, (), grid, lost, of=s.index, power=s.power, unit=s.unit)
 
 
 def two_sum(a, b):
@@ -720,7 +751,7 @@ def two_sum(a, b):
 
 
 def fast_two_sum(a, b):
-    """Record a sum and its error; where |a| < |b| is possible, operation by operation."""
+    """Record a sum and its error; by single operations where |a| < |b| may be."""
     a, b = _numbers(a, b)
     if a.is_zero():
         return b, 0.0
@@ -747,7 +778,7 @@ def two_product(a, b):
 
 
 class Pattern:
-    """The bits of a number x > 0 as an integer: x times a power of two, and constants."""
+    """The bits of a number x > 0 as an integer, plus constants."""
 
     def __init__(self, number, shifted=0):
         self.number, self.shifted = number, shifted
