@@ -4,6 +4,7 @@ Every mutant of the kernels that the claims run is tried in a forked process, on
 the boxes of the claims of its regions. A mutant *passes* if all bounds still hold.
 """
 
+import contextlib
 import hashlib
 import importlib
 import os
@@ -13,8 +14,9 @@ import time
 import traceback
 
 from bench._common import replace, table
-from bench.mutation import another_program, mutants
+from bench.mutation import ROOT, another_program, mutants
 from bench.proof import claims, exact, prover, rebind
+from riskcore.special.gauss import rounding
 
 # In the order in which they import each other.
 MODULES = (
@@ -23,6 +25,7 @@ MODULES = (
     "riskcore/special/gauss/risk_pairs.py",
     "riskcore/special/gauss/risk_blocks.py",
 )
+DOTTED = [name.removesuffix(".py").replace("/", ".") for name in MODULES]
 FEW = 24  # boxes of a claim that are run
 DEEP = 3  # how often they are cut
 POINTS = 12  # of a formula
@@ -54,36 +57,52 @@ def kernels():
     return found
 
 
-def constants():
-    """Return the names of all constants of kernels that are run."""
-    copier, used = claims.copies({}), set()
+def constants(names):
+    """Return the names of all constants of the kernels with these names."""
+    copier = claims.copies({})
     copier.of(claims.risk_blocks._pair)
+    used = set()
     for function in copier.copies:
-        used |= set(function.__code__.co_names)
-    return {name for name in used if name.strip("_").isupper()}
+        if function.__name__ in names:
+            used |= set(function.__code__.co_names)
+    # Those that come to a kernel by the function that makes it.
+    bounds = {name for name in vars(rounding) if name.isupper()} - NOT_CLAIMED
+    return {name for name in used if name.strip("_").isupper()} | bounds
+
+
+NOT_CLAIMED = {"REFLECTED"}  # of FORWARD_REAL
+MAKES = re.compile(r"= _(by_e|tail|upwards|levels|downwards)\(")
+
+
+def numbers(source, module, used):
+    """Return the constants of a module's source, as text."""
+    scope = {"__name__": module}
+    exec(compile(source, module, "exec"), scope)
+    return {name: repr(scope[name]) for name in used if name in scope}
 
 
 def candidates():
     """Return the mutants of the kernels that are run, and of their constants."""
-    names, used = set().union(*kernels().values()) - {"_pair"}, constants()
-    found = []
-    for module in MODULES:
-        for one in mutants(module):
-            last = one.function.split(".")[-1]
-            words = set(re.findall(r"\w+", one.before))
-            constant = one.function == "module" and (words & used or "0x" in one.before)
-            if (last in names or constant) and another_program(one):
+    names = set().union(*kernels().values()) - {"_pair"}
+    used, found = constants(names), []
+    for path, module in zip(MODULES, DOTTED, strict=True):
+        usual = numbers((ROOT / path).read_text(), module, used)
+        for one in filter(another_program, mutants(path)):
+            if one.function.split(".")[-1] in names or MAKES.search(one.before):
                 found.append(one)
+            elif one.function == "module":
+                with contextlib.suppress(Exception):
+                    if numbers(one.source, module, used) != usual:
+                        found.append(one)
     return found
 
 
 def put(mutant):
     """Make the package that of a mutant, in this process."""
-    dotted = [m.removesuffix(".py").replace("/", ".") for m in MODULES]
-    module = sys.modules[dotted[MODULES.index(mutant.module)]]
+    module = sys.modules[DOTTED[MODULES.index(mutant.module)]]
     exec(compile(mutant.source, module.__file__, "exec"), module.__dict__)
     first = MODULES.index(mutant.module) + 1
-    for name in dotted[first:]:
+    for name in DOTTED[first:]:
         importlib.reload(sys.modules[name])
     importlib.reload(claims)
     importlib.reload(prover)
@@ -124,7 +143,7 @@ def noticed(function, usual):
         for region, share in shares(function).items():
             if not share <= 1.0:
                 return f"{region}: {share:.3g} of claimed"
-            if share < usual[region] * prover.WASTEFUL:
+            if share < usual.get(region, 0.0) * prover.WASTEFUL:
                 return f"{region}: claims {usual[region] / share:.3g} times as much"
     except Exception as error:
         return f"{type(error).__name__}: {error}".split("\n")[0][:90]
