@@ -120,6 +120,9 @@ SECTIONS = (
     # It has rows of a file that is not part of the project.
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
+    Section("prove", "notes/proof_of_rounding.md", "proof"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
+    Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
 )
 
 
