@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc_maker import on_demand
+from riskcore.compiled.ufunc_maker import UfuncSource, on_demand
 from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.inverse_moments import moments
+from riskcore.special.negative_binomial.inverse_moments_blocks import loop_of
 from riskcore.special.negative_binomial.probability import (
     LARGEST,
     SMALLEST_F,
@@ -369,6 +371,22 @@ def individual_risk_quantile_kernel(level: float, f: float, p: float) -> float:
 
 
 @kernel
+def _has_moments(f: float, p: float) -> bool:
+    inside = _inside(f, p) & (f >= _SMALLEST_F)
+    return inside & ((f <= _LARGE) | (f / p < math.inf))
+
+
+@kernel
+def _deviation(r: float, variance: float, b: float, spread: float) -> float:
+    return b * sqrt(spread)
+
+
+@kernel
+def _second_moment(r: float, variance: float, b: float, spread: float) -> float:
+    return fma(r, r, variance)
+
+
+@kernel
 def individual_risk_deviation_kernel(f: float, p: float) -> float:
     """Return the standard deviation of 1/F given f; its mean is the individual risk.
 
@@ -389,17 +407,12 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     -------
     deviation : ndarray or scalar
         The standard deviation, 0 at p = 1; nan outside the domain. Largest error found
-        4.28 ulp.
+        2.88 ulp.
 
     See Also
     --------
     riskcore.individual_risk_second_moment : E[1/F^2 | f].
     riskcore.individual_risk_quantile : quantiles of 1/F.
-
-    Notes
-    -----
-    A cell takes some 10 microseconds, but 0.05 to 0.4 ms for f that is no whole number
-    and below 2, or below 16 with p < 0.5 (``notes/posterior.md``, section 6).
 
     References
     ----------
@@ -413,10 +426,9 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_deviation(1, 0.01))
     0.11...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
+    if not _has_moments(f, p):
         return math.nan
-    _, b, integral = moments(f, p)
-    return b * sqrt(integral)
+    return _deviation(*moments(f, p))
 
 
 @kernel
@@ -438,7 +450,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 4.44
+        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 3.20
         ulp.
 
     See Also
@@ -446,21 +458,15 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     riskcore.individual_risk : the first moment.
     riskcore.individual_risk_deviation : the standard deviation, without cancellation.
 
-    Notes
-    -----
-    A cell takes some 10 microseconds, but 0.05 to 0.4 ms for f that is no whole number
-    and below 2, or below 16 with p < 0.5 (``notes/posterior.md``, section 6).
-
     Examples
     --------
     >>> import riskcore
     >>> float(riskcore.individual_risk_second_moment(1, 0.5))  # Li2(1/2)
     0.58224...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
+    if not _has_moments(f, p):
         return math.nan
-    r, b, integral = moments(f, p)
-    return fma(r, r, b * (b * integral))
+    return _second_moment(*moments(f, p))
 
 
 # Of values above 2^-960; from bench/worst_points.csv.
@@ -508,27 +514,40 @@ CONTRACTS = (
     Contract(
         "individual_risk_deviation",
         ulps=8,
-        worst=4.28,
+        worst=2.88,
         witness=(
-            "0x1.5000000000000p+4",
-            "0x1.5669fd1b8fc01p-16",
+            "0x1.f000000000000p+4",
+            "0x1.3ff9342be3596p-19",
         ),
     ),
     Contract(
         "individual_risk_second_moment",
         ulps=8,
-        worst=4.44,
+        worst=3.20,
         witness=(
-            "0x1.0000000000000p+0",
-            "0x1.3420ea7a7c1adp-32",
+            "0x1.0000000000000p+1",
+            "0x1.837d1f6580bcbp-23",
         ),
     ),
 )
 
-UFUNCS: dict[str, Callable[..., float]] = {
-    "individual_risk_deviation": individual_risk_deviation_kernel,
+
+def _of_moments(
+    scalar: Callable[[float, float], float],
+    finish: Callable[[float, float, float, float], float],
+) -> UfuncSource:
+    loop = loop_of(scalar, finish, _has_moments)
+    return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
+
+
+UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
+    "individual_risk_deviation": _of_moments(
+        individual_risk_deviation_kernel, _deviation
+    ),
     "individual_risk_quantile": individual_risk_quantile_kernel,
-    "individual_risk_second_moment": individual_risk_second_moment_kernel,
+    "individual_risk_second_moment": _of_moments(
+        individual_risk_second_moment_kernel, _second_moment
+    ),
     "log_population_frequency_probability": log_population_frequency_probability_kernel,
     "population_frequency_distribution": population_frequency_distribution_kernel,
     "population_frequency_probability": population_frequency_probability_kernel,

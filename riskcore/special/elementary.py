@@ -7,6 +7,7 @@ Head and tail carry 57 bits, so that a function built on them loses next to noth
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.floats import bits, fast_two_sum, fma, from_bits
@@ -34,6 +35,29 @@ _SERIES = tuple(
     )
 )  # fmt: skip
 _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = _SERIES
+
+
+def polynomial(coefficients: tuple[float, ...]) -> Callable[[float], float]:
+    """Make the kernel x -> c_0 + x (c_1 + x (... + x c_n)), without a loop.
+
+    So a loop of it vectorises.
+    """
+    c = coefficients[0]
+    if len(coefficients) == 1:
+
+        @kernel
+        def constant(x: float) -> float:
+            return c
+
+        return constant
+
+    further = polynomial(coefficients[1:])
+
+    @kernel
+    def horner(x: float) -> float:
+        return fma(further(x), x, c)
+
+    return horner
 
 
 @kernel
