@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
+    DoubleDouble,
     dd_add,
     sqrt,
 )
 from riskcore.special.elementary import exp_parts, exprel, log1p_positive
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.probability import (
+    is_plain,
     less_expm1,
     less_log1p,
     log_of_first,
@@ -24,9 +26,9 @@ from riskcore.special.quadrature import (
     half_line_weight,
 )
 
-# Up to this f a tail is a sum of at most some hundred terms, taken down to _NOTHING.
-_SHORT = 64.0
-_NOTHING = 2.0**-60
+# Up to this f a tail is a sum of at most some hundred terms, taken down to NOTHING.
+SHORT = 64.0
+NOTHING = 2.0**-60
 
 
 @kernel
@@ -54,44 +56,84 @@ def _half_line(a: float, b: float, y: float, slope: float) -> float:
     return width * (total + low)
 
 
-@kernel
-def _lower(f: float, j: float, p: float, weight: float, excess: float) -> float:
-    """Return P(F <= f + j) = I_p(f, j+1) for j not above its mean, j > 0."""
-    q = 1.0 - p
-    y = p / q
-    if f <= _SHORT:
-        # P(f or more successes in k trials), term by term (DLMF 8.17.7).
-        term, total, low, moment, n = 1.0, 1.0, 0.0, 0.0, 0.0
-        while (n < j) & (term > _NOTHING * total):
-            term *= (j - n) * y / (f + 1.0 + n)
-            n += 1.0
-            total, rest = two_sum(total, term)
-            low += rest
-            moment = fma(n, term, moment)
-        # The rounding error of y, which counts n times in its power n.
-        error = (fma(-y, q, p) - y * (1.0 - q - p)) / p
-        return weight / f * (total + fma(error, moment, low))
-    return weight * _half_line(f, j, y, excess / q)
+# --- sums of positive terms ----------------------------------------------------------
 
 
 @kernel
-def _upper(f: float, j: float, p: float, weight: float, excess: float) -> float:
-    """Return P(F > f + j) = I_q(j+1, f) for j above its mean, j > 0."""
+def is_short(f: float, p: float) -> bool:
+    """Return whether both tails of a cell are short sums, for j > 0."""
+    return (f <= SHORT) & (float(int(min(f, SHORT))) == f) & is_plain(f, p)
+
+
+@kernel
+def short_start(
+    f: float, j: float, j_low: float, p: float
+) -> tuple[float, float, float, float]:
+    """Return (a, b, y, excess): the sum of y^n a (a-1) .../(b (b+1) ...) gives a tail.
+
+    Term by term P(f or more successes in k trials) up to the mean (DLMF 8.17.7), above
+    it P(fewer than f successes); ``excess`` is f - k p.
+    """
     q = 1.0 - p
-    y = q / p
-    if (f <= _SHORT) & (float(int(min(f, _SHORT))) == f):
-        # P(fewer than f successes in k trials), term by term.
-        term, total, low, moment, i = 1.0, 1.0, 0.0, 1.0, 1.0
-        while (i < f) & (term > _NOTHING * total):
-            term *= (f - i) * y / (j + 1.0 + i)
-            i += 1.0
-            total, rest = two_sum(total, term)
-            low += rest
-            moment = fma(i, term, moment)
-        error = (fma(-y, p, q) + (1.0 - q - p)) / q
-        return weight * (y / (j + 1.0)) * (total + fma(error, moment, low))
-    slope = (1.0 - excess) / p
-    return weight * y * _half_line(j + 1.0, f - 1.0, y, slope)
+    k, k_low = dd_add(j, j_low, f, 0.0)
+    excess = mean_excess(f, k, k_low, p)[0]
+    below = excess >= 0.0
+    return (
+        j if below else f - 1.0,
+        f + 1.0 if below else j + 2.0,
+        (p if below else q) / (q if below else p),
+        excess,
+    )
+
+
+@kernel
+def short_step(
+    n: float, a: float, b: float, y: float,
+    term: float, total: float, low: float, moment: float,
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Add term n + 1 to a sum, and n + 1 times it to its moment, if it counts."""
+    more = (n < a) & (term > NOTHING * total)
+    term = term * ((a - n) * y / (b + n)) if more else 0.0
+    total, rest = two_sum(total, term)
+    return term, total, low + rest, fma(n + 1.0, term, moment)
+
+
+@kernel
+def short_end(
+    f: float, j: float, p: float, excess: float, y: float, weight: float,
+    total: float, low: float, moment: float,
+) -> DoubleDouble:  # fmt: skip
+    """Return P(F <= f + j) and P(F > f + j) from a sum and k P(F = k)."""
+    q = 1.0 - p
+    below = excess >= 0.0
+    # The rounding error of y, which counts n times in its power n.
+    rest = (1.0 - q) - p
+    error = fma(-y, q, p) - y * rest if below else fma(-y, p, q) + rest
+    error /= p if below else q
+    moment = moment if below else moment + total
+    scale = weight / f if below else weight * (y / (j + 1.0))
+    tail = min(scale * (total + fma(error, moment, low)), 1.0)
+    return tail if below else 1.0 - tail, 1.0 - tail if below else tail
+
+
+@kernel
+def _short(f: float, j: float, j_low: float, p: float, weight: float) -> DoubleDouble:
+    """Return both tails, for integer f <= SHORT; for other f the one below the mean."""
+    a, b, y, excess = short_start(f, j, j_low, p)
+    term, total, low, moment, n = 1.0, 1.0, 0.0, 0.0, 0.0
+    while (n < a) & (term > NOTHING * total):
+        term, total, low, moment = short_step(n, a, b, y, term, total, low, moment)
+        n += 1.0
+    return short_end(f, j, p, excess, y, weight, total, low, moment)
+
+
+@kernel
+def _is_short_at(f: float, excess: float) -> bool:
+    whole = float(int(min(f, SHORT))) == f
+    return (f <= SHORT) & ((excess >= 0.0) | whole)
+
+
+# --- both tails ----------------------------------------------------------------------
 
 
 @kernel
@@ -110,8 +152,14 @@ def tails(f: float, j: float, j_low: float, p: float) -> tuple[float, float, flo
     weight = probability_weight(f, j, *exp_parts(*probability_exponent(f, j, j_low, p)))
     k, k_low = dd_add(j, j_low, f, 0.0)
     excess = mean_excess(f, k, k_low, p)[0]
+    if _is_short_at(f, excess):
+        lower, upper = _short(f, j, j_low, p, weight)
+        return lower, upper, weight
+    q = 1.0 - p
     if excess >= 0.0:
-        lower = min(_lower(f, j, p, weight, excess), 1.0)
+        lower = min(weight * _half_line(f, j, p / q, excess / q), 1.0)
         return lower, 1.0 - lower, weight
-    upper = min(_upper(f, j, p, weight, excess), 1.0)
+    slope = (1.0 - excess) / p
+    upper = weight * (q / p) * _half_line(j + 1.0, f - 1.0, q / p, slope)
+    upper = min(upper, 1.0)
     return 1.0 - upper, upper, weight
