@@ -22,11 +22,17 @@ from riskcore.special.negative_binomial.probability import (
 )
 from riskcore.special.negative_binomial.tails import (
     NOTHING,
+    half_line_step,
+    half_line_width,
+    is_long,
     is_short,
+    long_end,
+    long_start,
     short_end,
     short_start,
     short_step,
 )
+from riskcore.special.quadrature import HALF_LINE_NODES
 
 _WORD = 64
 _STEPS = 4  # of a sum between two looks at its terms
@@ -39,6 +45,15 @@ def exponents(f: Any, j: Any, j_low: Any, p: Any, high: Any, low: Any, n: int) -
     """Fill the exponents of the probabilities of n plain cells."""
     for i in range(n):
         high[i], low[i] = plain_exponent(f[i], j[i], j_low[i], p[i])
+
+
+@kernel
+def _weights(f: Any, j: Any, j_low: Any, p: Any, weight: Any, low: Any, n: int) -> None:
+    """Fill k P(F = k), k = f + j, of n plain cells; ``low`` is room."""
+    exponents(f, j, j_low, p, weight, low, n)
+    for i in range(n):
+        e, e_low = exp_parts(weight[i], low[i])
+        weight[i] = probability_weight(f[i], j[i], e, e_low)
 
 
 @kernel
@@ -58,12 +73,8 @@ def short_tails(
 
     For plain cells with integers f <= ``SHORT``.
     """
-    a, b = stack(), stack()
-    exponents(f, j, j_low, p, a, b, n)
-    for i in range(n):
-        high, low = exp_parts(a[i], b[i])
-        weight[i] = probability_weight(f[i], j[i], high, low)
-    top, bottom, odds = stack(), stack(), stack()
+    a, top, bottom, odds = stack(), stack(), stack(), stack()
+    _weights(f, j, j_low, p, weight, a, n)
     term, total, rest, moment = stack(), stack(), stack(), stack()
     for i in range(n):
         top[i], bottom[i], odds[i], a[i] = short_start(f[i], j[i], j_low[i], p[i])
@@ -82,6 +93,28 @@ def short_tails(
         lower[i], upper[i] = short_end(
             f[i], j[i], p[i], a[i], odds[i], weight[i], total[i], rest[i], moment[i]
         )
+
+
+@kernel
+def long_tails(
+    f: Any, j: Any, j_low: Any, p: Any, lower: Any, upper: Any, weight: Any, n: int
+) -> None:
+    """Fill what ``short_tails`` does, for plain cells with f > ``SHORT``."""
+    a, b, y, slope, excess = stack(), stack(), stack(), stack(), stack()
+    width, total, low = stack(), stack(), stack()
+    _weights(f, j, j_low, p, weight, low, n)
+    for i in range(n):
+        a[i], b[i], y[i], slope[i], excess[i] = long_start(f[i], j[i], j_low[i], p[i])
+        width[i] = half_line_width(a[i], b[i], y[i], slope[i])
+        total[i], low[i] = 0.0, 0.0
+    for m in range(HALF_LINE_NODES):
+        for i in range(n):
+            total[i], low[i] = half_line_step(
+                m, a[i], b[i], y[i], slope[i], width[i], total[i], low[i]
+            )
+    for i in range(n):
+        integral = width[i] * (total[i] + low[i])
+        lower[i], upper[i] = long_end(excess[i], y[i], weight[i], integral)
 
 
 def loop_of_law(
@@ -164,24 +197,27 @@ def loop_of_tail(
         for i in range(n):
             j[i], j_low[i] = failures(F[i], f[i])
         for i in range(n):
-            codes[i] = (j[i] > 0.0) & is_short(f[i], p[i])
+            kind = 1 if is_short(f[i], p[i]) else (2 if is_long(f[i], p[i]) else 0)
+            codes[i] = kind if j[i] > 0.0 else 0
         for i in range(n, words * _WORD):
-            codes[i] = 2
+            codes[i] = 3
         m = pick(codes, words, 0, picked)
         for at in range(m):
             i = picked[at]
             out[i] = scalar(F[i], f[i], p[i])
-        m = pick(codes, words, 1, picked)
-        if m == 0:
-            return
-        full = filled_up(picked, m)
         w, x, y, z = stack(), stack(), stack(), stack()
-        for at in range(full):
-            i = picked[at]
-            w[at], x[at], y[at], z[at] = f[i], j[i], j_low[i], p[i]
         lower, upper, weight = stack(), stack(), stack()
-        short_tails(w, x, y, z, lower, upper, weight, full)
-        for at in range(full):
-            out[picked[at]] = upper[at] if above else lower[at]
+        for kind in range(1, 3):
+            m = pick(codes, words, kind, picked)
+            full = filled_up(picked, m)
+            for at in range(full):
+                i = picked[at]
+                w[at], x[at], y[at], z[at] = f[i], j[i], j_low[i], p[i]
+            if (m > 0) & (kind == 1):
+                short_tails(w, x, y, z, lower, upper, weight, full)
+            elif m > 0:
+                long_tails(w, x, y, z, lower, upper, weight, full)
+            for at in range(full):
+                out[picked[at]] = upper[at] if above else lower[at]
 
     return loop_of_three(block)

@@ -23,7 +23,13 @@ from riskcore.special.double_double import (
     dd_multiply,
     dd_sqrt,
 )
-from riskcore.special.elementary import LN2_HIGH, LN2_LOW, exp_parts, log1p_positive
+from riskcore.special.elementary import (
+    LN2_HIGH,
+    LN2_LOW,
+    exp_parts,
+    log1p_positive,
+    polynomial,
+)
 from riskcore.special.floats import bits, fma, from_bits, table_of, two_product, two_sum
 
 DoubleDouble = tuple[float, float]
@@ -277,34 +283,24 @@ def log_probability(f: float, j: float, j_low: float, p: float) -> float:
 
 # --- tails -------------------------------------------------------------------------
 
+# 1/2! - v/3! + v^2/4! - ...
+_less_expm1 = polynomial(tuple((-1.0) ** n / math.factorial(n) for n in range(2, 16)))
+
 
 @kernel
 def less_log1p(z: float) -> float:
-    """Return z - log(1 + z) for z >= 0."""
-    if z > 0.4:
-        return z - log1p_positive(z)
+    """Return z - log(1 + z) for z >= 0; nothing branches."""
     s = z / (2.0 + z)
-    return fma(z, s, -2.0 * atanh_excess_rounded(s))
+    near = fma(z, s, -2.0 * atanh_excess_rounded(s))
+    far = z - log1p_positive(z)
+    return far if z > 0.4 else near
 
 
 @kernel
 def less_expm1(v: float) -> float:
-    """Return v - (1 - exp(-v)) for v >= 0."""
-    if v > 0.5:
-        value, correction = exp_parts(-v, 0.0)
-        return (v - 1.0) + (value + correction)
+    """Return v - (1 - exp(-v)) for v >= 0; nothing branches."""
+    value, correction = exp_parts(-v, 0.0)
+    far = (v - 1.0) + (value + correction)
     # Taylor's series to v^15: the next term is below 2^-58 of the sum.
-    t = -1.0 / 1307674368000.0
-    t = fma(v, t, 1.0 / 87178291200.0)
-    t = fma(v, t, -1.0 / 6227020800.0)
-    t = fma(v, t, 1.0 / 479001600.0)
-    t = fma(v, t, -1.0 / 39916800.0)
-    t = fma(v, t, 1.0 / 3628800.0)
-    t = fma(v, t, -1.0 / 362880.0)
-    t = fma(v, t, 1.0 / 40320.0)
-    t = fma(v, t, -1.0 / 5040.0)
-    t = fma(v, t, 1.0 / 720.0)
-    t = fma(v, t, -1.0 / 120.0)
-    t = fma(v, t, 1.0 / 24.0)
-    t = fma(v, t, -1.0 / 6.0)
-    return v * v * fma(v, t, 0.5)
+    near = v * v * _less_expm1(v)
+    return far if v > 0.5 else near

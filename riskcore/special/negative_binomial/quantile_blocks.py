@@ -13,7 +13,7 @@ from typing import Any
 from riskcore.compiled.jit import kernel
 from riskcore.special.floats import integer_stack, stack
 from riskcore.special.gauss.blocks import code_stack, filled_up, pick
-from riskcore.special.negative_binomial.law_blocks import short_tails
+from riskcore.special.negative_binomial.law_blocks import long_tails, short_tails
 from riskcore.special.negative_binomial.loops import loop_of_three
 from riskcore.special.negative_binomial.quantile import (
     decided,
@@ -21,18 +21,23 @@ from riskcore.special.negative_binomial.quantile import (
     narrowed,
     start,
 )
-from riskcore.special.negative_binomial.tails import is_short, tails
+from riskcore.special.negative_binomial.tails import is_long, is_short, tails
 
 _WORD = 64
 _TURNS = 400
+_F_EXACT = 2.0**50  # a mean of F from which the search is left to single cells
 
 
 @kernel
 def _tails(
-    f: Any, at: Any, none: Any, p: Any, lower: Any, upper: Any, weight: Any, n: int
-) -> None:
-    """Fill both tails and k P(F = k) at f + at >= f of n short cells."""
-    short_tails(f, at, none, p, lower, upper, weight, n)
+    short: bool, f: Any, at: Any, none: Any, p: Any,
+    lower: Any, upper: Any, weight: Any, n: int,
+) -> None:  # fmt: skip
+    """Fill both tails and k P(F = k) at f + at >= f of n cells, short or long."""
+    if short:
+        short_tails(f, at, none, p, lower, upper, weight, n)
+    else:
+        long_tails(f, at, none, p, lower, upper, weight, n)
     for i in range(n):
         if at[i] == 0.0:
             lower[i], upper[i], weight[i] = tails(f[i], 0.0, 0.0, p[i])
@@ -40,9 +45,9 @@ def _tails(
 
 @kernel
 def _quantiles(
-    f: Any, p: Any, above: Any, level: Any, strict: bool, out: Any, n: int
+    short: bool, f: Any, p: Any, above: Any, level: Any, strict: bool, out: Any, n: int
 ) -> None:
-    """Fill the quantiles of n short cells."""
+    """Fill the quantiles of n cells, short or long."""
     codes, picked, cells = code_stack(), integer_stack(), integer_stack()
     low, high, at = stack(), stack(), stack()
     x, y, u, v = stack(), stack(), stack(), stack()
@@ -60,7 +65,7 @@ def _quantiles(
             i = cells[m]
             x[m], y[m], u[m], v[m] = f[i], p[i], above[i], level[i]
             a[m], b[m], c[m] = low[i], high[i], at[i]
-        _tails(x, c, none, y, lower, upper, weight, full)
+        _tails(short, x, c, none, y, lower, upper, weight, full)
         for m in range(full):
             up = u[m] > 0.0
             tail[m] = upper[m] if up else lower[m]
@@ -122,27 +127,27 @@ def loop_of_quantile(
         codes, picked = code_stack(), integer_stack()
         words = (n + _WORD - 1) // _WORD
         for i in range(n):
-            short = is_short(f[i], p[i]) & (f[i] / p[i] < 2.0**50)
-            codes[i] = short & (not outside(level[i], f[i], p[i]))
+            kind = 1 if is_short(f[i], p[i]) else (2 if is_long(f[i], p[i]) else 0)
+            inside = (not outside(level[i], f[i], p[i])) & (f[i] / p[i] < _F_EXACT)
+            codes[i] = kind if inside else 0
         for i in range(n, words * _WORD):
-            codes[i] = 2
+            codes[i] = 3
         m = pick(codes, words, 0, picked)
         for at in range(m):
             i = picked[at]
             out[i] = scalar(level[i], f[i], p[i])
-        m = pick(codes, words, 1, picked)
-        if m == 0:
-            return
         x, y, z, above, j = stack(), stack(), stack(), stack(), stack()
-        full = filled_up(picked, m)
-        for at in range(full):
-            i = picked[at]
-            x[at], y[at] = f[i], p[i]
-            upwards = (level[i] > 0.5) != reflected
-            above[at] = 1.0 if upwards else 0.0
-            z[at] = level[i] if level[i] <= 0.5 else 1.0 - level[i]
-        _quantiles(x, y, above, z, reflected, j, full)
-        for at in range(full):
-            out[picked[at]] = finish(x[at], j[at])
+        for kind in range(1, 3):
+            m = pick(codes, words, kind, picked)
+            if m > 0:
+                full = filled_up(picked, m)
+                for at in range(full):
+                    i = picked[at]
+                    x[at], y[at] = f[i], p[i]
+                    above[at] = 1.0 if (level[i] > 0.5) != reflected else 0.0
+                    z[at] = level[i] if level[i] <= 0.5 else 1.0 - level[i]
+                _quantiles(kind == 1, x, y, above, z, reflected, j, full)
+                for at in range(full):
+                    out[picked[at]] = finish(x[at], j[at])
 
     return loop_of_three(block)

@@ -31,29 +31,83 @@ SHORT = 64.0
 NOTHING = 2.0**-60
 
 
+# --- an integral ---------------------------------------------------------------------
+
+
+@kernel
+def half_line_width(a: float, b: float, y: float, slope: float) -> float:
+    """Return the unit of v in which the integral is taken."""
+    return 1.0 / (max(slope, sqrt(a), min(b, sqrt(b)) * y) if b > 0.0 else a)
+
+
+@kernel
+def half_line_step(
+    i: int, a: float, b: float, y: float, slope: float, width: float,
+    total: float, low: float,
+) -> DoubleDouble:  # fmt: skip
+    """Add node i to the integral of exp(-a v) (1 + y (1 - exp(-v)))^b over v > 0.
+
+    For b > 0; ``slope`` is a - b y, at least 0. With u = 1 - exp(-v) the exponent is
+    -slope u - a (v - u) - b (y u - log(1 + y u)): it has one sign only.
+    """
+    v = width * half_line_node(i)
+    bend = less_expm1(v)
+    u = v - bend
+    exponent = fma(slope, u, fma(a, bend, b * less_log1p(y * u)))
+    value, correction = exp_parts(-exponent, 0.0)
+    total, rest = two_sum(total, half_line_weight(i) * (value + correction))
+    return total, low + rest
+
+
 @kernel
 def _half_line(a: float, b: float, y: float, slope: float) -> float:
-    """Return the integral of exp(-a v) (1 + y (1 - exp(-v)))^b over v > 0, a >= 1.
-
-    ``slope`` is a - b y, at least 0 where b > 0. With u = 1 - exp(-v) the exponent is
-    -slope u - a (v - u) - b (y u - log(1 + y u)): for b > 0 it has one sign only.
-    """
-    pace = max(slope, sqrt(a), min(b, sqrt(b)) * y) if b > 0.0 else a
-    width = 1.0 / pace
+    """Return the integral of exp(-a v) (1 + y (1 - exp(-v)))^b over v > 0, a >= 1."""
+    width = half_line_width(a, b, y, slope)
     total, low = 0.0, 0.0
+    if b > 0.0:
+        for i in range(HALF_LINE_NODES):
+            total, low = half_line_step(i, a, b, y, slope, width, total, low)
+        return width * (total + low)
     for i in range(HALF_LINE_NODES):
-        node, weight = half_line_node(i), half_line_weight(i)
-        v = width * node
-        bend = less_expm1(v)
-        u = v - bend
-        if b > 0.0:
-            exponent = fma(slope, u, fma(a, bend, b * less_log1p(y * u)))
-        else:
-            exponent = fma(a, v, -b * log1p_positive(y * u))
+        v = width * half_line_node(i)
+        u = v - less_expm1(v)
+        exponent = fma(a, v, -b * log1p_positive(y * u))
         value, correction = exp_parts(-exponent, 0.0)
-        total, rest = two_sum(total, weight * (value + correction))
+        total, rest = two_sum(total, half_line_weight(i) * (value + correction))
         low += rest
     return width * (total + low)
+
+
+@kernel
+def is_long(f: float, p: float) -> bool:
+    """Return whether both tails of a cell are integrals, for j > 0."""
+    return (f > SHORT) & is_plain(f, p)
+
+
+@kernel
+def long_start(
+    f: float, j: float, j_low: float, p: float
+) -> tuple[float, float, float, float, float]:
+    """Return (a, b, y, slope, excess) of the integral that gives a tail."""
+    q = 1.0 - p
+    k, k_low = dd_add(j, j_low, f, 0.0)
+    excess = mean_excess(f, k, k_low, p)[0]
+    below = excess >= 0.0
+    return (
+        f if below else j + 1.0,
+        j if below else f - 1.0,
+        (p if below else q) / (q if below else p),
+        (excess if below else 1.0 - excess) / (q if below else p),
+        excess,
+    )
+
+
+@kernel
+def long_end(excess: float, y: float, weight: float, integral: float) -> DoubleDouble:
+    """Return P(F <= f + j) and P(F > f + j) from the integral and k P(F = k)."""
+    below = excess >= 0.0
+    tail = min(weight * (1.0 if below else y) * integral, 1.0)
+    return tail if below else 1.0 - tail, 1.0 - tail if below else tail
 
 
 # --- sums of positive terms ----------------------------------------------------------
@@ -155,11 +209,6 @@ def tails(f: float, j: float, j_low: float, p: float) -> tuple[float, float, flo
     if _is_short_at(f, excess):
         lower, upper = _short(f, j, j_low, p, weight)
         return lower, upper, weight
-    q = 1.0 - p
-    if excess >= 0.0:
-        lower = min(weight * _half_line(f, j, p / q, excess / q), 1.0)
-        return lower, 1.0 - lower, weight
-    slope = (1.0 - excess) / p
-    upper = weight * (q / p) * _half_line(j + 1.0, f - 1.0, q / p, slope)
-    upper = min(upper, 1.0)
-    return 1.0 - upper, upper, weight
+    a, b, y, slope, excess = long_start(f, j, j_low, p)
+    lower, upper = long_end(excess, y, weight, _half_line(a, b, y, slope))
+    return lower, upper, weight
