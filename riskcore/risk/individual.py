@@ -560,8 +560,10 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Error below 1 ulp; the
-    largest found is 0.87 ulp (``bench/accuracy.md``).
+    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    double nearest the exact value at the exact quotient f/F. The fast paths' bounds are
+    those of ``individual_risk``; what they leave open is decided with proof
+    (``notes/rounding_proof.md``).
 
 See Also
 --------
