@@ -357,7 +357,7 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
-    subnormal; so the error is at most 0.5 ulp. It rests on the bounds of fast paths
+    subnormal; the largest error found is 0.50 ulp. It rests on bounds of fast paths
     that searches have found at least four times too wide; what is proven of them, and
     of the slower steps, is in ``notes/correct_rounding.md``.
 
@@ -470,8 +470,10 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Error below 1 ulp; the
-    largest found is 0.87 ulp (``bench/accuracy.md``).
+    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    double nearest the exact value at the exact quotient f/F. The fast paths' bounds are
+    those of ``individual_risk``; what they leave open is decided with proof
+    (``notes/rounding_proof.md``). The largest error found is 0.50 ulp.
 
 See Also
 --------
@@ -527,8 +529,8 @@ CONTRACTS = (
         ulps=0.5,
         worst=0.50,
         witness=(
-            "0x1.8000000000000p+1",
-            "0x1.816985bfbffb4p+2",
+            "0x1.0000000000000p+1",
+            "0x1.9d87e0e2d7ca4p+6",
         ),
         region="the whole domain",
     ),
