@@ -213,11 +213,9 @@ def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
     borders = [0.3, 0.5, 0.75, 1.0, 2.0**-900, 1 - 2.0**-53]
     tried = dict.fromkeys(names, 0)
     for _ in range(4000):
-        f = float(
-            rng.choice(
-                [rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60)]
-            )
-        )
+        ends = rng.choice([risk_pairs.RARE, risk_pairs.F_HUGE])
+        some = rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60), ends
+        f = float(rng.choice(some))
         p = rng.choice([rng.random(), 2 ** rng.uniform(-900, 0), rng.choice(borders)])
         if rng.random() < 0.2:
             p = float(np.nextafter(p, 0))

@@ -390,6 +390,8 @@ def of_risk():
         ("FROM_16", 35, geometric(16.0, 32.0, 1.04)),
         ("FROM_32", 17, geometric(32.0, r.F_HUGE, 1.04)),
     ):
+        if f[-1, 1] == before(r.F_HUGE):
+            f[-1, 1] = r.F_HUGE
         boxes = with_f(f, down_to(r.RARE, 16))
         where = f"{f[0, 0]:g} <= f < {f[-1, 1]:g}"
         formula = fraction_formula(getattr(r, name), levels)

@@ -35,6 +35,8 @@ def bounds(program, boxes, degree):
     for indices, tape, result in Runs(program, 1 if single else 2, degree).over(boxes):
         high, low, error = (tape.constant(x) for x in result)
         high, low = aligned(high, low)
+        if high.unit[1]:
+            raise TypeError("a result that depends on an unknown scale")
         high, error = aligned(high, error)
         low, error = aligned(low, error)
         model = high.model.plus(low.model)
