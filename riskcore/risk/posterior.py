@@ -20,13 +20,17 @@ from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.inverse_moments import moments
 from riskcore.special.negative_binomial.inverse_moments_blocks import loop_of
+from riskcore.special.negative_binomial.law_blocks import loop_of_law, loop_of_tail
 from riskcore.special.negative_binomial.probability import (
     LARGEST,
     SMALLEST_F,
     log_probability,
+    log_probability_of,
     probability,
+    probability_of,
 )
 from riskcore.special.negative_binomial.quantile import quantile
+from riskcore.special.negative_binomial.quantile_blocks import loop_of_quantile
 from riskcore.special.negative_binomial.tails import tails
 
 if TYPE_CHECKING:
@@ -79,6 +83,26 @@ def _failures(F: float, f: float) -> tuple[float, float]:
         return math.nan, 0.0
     j = (high + _TWO_52) - _TWO_52
     return (j if f + j == F else -1.0), 0.0
+
+
+@kernel
+def _simple_failures(F: float, f: float) -> tuple[float, float]:
+    """Return what ``_failures`` does if F is a frequency, else -1; nothing branches."""
+    high, low = two_sum(F, -f)
+    whole = _is_integer(f)
+    j = high if whole else (high + _TWO_52) - _TWO_52
+    fits = _is_integer(F) if whole else (f + j == F) & (F < _TWO_52)
+    fits = fits & (f <= F) & (F <= LARGEST)
+    return j if fits else -1.0, low if whole else 0.0
+
+
+@kernel
+def _simple_failures_up_to(F: float, f: float) -> tuple[float, float]:
+    """Return what ``_failures_up_to`` does for whole f, else -1; nothing branches."""
+    inside = (f <= F) & (F <= LARGEST) & _is_integer(f)
+    whole = F if F >= _TWO_52 else float(int(F if inside else 0.0))
+    high, low = two_sum(whole, -f)
+    return high if inside else -1.0, low if F >= _TWO_52 else 0.0
 
 
 @kernel
@@ -280,6 +304,16 @@ def population_frequency_survival_kernel(F: float, f: float, p: float) -> float:
 
 
 @kernel
+def _frequency(f: float, j: float) -> float:
+    return f + j
+
+
+@kernel
+def _inverse(f: float, j: float) -> float:
+    return 1.0 / (f + j)
+
+
+@kernel
 def _outside(level: float, f: float, p: float) -> bool:
     inside = _inside(f, p) & (f >= SMALLEST_F)
     return not (inside & (level > 0.0) & (level < 1.0))
@@ -321,8 +355,8 @@ def population_frequency_quantile_kernel(level: float, f: float, p: float) -> fl
     if _outside(level, f, p):
         return math.nan
     if level <= 0.5:
-        return f + quantile(f, p, False, level, False)
-    return f + quantile(f, p, True, 1.0 - level, False)
+        return _frequency(f, quantile(f, p, False, level, False))
+    return _frequency(f, quantile(f, p, True, 1.0 - level, False))
 
 
 @kernel
@@ -363,8 +397,8 @@ def individual_risk_quantile_kernel(level: float, f: float, p: float) -> float:
     if _outside(level, f, p):
         return math.nan
     if level <= 0.5:
-        return 1.0 / (f + quantile(f, p, True, level, True))
-    return 1.0 / (f + quantile(f, p, False, 1.0 - level, True))
+        return _inverse(f, quantile(f, p, True, level, True))
+    return _inverse(f, quantile(f, p, False, 1.0 - level, True))
 
 
 # --- moments of 1/F ----------------------------------------------------------------
@@ -532,27 +566,63 @@ CONTRACTS = (
 )
 
 
+def _source(loop: Callable[..., None], scalar: Callable[..., float]) -> UfuncSource:
+    return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
+
+
+def _of_law(
+    scalar: Callable[[float, float, float], float],
+    finish: Callable[[float, float, float, float, float], float],
+) -> UfuncSource:
+    return _source(loop_of_law(scalar, _simple_failures, finish), scalar)
+
+
+def _of_tail(
+    scalar: Callable[[float, float, float], float], above: bool
+) -> UfuncSource:
+    return _source(loop_of_tail(scalar, _simple_failures_up_to, above), scalar)
+
+
+def _of_quantile(
+    scalar: Callable[[float, float, float], float],
+    finish: Callable[[float, float], float],
+    reflected: bool,
+) -> UfuncSource:
+    return _source(loop_of_quantile(scalar, _outside, finish, reflected), scalar)
+
+
 def _of_moments(
     scalar: Callable[[float, float], float],
     finish: Callable[[float, float, float, float], float],
 ) -> UfuncSource:
-    loop = loop_of(scalar, finish, _has_moments)
-    return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
+    return _source(loop_of(scalar, finish, _has_moments), scalar)
 
 
 UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
     "individual_risk_deviation": _of_moments(
         individual_risk_deviation_kernel, _deviation
     ),
-    "individual_risk_quantile": individual_risk_quantile_kernel,
+    "individual_risk_quantile": _of_quantile(
+        individual_risk_quantile_kernel, _inverse, True
+    ),
     "individual_risk_second_moment": _of_moments(
         individual_risk_second_moment_kernel, _second_moment
     ),
-    "log_population_frequency_probability": log_population_frequency_probability_kernel,
-    "population_frequency_distribution": population_frequency_distribution_kernel,
-    "population_frequency_probability": population_frequency_probability_kernel,
-    "population_frequency_quantile": population_frequency_quantile_kernel,
-    "population_frequency_survival": population_frequency_survival_kernel,
+    "log_population_frequency_probability": _of_law(
+        log_population_frequency_probability_kernel, log_probability_of
+    ),
+    "population_frequency_distribution": _of_tail(
+        population_frequency_distribution_kernel, False
+    ),
+    "population_frequency_probability": _of_law(
+        population_frequency_probability_kernel, probability_of
+    ),
+    "population_frequency_quantile": _of_quantile(
+        population_frequency_quantile_kernel, _frequency, False
+    ),
+    "population_frequency_survival": _of_tail(
+        population_frequency_survival_kernel, True
+    ),
 }
 
 

@@ -6,7 +6,6 @@ Head and tail carry 57 bits, so that a function built on them loses next to noth
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
@@ -128,12 +127,11 @@ def exp_parts(high: float, low: float) -> tuple[float, float]:
     """Return exp(high + low), |low| <= ulp(high), as a double and a correction.
 
     Method: high + low = k log 2 + t, Taylor polynomial of degree 13 in t. Relative
-    error of the sum below 2^-54, and gradual under- and overflow.
+    error of the sum below 2^-54, and gradual under- and overflow: beyond the ends below
+    the sum is 0 or infinite. Nothing branches.
     """
-    if high > 710.0:
-        return math.inf, 0.0
-    if high < -746.0:
-        return 0.0, 0.0
+    low = low if (high >= -746.0) & (high <= 710.0) else 0.0
+    high = min(max(high, -746.0), 710.0)
     k = float(int(high / LN2_HIGH + (0.5 if high > 0.0 else -0.5)))
     t, t_low = fast_two_sum(fma(-k, LN2_HIGH, high), fma(-k, LN2_LOW, low))
     series = 1.0 / 6227020800.0
