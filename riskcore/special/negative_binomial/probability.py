@@ -75,7 +75,7 @@ def _stirling_series(x: float) -> float:
 @kernel
 def _stirling_plain(x: float) -> float:
     """Return ``stirling_error`` for x >= 16 or an integer, without a branch."""
-    small = stirling_of_integer(int(min(x, 15.0)))
+    small = stirling_of_integer(int(max(min(x, 15.0), 0.0)))
     large = _stirling_series(max(x, LARGE))
     return large if x >= LARGE else small
 
@@ -154,7 +154,7 @@ def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
 def is_plain(f: float, p: float) -> bool:
     """Return whether ``plain_exponent`` serves the cell, for any j > 0."""
     whole = (f >= LARGE) | (float(int(min(f, LARGE))) == f)
-    return whole & (p >= _P_SMALL) & (p < 1.0)
+    return whole & (f > 0.0) & (p >= _P_SMALL) & (p < 1.0)
 
 
 @kernel

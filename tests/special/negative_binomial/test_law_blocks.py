@@ -57,7 +57,7 @@ def test_kinds_of_cells():
     assert is_long(SHORT + 1.0, 0.5)
     assert is_long(SHORT + 0.5, 0.5)
     assert is_plain(16.5, 0.5)
-    for f, p in ((15.5, 0.5), (1.0, 1.0), (1.0, 2.0**-901)):
+    for f, p in ((15.5, 0.5), (-1.0, 0.5), (1.0, 1.0), (1.0, 2.0**-901)):
         assert not is_plain(f, p)
         assert not is_short(f, p)
         assert not is_long(f, p)
