@@ -50,6 +50,7 @@ LARGE = 16.0  # from it on Stirling's series
 _P_SMALL = 2.0**-900
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 _LARGEST_SHIFT = 1000
+_TWO_52 = 2.0**52  # adding it rounds to an integer
 # Below this f the tails are refused: their integrand has two features of very
 # different widths, which one rule of integration does not resolve.
 SMALLEST_F = 2.0**-6
@@ -153,7 +154,7 @@ def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
 @kernel
 def is_plain(f: float, p: float) -> bool:
     """Return whether ``plain_exponent`` serves the cell, for any j > 0."""
-    whole = (f >= LARGE) | (float(int(min(f, LARGE))) == f)
+    whole = (f >= LARGE) | ((f + _TWO_52) - _TWO_52 == f)
     return whole & (f > 0.0) & (p >= _P_SMALL) & (p < 1.0)
 
 

@@ -29,6 +29,7 @@ from riskcore.special.quadrature import (
 # Up to this f a tail is a sum of at most some hundred terms, taken down to NOTHING.
 SHORT = 64.0
 NOTHING = 2.0**-60
+_TWO_52 = 2.0**52  # adding it rounds to an integer
 
 
 # --- an integral ---------------------------------------------------------------------
@@ -116,7 +117,8 @@ def long_end(excess: float, y: float, weight: float, integral: float) -> DoubleD
 @kernel
 def is_short(f: float, p: float) -> bool:
     """Return whether both tails of a cell are short sums, for j > 0."""
-    return (f <= SHORT) & (float(int(min(f, SHORT))) == f) & is_plain(f, p)
+    whole = (f + _TWO_52) - _TWO_52 == f
+    return (f <= SHORT) & whole & is_plain(f, p)
 
 
 @kernel
