@@ -438,7 +438,7 @@ def total_row(label, total, ever):
     """Return one row of the summary."""
     name, _, apart = label.partition(", ")
     ulps, promise = promised(name, bool(apart))
-    holds = max(total.worst, ever.error) < ulps
+    holds = max(total.worst, ever.error) <= ulps
     name, points, largest, rounded, *_ = row(label, total)
     verdict = f"{promise}: {'holds' if holds else 'BROKEN'}"
     known = worst.rounded_up(ever.error)

@@ -1,6 +1,6 @@
 """Measure the posterior of F against Arb balls, and its speed beside scipy.stats.
 
-    python -m bench.posterior [--points 20000] [--seed 1] [--no-speed]
+    python -m bench.posterior [--points 20000] [--seed 1] [--no-speed | --only-speed]
 
 Exact values come from the definitions: log-gamma functions for P(F | f), sums of
 binomial probabilities (or Arb's incomplete beta function for a fraction f) for the
@@ -29,7 +29,7 @@ from bench._common import command, interleaved, machine, publish, table
 from riskcore.risk.posterior import CONTRACTS
 
 BITS = 160
-SPEED_CELLS = 20_000
+SPEED_CELLS = 10_000
 
 
 # --- exact values ------------------------------------------------------------------
@@ -378,18 +378,54 @@ def speed_rows(rng):
     p = np.exp(rng.uniform(np.log(1e-4), 0, n))
     level = rng.random(n)
     F = riskcore.population_frequency_quantile(level, f, p)
+    large = np.full(n, 1000.0)
+    middle = riskcore.population_frequency_quantile(level, large, p)
+    fraction = f + 0.5
+    few = slice(None, n // 20)
     cases = {
         "P(F)": (
             lambda: riskcore.population_frequency_probability(F, f, p),
             lambda: stats.nbinom.pmf(F - f, f, p),
         ),
+        "log P(F)": (
+            lambda: riskcore.log_population_frequency_probability(F, f, p),
+            lambda: stats.nbinom.logpmf(F - f, f, p),
+        ),
         "P(<= F)": (
             lambda: riskcore.population_frequency_distribution(F, f, p),
             lambda: stats.nbinom.cdf(F - f, f, p),
         ),
+        "P(> F)": (
+            lambda: riskcore.population_frequency_survival(F, f, p),
+            lambda: stats.nbinom.sf(F - f, f, p),
+        ),
+        "P(<= F), f = 1000": (
+            lambda: riskcore.population_frequency_distribution(middle, large, p),
+            lambda: stats.nbinom.cdf(middle - large, large, p),
+        ),
+        "P(<= F), f + 1/2, one in 20 cells": (
+            lambda: riskcore.population_frequency_distribution(
+                F[few] + 0.5, fraction[few], p[few]
+            ),
+            None,
+        ),
         "quantile of F": (
             lambda: riskcore.population_frequency_quantile(level, f, p),
             lambda: stats.nbinom.ppf(level, f, p),
+        ),
+        "quantile of 1/F": (
+            lambda: riskcore.individual_risk_quantile(level, f, p),
+            None,
+        ),
+        "quantile of F, f = 1000": (
+            lambda: riskcore.population_frequency_quantile(level, large, p),
+            lambda: stats.nbinom.ppf(level, large, p),
+        ),
+        "quantile of F, f + 1/2, one in 20 cells": (
+            lambda: riskcore.population_frequency_quantile(
+                level[few], fraction[few], p[few]
+            ),
+            None,
         ),
         "deviation of 1/F": (lambda: riskcore.individual_risk_deviation(f, p), None),
         "deviation of 1/F, f = 1": (
@@ -400,8 +436,12 @@ def speed_rows(rng):
             lambda: riskcore.individual_risk_deviation(100.0, p),
             None,
         ),
-        "deviation of 1/F, f = 2.5": (
-            lambda: riskcore.individual_risk_deviation(2.5, p[:500]),
+        "deviation of 1/F, f + 1/2": (
+            lambda: riskcore.individual_risk_deviation(fraction, p),
+            None,
+        ),
+        "second moment of 1/F": (
+            lambda: riskcore.individual_risk_second_moment(f, p),
             None,
         ),
     }
@@ -411,7 +451,7 @@ def speed_rows(rng):
         if scipy is not None:
             work[name, "scipy"] = scipy
     medians = interleaved(work, 5)
-    cells = {name: 500 if name.endswith("2.5") else n for name in cases}
+    cells = {name: n // 20 if name.endswith("cells") else n for name in cases}
     return [
         [
             name,
@@ -426,14 +466,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-speed", action="store_true", help="errors alone")
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument("--no-speed", action="store_true", help="errors alone")
+    alone.add_argument("--only-speed", action="store_true", help="no errors")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
+    broken = False if options.only_speed else measure_errors(rng, options.points)
+    if not options.no_speed:
+        where = machine("numpy", "scipy", "numba")
+        text = [
+            f"`{command()}`: {where}; {SPEED_CELLS} cells with geometric f and p in "
+            "[1e-4, 1).",
+            table(["ns per cell", "riskcore", "scipy.stats.nbinom"], speed_rows(rng)),
+        ]
+        publish("posterior_speed", "\n\n".join(text))
+    sys.exit(broken)
+
+
+def measure_errors(rng, points):
+    """Publish the errors, and return whether a contract is broken."""
     cases = []
     for region in LAWS:
-        cases += law_cases(rng, region, options.points)
+        cases += law_cases(rng, region, points)
     for region in MOMENTS:
-        cases += moment_cases(rng, region, max(options.points // 20, 50))
+        cases += moment_cases(rng, region, max(points // 20, 50))
     sample = [point for case in cases for point in counted(case)]
     ever = worst.measured_again(FUNCTIONS, error_at, sample)
     contracts, broken = contract_rows(sample, ever)
@@ -447,15 +503,7 @@ def main():
         table(header, rows),
     ]
     publish("posterior", "\n\n".join(text))
-    if not options.no_speed:
-        where = machine("numpy", "scipy", "numba")
-        text = [
-            f"`{command()}`: {where}; {SPEED_CELLS} cells with geometric f and p in "
-            "[1e-4, 1).",
-            table(["ns per cell", "riskcore", "scipy.stats.nbinom"], speed_rows(rng)),
-        ]
-        publish("posterior_speed", "\n\n".join(text))
-    sys.exit(broken)
+    return broken
 
 
 if __name__ == "__main__":

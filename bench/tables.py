@@ -91,13 +91,16 @@ SECTIONS = (
     Section("sweep", PAGE, "sweep"),
     Section("sweep", "notes/accuracy.md", "kernel"),
     Section("continued_fraction", PAGE, "fraction"),
+    Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
     # The rows of two columns are its speed.
     Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
     Section("enclosures", "tests/data/hardest_points.csv"),
-    Section("ties", PAGE, "ties"),
-    Section("ties", "tests/data/two_ulp_points.csv"),
+    # The time of the search is on the page.
+    Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
+    Section("hard_cases", "tests/data/hard_cases.csv"),
+    Section("correct_rounding", PAGE, "correct_rounding"),
     Section("posterior", PAGE, "posterior"),
     Section("posterior", PAGE, "posterior_speed", measured=True),
     Section("prior", PAGE, "prior"),
@@ -121,6 +124,9 @@ SECTIONS = (
     # It has rows of a file that is not part of the project.
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
+    Section("prove", "notes/proof_of_rounding.md", "proof"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
+    Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
 )
 
 

@@ -16,12 +16,9 @@ from riskcore.intruder.arguments import (
     as_model,
     checked,
 )
-from riskcore.special.double_double import dd_add, dd_divide, dd_multiply
-from riskcore.special.elementary import exp_parts
-from riskcore.special.floats import bits, from_bits, two_product
-from riskcore.special.near_one import dd_log1p, log1p, log1pmx
-
-_FAINT = 2.0**-200  # N beta: below it f_u is exp(-N/K)
+from riskcore.special.floats import bits, from_bits
+from riskcore.special.near_one import log1p, log1pmx
+from riskcore.special.uniques import unhit_poisson_gamma
 
 
 def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:
@@ -106,16 +103,7 @@ def betas_for_unique_fraction(
 
 @with_ufunc
 def _unique_fraction(N: float, K: float, beta: float) -> float:
-    """Return exp(-(l + (N/K) l/t)), t = N beta, l = log(1 + t)."""
-    t, t_low = two_product(N, beta)
-    high, low = dd_divide(N, 0.0, K, 0.0)
-    if t > _FAINT:
-        log, log_low = dd_log1p(t, t_low)
-        part, part_low = dd_divide(log, log_low, t, t_low)
-        high, low = dd_multiply(high, low, part, part_low)
-        high, low = dd_add(high, low, log, log_low)
-    value, correction = exp_parts(-high, -low)
-    return value + correction
+    return unhit_poisson_gamma(0.0, N, K, beta)
 
 
 @kernel

@@ -14,7 +14,6 @@ from riskcore.models.solve import positive_root
 from riskcore.models.superpopulation import (
     check_cells,
     check_method,
-    check_parameter,
     check_sizes,
 )
 from riskcore.special.gamma.functions import (
@@ -34,6 +33,8 @@ METHODS = ("ml", "moments")
 DIGITS = 2.0**-26
 # Stands for infinity: probabilities are those of equal cells to all digits.
 _MULTINOMIAL = 2.0**90
+_FAINT = 2.0**-60  # below it 1 + alpha is 1, and (alpha)_j is taken apart
+_LEAST = 2.0**-140  # stands for what is smaller where it is to change nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,10 +50,9 @@ class DirichletMultinomial(PolyaUrn):
     K : int
         Number of cells, occupied or not: all combinations that can occur.
     alpha : float
-        Positive; the smaller, the more unequal the cells. Infinite for cells that are
-        equally likely, the multinomial model; if finite, alpha and K alpha must lie
-        from 2^-100 to 2^100 (8e-31 to 1.2e30), what is computed to all digits. Others,
-        such as 1e-300, are refused.
+        Positive, any double; the smaller, the more unequal the cells. Infinite for
+        cells that are equally likely, the multinomial model; from 2^90 (1e27) on it is
+        that to all digits.
 
     Notes
     -----
@@ -75,9 +75,6 @@ class DirichletMultinomial(PolyaUrn):
             raise ValueError(f"K: need at least one cell, got {self.K}")
         if self.converged:
             arguments.number_in("alpha", self.alpha, "(0, inf]")
-        if self.converged and self.alpha < math.inf:
-            check_parameter("alpha", self.alpha)
-            check_parameter("K alpha", self.K * self.alpha)
 
     @classmethod
     def fit(cls, sizes: SizeIndices, K: int, method: str = "ml") -> Self:
@@ -190,13 +187,19 @@ class DirichletMultinomial(PolyaUrn):
             return math.nan
         if self.K == 1:
             return 1.0
+        if self.alpha < _FAINT:
+            # The first person's cell, and any other with the chance that one of N - 1
+            # finds it. Below the least argument of Gamma functions it is nothing.
+            alpha = max(self.alpha, _LEAST)
+            empty = float(log_gamma_ratio(1.0 + (self.K - 1) * alpha, alpha, N - 1))
+            return 1.0 - (self.K - 1) * float(expm1(empty))
         alpha = min(self.alpha, _MULTINOMIAL)
         empty = float(log_gamma_ratio((self.K - 1) * alpha, alpha, N))
         return -self.K * float(expm1(empty))
 
-    def _weights(self, n: int) -> tuple[float, float]:
-        alpha = min(self.alpha, _MULTINOMIAL)
-        return (n - 1) + (self.K - 1) * alpha, 1.0 + alpha
+    def _weights(self) -> tuple[Fraction, Fraction]:
+        alpha = Fraction(min(self.alpha, _MULTINOMIAL))
+        return (self.K - 1) * alpha, 1 + alpha
 
 
 def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
@@ -204,11 +207,16 @@ def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
     n, u = sizes.n, sizes.u
     if u > K:
         return -math.inf
+    whole = [sizes.log_arrangements(), float(log_rising_factorial(float(K - u + 1), u))]
+    if alpha < _FAINT:  # (alpha)_j = alpha (1 + alpha)_(j-1), and alpha^(u-1) is left
+        later = sizes.total(log_rising_factorial(1.0 + alpha, sizes.sizes - 1.0))
+        every = -float(log_rising_factorial(1.0 + K * alpha, n - 1))
+        first = (u - 1) * float(log(alpha))
+        return math.fsum([*whole, first, later, every, -float(log(float(K)))])
     alpha = min(alpha, _MULTINOMIAL)
     return math.fsum(
         [
-            sizes.log_arrangements(),
-            float(log_rising_factorial(float(K - u + 1), u)),
+            *whole,
             sizes.total(log_rising_excess(alpha, sizes.sizes)),
             -float(log_rising_excess(K * alpha, n)),
             -n * float(log(float(K))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar, Self
 
 from riskcore.common import arguments
@@ -164,8 +165,8 @@ class Ewens(PolyaUrn):
             return math.nan
         return 1.0 + self.theta * float(digamma_difference(self.theta + 1.0, N - 1))
 
-    def _weights(self, n: int) -> tuple[float, float]:
-        return self.theta + (n - 1), 1.0
+    def _weights(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.theta), Fraction(1)
 
 
 def _theta_of_cells(n: int, u: int) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar, Self
 
 from riskcore.common import arguments
@@ -277,8 +278,8 @@ class Pitman(PolyaUrn):
             return math.nan
         return _expected_cells(self.theta + self.sigma, self.sigma, N)
 
-    def _weights(self, n: int) -> tuple[float, float]:
-        return (n - 1) + (self.theta + self.sigma), 1.0 - self.sigma
+    def _weights(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.theta) + Fraction(self.sigma), 1 - Fraction(self.sigma)
 
 
 # The least difference of two expected counts, relatively, that is no rounding.

@@ -11,19 +11,24 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.compiled.ufunc_maker import ufunc_of
 from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
-from riskcore.special.gamma.functions import exp, gamma_ratio, log
+from riskcore.special.balls import dd_constant
+from riskcore.special.double_double import DoubleDouble
+from riskcore.special.uniques import power_of_share, unhit_polya_urn
 
 # The distribution of tau takes urns up to 2^90; beyond this, shares change by below
 # 2^-36.
 _HEAVIEST = 2.0**89
+_FAINT = 2.0**-700  # a weight that is nothing beside 1, and next to the subnormals
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,11 +36,16 @@ class PolyaUrn(Superpopulation):
     """A superpopulation model in which people choose cells one by one."""
 
     @abstractmethod
-    def _weights(self, n: int) -> tuple[float, float]:
-        """Return the weights after n people: of all cells but one unique, and of that.
+    def _weights(self) -> tuple[Fraction, Fraction]:
+        """Return theta + sigma and 1 - sigma, exactly.
 
-        theta + n - 1 + sigma and 1 - sigma, the first from positive terms.
+        The weights, when one person has come, of all other cells and of that person's.
         """
+
+    def _pairs(self, n: int) -> tuple[DoubleDouble, DoubleDouble]:
+        """Return the weights after n people as pairs: of all but a unique, of that."""
+        others, own = self._weights()
+        return dd_constant(n - 1 + others), dd_constant(own)
 
     def population_uniques(self, N: int) -> float:
         """Return the expected number of population uniques among N people.
@@ -98,8 +108,9 @@ class PolyaUrn(Superpopulation):
         0.106554
         """
         n, N = check_sizes(n, N)
-        others, own = self._weights(n)
-        return float(gamma_ratio(others, own, float(N - n)))
+        if not self.converged:
+            return math.nan
+        return unhit_polya_urn(*self._pairs(n), N - n)
 
     def expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
         """Return the expected number of cells of 1, 2, ... of n records, E S_j.
@@ -133,18 +144,28 @@ class PolyaUrn(Superpopulation):
         """
         n, _ = check_sizes(n, n)
         arguments.whole_from("most", most, 1, 2**20)
-        others, own = self._weights(n)
-        found = np.zeros(most)
-        if math.isnan(others):
+        if not self.converged:
             return np.full(most, math.nan)
-        if others == n - 1:  # nobody ever opens a second cell
+        found = np.zeros(most)
+        exact, of_one = self._weights()
+        if exact == 0:  # nobody ever opens a second cell
             found[n - 1 : n] = 1.0
             return found
-        expected = self.population_uniques(n)
+        # Where a second cell is next to impossible, E S_1 is a multiple of that weight:
+        # both are held as multiples of 2^-200, and E S_n is their quotient.
+        unit = 2.0**-200 if n > 1 and exact < _FAINT else 1.0
+        exact /= Fraction(unit)
+        others, own = float(exact), float(of_one)
+        pairs = dd_constant(exact), dd_constant(of_one)
+        expected = n * unhit_polya_urn(*pairs, n - 1)
         for j in range(1, min(most, n) + 1):
-            found[j - 1] = expected
-            if j < n:
-                expected *= (n - j) / (j + 1) * ((j - 1) + own) / (others - j)
+            found[j - 1] = unit * expected
+            if j == n - 1:
+                expected *= 1.0 / (j + 1) * ((j - 1) + own) / others
+                unit = 1.0
+            elif j < n:
+                weight = (n - 1 - j) + others * unit
+                expected *= (n - j) / (j + 1) * ((j - 1) + own) / weight
         return found
 
     def asymptotic_tau(self, sizes: SizeIndices, N: int) -> float:
@@ -167,10 +188,7 @@ class PolyaUrn(Superpopulation):
 
         Notes
         -----
-        The exponent is rounded before the exponential: the relative error is up to some
-        2^-52 (1-sigma) (1 + log(N/n)). For Ewens and Pitman that is a few 1e-15; for
-        the Dirichlet-multinomial model, where 1-sigma is 1+alpha, it is 5e-14 at alpha
-        = 50 and N = 50 n. `tau` does not lose these digits.
+        Right to 2 ulp wherever the power is a normal double: its logarithm is a pair.
 
         Examples
         --------
@@ -183,10 +201,10 @@ class PolyaUrn(Superpopulation):
         1.56
         """
         n, N = check_sizes(sizes.n, N)
-        others, own = self._weights(n)
-        if math.isnan(others):
+        if not self.converged:
             return math.nan
-        return sizes[1] * float(exp(own * float(log(n / N))))
+        _, (own, own_low) = self._pairs(n)
+        return sizes[1] * float(ufunc_of(power_of_share)(n, N, own, own_low))
 
     def tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
@@ -292,10 +310,11 @@ class PolyaUrn(Superpopulation):
         """Return weight of the urn, of a unique, unseen people and uniques, if any."""
         self._check_sample(sizes)
         n, N = check_sizes(sizes.n, N)
-        others, own = self._weights(n)
-        if math.isnan(others):
+        if not self.converged:
             return None
+        others, own = self._weights()
+        whole = float(n - 1 + others + own)
         # A heavier urn has the same distribution: what M <= 2^53 people add to it is
         # nothing.
-        scale = min(1.0, _HEAVIEST / (others + own))
-        return (others + own) * scale, own * scale, N - n, sizes[1]
+        scale = min(1.0, _HEAVIEST / whole)
+        return whole * scale, float(own) * scale, N - n, sizes[1]

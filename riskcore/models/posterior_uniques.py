@@ -93,7 +93,7 @@ def tau_mean(A: float, b: float, M: int, m1: int) -> float:
     >>> tau_mean(n + K * alpha, 1 + alpha, N - n, 301)
     87.595...
     """
-    A, b, M, m1 = _checked(A, b, M, m1)
+    A, b, M, m1 = checked(A, b, M, m1)
     return m1 * float(gamma_ratio(_less(A, 1, b), b, M)) if m1 else 0.0
 
 
@@ -132,7 +132,7 @@ def tau_variance(A: float, b: float, M: int, m1: int) -> float:
     >>> tau_variance(n + K * alpha, 1 + alpha, N - n, 301) ** 0.5
     7.880...
     """
-    A, b, M, m1 = _checked(A, b, M, m1)
+    A, b, M, m1 = checked(A, b, M, m1)
     if m1 == 0:
         return 0.0
     x = _less(A, 1, b)
@@ -164,7 +164,8 @@ def _less(A: float, uniques: int, b: float) -> float:
     return max(fma(-float(uniques), b, A), 0.0)
 
 
-def _checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int]:
+def checked(A: float, b: float, M: int, m1: int) -> tuple[float, float, int, int]:
+    """Return the arguments of these functions, or refuse them."""
     A, b = float(A), float(b)
     for name, weight in (("A", A), ("b", b)):
         if not 1.0 / _HEAVIEST <= weight <= _HEAVIEST:
@@ -217,7 +218,7 @@ def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
     >>> tau_distribution(A=5.0, b=1.0, M=3, m1=2)
     array([0.14285714, 0.57142857, 0.28571429])
     """
-    A, b, M, m1 = _checked(A, b, M, m1)
+    A, b, M, m1 = checked(A, b, M, m1)
     first, distribution = _distribution(A, b, M, m1)
     whole = np.zeros(m1 + 1)
     whole[first : first + len(distribution)] = distribution
@@ -251,7 +252,7 @@ def tau_quantile(A: float, b: float, M: int, m1: int, level: float) -> int:
     >>> tau_quantile(A=5.0, b=1.0, M=3, m1=2, level=0.5)
     1
     """
-    A, b, M, m1 = _checked(A, b, M, m1)
+    A, b, M, m1 = checked(A, b, M, m1)
     level = arguments.number_in("level", level, "(0, 1)")
     first, distribution = _distribution(A, b, M, m1)
     if level <= 0.5:
@@ -290,7 +291,7 @@ def tau_interval(
     >>> tau_interval(n + K * alpha, 1 + alpha, N - n, 301)
     (72, 103)
     """
-    A, b, M, m1 = _checked(A, b, M, m1)
+    A, b, M, m1 = checked(A, b, M, m1)
     tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
     first, distribution = _distribution(A, b, M, m1)
     low = first + int(np.searchsorted(np.cumsum(distribution), tail, side="right"))

@@ -4,12 +4,13 @@ r(f, p) = E[1/F | f] = (p^f/f) 2F1(f, f; f+1; q) for a cell with f records in th
 sample and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998;
 Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
-    r = p/D,    dr/dp = C/D,    (p/r) dr/dp = C,    log r = log p - log D.
+    r = p/D,    dr/dp = C/D = (f r - p)/(p q),    (p/r) dr/dp = C.
 
-Each quantity has one kernel of (p, D, D_low, E), and for real f below 16 one of
-numerators and denominator (``special/gauss/real.py``); a scalar kernel, which compiled
-user code calls, and a loop over blocks, which NumPy calls, both end in it and give the
-same bits. The four ufuncs are made when first asked for.
+Each quantity has one kernel of (f, p) and r as a pair of doubles with its error
+(``special/gauss/risk_pairs.py``), which gives nan where the pair does not tell it, and
+one that tells these few cells. A scalar kernel, which compiled user code calls, and a
+loop over blocks, which NumPy calls, both end in them and give the same bits. The four
+ufuncs are made when first asked for.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
-from riskcore.special.double_double import dd_add
-from riskcore.special.elementary import atanh_series, log_high_low, log_parts
+from riskcore.special.elementary import log_high_low, log_pair
 from riskcore.special.floats import (
     BLOCK,
     fast_two_sum,
@@ -31,24 +31,26 @@ from riskcore.special.floats import (
     stack,
     two_sum,
 )
-from riskcore.special.gauss.blocks import Again, Block, Value, by_region
-from riskcore.special.gauss.enclosure import risk_midpoint, scaled, scaling
-from riskcore.special.gauss.real import backward_real, forward_real
+from riskcore.special.gauss import risk_blocks
+from riskcore.special.gauss.blocks import Block, Value
+from riskcore.special.gauss.decided import log_near_one
+from riskcore.special.gauss.enclosure import risk_midpoint
+from riskcore.special.gauss.nearest import (
+    nearest_block,
+    nearest_block_of,
+    nearest_slow,
+    nearest_slow_of,
+)
 from riskcore.special.gauss.regions import (
-    P_NEAR_ONE,
-    RARE,
-    division,
-    fraction_one,
-    fraction_small,
+    e_15,
+    e_29,
     quotient,
     quotient_pair,
-    resolvent_29,
-    resolvent_forward_15,
     resolvent_of_e,
-    resolvent_one,
-    resolvent_small,
 )
-from riskcore.special.gauss.remaining import gauss_excess, rare_risk
+from riskcore.special.gauss.remaining import gauss_excess
+from riskcore.special.gauss.risk_pairs import F_HUGE, RARE
+from riskcore.special.gauss.rounding import rounded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,15 +60,13 @@ if TYPE_CHECKING:
     log_individual_risk: np.ufunc
     individual_risk_gradient: np.ufunc
 
-_NEAR_ZERO = 0.25  # below this |log r| an error of r counts four times and more
-_S_LARGEST = 0.17  # 2 atanh s has digits to spare up to here
-_P_GRADIENT = 0.35  # from it on 29 levels of the fraction are enough for f = 2
+_NEAR_ONE = 2.0**-6  # where r is nearer to 1, log r needs more than its pair
+_P_TO_ONE = 1.0 - 2.0**-20  # the same for f = 1
+_AT_ONE = 2.0**-35  # where r is nearer to 1, log r needs more than its ball
+_Q_SMALL = 2.0**-22  # below it two terms in q give the gradient
+_CLOSE = 2.0**-12  # f/(f+1) for C is off by less where q or 1/f is below it
 
 Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
-# (p, excess, D, D_low, E) -> value
-Finish = Callable[[float, float, float, float, float], float]
-# (p, excess, N, N_low, M, M_low, H, H_low) -> value, with r = N/M, dr/dp = H/M
-FinishReal = Callable[[float, float, float, float, float, float, float, float], float]
 
 
 @kernel
@@ -130,68 +130,6 @@ def _loop(block: Block) -> Callable[..., None]:
     return loop
 
 
-@kernel
-def _never(f: float, value: float) -> bool:
-    return False
-
-
-def _of_resolvent(
-    finish: Finish,
-    finish_real: FinishReal,
-    other: Value,
-    again: Again = _never,
-    **methods: Any,
-) -> tuple[Value, Block]:
-    """Make the kernels of one cell and of a block of a quantity of the resolvent.
-
-    ``finish_real`` is for real f below 16, ``other`` for the cells without a resolvent
-    as a double-double and where ``again`` says that a value of ``finish_real`` is not
-    good enough; ``methods`` replaces the kernels of some regions.
-    """
-
-    def of(resolvent: Callable[..., Any]) -> Any:
-        @kernel
-        def value(f: float, p: float, excess: float) -> float:
-            D, D_low, E = resolvent(f, p)
-            return finish(p, excess, D, D_low, E)
-
-        return value
-
-    def of_real(parts: Callable[..., Any]) -> Any:
-        @kernel
-        def value(f: float, p: float, excess: float) -> float:
-            N, N_low, M, M_low, H, H_low = parts(f, p)
-            return finish_real(p, excess, N, N_low, M, M_low, H, H_low)
-
-        return value
-
-    @kernel
-    def one(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, E = resolvent_one(p, high, low)
-        return finish(p, excess, D, D_low, E)
-
-    @kernel
-    def small(f: float, p: float, excess: float, high: float, low: float) -> float:
-        D, D_low, E = resolvent_small(f, p, high, low)
-        return finish(p, excess, D, D_low, E)
-
-    @kernel
-    def levels_15(f: float, p: float, excess: float, E: float) -> float:
-        D, D_low, _ = resolvent_of_e(f, p, E)
-        return finish(p, excess, D, D_low, E)
-
-    general: dict[str, Any] = {
-        "one": one,
-        "small": small,
-        "forward_15": of(resolvent_forward_15),
-        "levels_29": of(resolvent_29),
-        "levels_15": levels_15,
-        "forward_real": of_real(forward_real),
-        "backward_real": of_real(backward_real),
-    }
-    return by_region(**{**general, **methods}, other=other, again=again)
-
-
 def _of_fraction(value: Value, block: Block) -> Evaluation:
     """Make NumPy's loop of a quantity of (f, p), and the kernel of one cell."""
 
@@ -206,34 +144,26 @@ def _of_fraction(value: Value, block: Block) -> Evaluation:
 
 
 @kernel
-def _risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    return quotient(p, 0.0, D, D_low)
+def _risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    return rounded(high, low, error)
+
+
+_value, _block = risk_blocks.by_region(_risk)
+_complete = risk_blocks.completion(nearest_block)
 
 
 @kernel
-def _risk_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    return quotient(N, N_low, M, M_low)
+def _nearest(f: float, p: float, excess: float) -> float:
+    r = _value(f, p, excess)
+    return r if r == r else nearest_slow(f, p)
 
 
 @kernel
-def _risk_one(f: float, p: float, excess: float, high: float, low: float) -> float:
-    N, N_low, M, M_low, _ = fraction_one(p, high, low)
-    return quotient(N, N_low, M, M_low)
-
-
-@kernel
-def _risk_small(f: float, p: float, excess: float, high: float, low: float) -> float:
-    N, N_low, M, M_low, _ = fraction_small(f, p, high, low)
-    return quotient(N, N_low, M, M_low)
-
-
-@kernel
-def _risk_other(f: float, p: float, excess: float) -> float:
-    r, _, n = risk_midpoint(f, p)
-    return scaled(r, -n)
+def _nearest_block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+    _block(f, p, excess, out, n)
+    _complete(f, p, out, n)
 
 
 # --- r at p = f/F ------------------------------------------------------------------
@@ -252,75 +182,29 @@ def _fraction(f: float, F: float) -> tuple[float, float]:
 
 
 @kernel
-def _moved(
-    N: float, N_low: float, M: float, M_low: float, excess: float, E: float
+def _moved_risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return N/M moved by the factor 1 + C d for the fraction p (1 + d), C = 1 - E."""
-    r, rest, reciprocal = division(N, N_low, M, M_low)
-    return fma(fma(N, (1.0 - E) * excess, rest), reciprocal, r)
+    """Return the double nearest r(f, p (1 + d)) = r (1 + C d), up to d^2.
 
-
-@kernel
-def _moved_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    return _moved(p, 0.0, D, D_low, excess, E)
-
-
-@kernel
-def _moved_risk_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    r, rest, reciprocal = division(N, N_low, M, M_low)
-    return fma(fma(p * H, excess, rest), reciprocal, r)
-
-
-@kernel
-def _moved_risk_one(
-    f: float, p: float, excess: float, high: float, low: float
-) -> float:
-    N, N_low, M, M_low, E = fraction_one(p, high, low)
-    return _moved(N, N_low, M, M_low, excess, E)
-
-
-@kernel
-def _moved_risk_small(
-    f: float, p: float, excess: float, high: float, low: float
-) -> float:
-    N, N_low, M, M_low, E = fraction_small(f, p, high, low)
-    return _moved(N, N_low, M, M_low, excess, E)
-
-
-@kernel
-def _moved_risk_other(f: float, p: float, excess: float) -> float:
-    r, r_low, n = risk_midpoint(f, p)
-    # C = (f - p/r)/q; it multiplies what is below 2^-53, and needs few digits.
+    C = (f - p/r)/q = 1 - E to 2^-12, as E lies between p/(f+p) and 1/(f+1).
+    """
     q = 1.0 - p
-    D = scaled(p, scaling(p)) / scaled(r, scaling(p) - n)
-    C = (f - D) / q if q > 2.0**-20 else f / (f + 1.0)
-    return scaled(r + fma(r, C * excess, r_low), -n)
+    far = (q > _CLOSE) & (f < 1.0 / _CLOSE)
+    C = (f - p / high if far else f) / (q if far else f + 1.0)
+    low = fma(high, C * excess, low)
+    return rounded(high, low, fma(_CLOSE * abs(excess), high, error))
 
 
-_moved_value, _moved_block = _of_resolvent(
-    _moved_risk,
-    _moved_risk_real,
-    one=_moved_risk_one,
-    small=_moved_risk_small,
-    other=_moved_risk_other,
-)
-
-
-@kernel
-def _rare_risk(f: float, F: float) -> float:
-    (r, _, _), n = rare_risk(f, F)
-    return scaled(r, -n)
+_moved_value, _moved_block = risk_blocks.by_region(_moved_risk)
+_complete_moved = risk_blocks.completion(nearest_block_of)
 
 
 @kernel
 def _from_frequencies_scalar(f: float, F: float) -> float:
     p, excess = _fraction(f, F)
-    if _inside(f, F) and p < RARE:
-        return _rare_risk(f, F)
-    return _moved_value(f, p, excess)
+    r = _moved_value(f, p, excess)
+    return r if r == r else nearest_slow_of(f, F)
 
 
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
@@ -335,15 +219,10 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         f = _column(args[0], first, steps[0], f_room, n, f_is)
         F = _column(args[1], first, steps[1], F_room, n, F_is)
         out = offset(args[2], first) if out_is else out_room
-        rare = 0
         for i in range(n):
             p[i], excess[i] = _fraction(f[i], F[i])
-            rare += p[i] < RARE
         _moved_block(f, p, excess, out, n)
-        if rare > 0:
-            for i in range(n):
-                if p[i] < RARE and _inside(f[i], F[i]):
-                    out[i] = _rare_risk(f[i], F[i])
+        _complete_moved(f, F, out, n)
         if not out_is:
             _store(out_room, args[2], first, steps[2], n)
         first += n
@@ -354,129 +233,109 @@ def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
 
 
 @kernel
-def _gradient(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    C = 1.0 - E
-    return quotient(C, (1.0 - C) - E, D, D_low)
+def _gradient_by_series(f: float, q: float) -> float:
+    """Return 1/(f+1) (1 + 2q/(f+2) (1 + 3q/(f+3))), for q/(f+1) < 2^-22."""
+    s = 2.0 * q / (f + 2.0) * (1.0 + 3.0 * q / (f + 3.0))
+    a, a_low = fast_two_sum(1.0, s)
+    return quotient(a, a_low, *two_sum(f, 1.0))
 
 
 @kernel
-def _gradient_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    return quotient(H, H_low, M, M_low)
-
-
-@kernel
-def _gradient_small(
-    f: float, p: float, excess: float, high: float, low: float
+def _gradient(
+    f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    # C itself is wanted here, to which E(2) to E(4) by contiguity are not good enough.
-    D, D_low, E = resolvent_small(f, p, high, low)
-    D_29, D_29_low, E_29 = resolvent_29(f, p)
-    far = (p >= _P_GRADIENT) & (f > 1.0)
-    return _gradient(
-        p,
-        excess,
-        D_29 if far else D,
-        D_29_low if far else D_low,
-        E_29 if far else E,
-    )
+    """Return (f r - p)/(p q), or what it tends to for q -> 0, for f < 16.
+
+    f r - p = p (G - 1), and G - 1 = q/(f+1) (1 + 2q/(f+2) (1 + 3q/(f+3) (...))): it
+    cancels the more the smaller q is, but there the pairs of r are the better.
+    """
+    q = 1.0 - p
+    high, low = fast_two_sum(high, low)
+    n = f * high
+    n_low = fma(f, low, fma(f, high, -n))
+    a, a_low = two_sum(n, -p)
+    b = p * q
+    b_low = fma(p, (1.0 - q) - p, fma(p, q, -b))
+    far = quotient(a, a_low + n_low, b, b_low)
+    return _gradient_by_series(f, q) if q < _Q_SMALL else far
+
+
+def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
+    @kernel
+    def gradient(
+        f: float, p: float, excess: float, high: float, low: float, error: float
+    ) -> float:
+        """Return C/D, D = f - q C, C = 1 - E, for f >= 16, where E is small."""
+        E = e(f, p)
+        C = 1.0 - E
+        D, D_low, _ = resolvent_of_e(f, p, E)
+        return quotient(C, (1.0 - C) - E, D, D_low)
+
+    return gradient
 
 
 @kernel
-def _gradient_other(f: float, p: float, excess: float) -> float:
+def _gradient_slow(f: float, p: float) -> float:
+    if f > F_HUGE and RARE <= p <= 1.0:
+        return _gradient_by_series(f, 1.0 - p)
     return gauss_excess(f, p)
 
 
 @kernel
-def _log_risk(p: float, excess: float, D: float, D_low: float, E: float) -> float:
-    p_high, p_low = log_parts(p)
-    D_high, D_rest = log_parts(D)
-    high, low = two_sum(p_high, -D_high)
-    return high + (low + ((p_low - D_rest) - D_low / D))
+def _log_risk(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    high, low = fast_two_sum(high, low)
+    # Left to others: r so near 1 that the digits of the pair do not do. For f = 1 they
+    # do longer.
+    near = (p > _P_TO_ONE) & (p < 1.0) if f == 1.0 else abs(high - 1.0) < _NEAR_ONE
+    log, log_low = log_pair(high)
+    value = log + (log_low + low / high)
+    return math.nan if near else value
 
 
 @kernel
-def _log_risk_real(
-    p: float, excess: float,
-    N: float, N_low: float, M: float, M_low: float, H: float, H_low: float,
-) -> float:  # fmt: skip
-    N_high, N_rest = log_parts(N)
-    M_high, M_rest = log_parts(M)
-    high, low = two_sum(N_high, -M_high)
-    far = high + (low + ((N_rest - M_rest) + (N_low / N - M_low / M)))
-    # r near 1: log r = 2 atanh s with s = (N - M)/(N + M). Where f > 1, all that M has
-    # more than N is positive, so that it keeps its digits.
-    above, above_low = dd_add(N, N_low, -M, -M_low)
-    below, below_low = dd_add(N, N_low, M, M_low)
-    s, s_low = quotient_pair(above, above_low, below, below_low)
-    w = s * s
-    near = 2.0 * s + fma(s * w, atanh_series(w), 2.0 * s_low)
-    return near if abs(s) < _S_LARGEST else far
-
-
-@kernel
-def _is_near_zero(f: float, log_r: float) -> bool:
-    # There N and M have a difference of both signs.
-    return (f < 1.0) & (abs(log_r) < _NEAR_ZERO)
-
-
-# log(atanh(z)/z)/z^2 at seven Chebyshev points of z^2 <= 1/49, by mpmath; what it
-# leaves of log r below is less than 2^-57.
-_NEAR_ONE = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.1752ffc18d06ep-5", "0x1.3b38059e4dd24p-5",
-            "0x1.8896b221a1f74p-5", "0x1.008612343f856p-4",
-            "0x1.6aa4e3331c4d9p-4", "0x1.27d27d27d2447p-3",
-            "0x1.5555555555555p-2",
-        ),
-    )
-)  # fmt: skip
-
-
-@kernel
-def _log_risk_of_one(p: float) -> float:
-    """Return log r(1, p) for p >= 3/4, to the last digits as r comes near 1.
-
-    r = p L/q = (1 - z) atanh(z)/z with z = q/(1 + p) <= 1/7.
-    """
-    sum_, sum_low = fast_two_sum(1.0, p)
-    z, z_rest, reciprocal = division(1.0 - p, 0.0, sum_, sum_low)
-    z_low = z_rest * reciprocal
-    rest, rest_low = fast_two_sum(1.0, -z)
-    high, low = log_high_low(rest, 0.0)
-    w = z * z
-    series = 0.0
-    for coefficient in _NEAR_ONE:
-        series = fma(series, w, coefficient)
-    return high + (low + fma(series, w, (rest_low - z_low) / rest))
-
-
-@kernel
-def _log_risk_15(f: float, p: float, excess: float, E: float) -> float:
-    D, D_low, _ = resolvent_of_e(f, p, E)
-    # Only for f = 1 does p near 1 bring r near 1.
-    near = _log_risk_of_one(max(p, P_NEAR_ONE))
-    return near if f == 1.0 else _log_risk(p, excess, D, D_low, E)
-
-
-@kernel
-def _log_risk_other(f: float, p: float, excess: float) -> float:
+def _log_risk_slow(f: float, p: float) -> float:
+    if f == 1.0 and _P_TO_ONE < p <= 1.0:
+        # r = (1-z) atanh(z)/z, log r = -z - z^2/6 - z^3/3 - ..., z = q/(1 + p).
+        z, z_low = quotient_pair(1.0 - p, 0.0, *fast_two_sum(1.0, p))
+        return -z - fma(z * z, 1.0 / 6.0 + z / 3.0, z_low)
     r, r_low, n = risk_midpoint(f, p)
+    if abs((r - 1.0) + r_low) < _AT_ONE:
+        return log_near_one(f, p)
     high, low = log_high_low(r, 600.0 * n)
     return high + (low + r_low / r)
 
 
+def _with_slow(
+    fast: tuple[Value, Block], slow: Callable[[float, float], float]
+) -> Evaluation:
+    """Make the loop and the kernel of one cell; slow tells the cells that are nan."""
+    value, block = fast
+
+    @kernel
+    def slow_block(f: Any, p: Any, out: Any, n: int) -> None:
+        for i in range(n):
+            out[i] = slow(f[i], p[i])
+
+    complete = risk_blocks.completion(slow_block)
+
+    @kernel
+    def scalar(f: float, p: float) -> float:
+        found = value(f, p, 0.0)
+        return found if found == found else slow(f, p)
+
+    @kernel
+    def whole(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+        block(f, p, excess, out, n)
+        complete(f, p, out, n)
+
+    return _loop(whole), scalar
+
+
 UFUNCS = {
     "individual_risk": UfuncSource(
-        *_of_fraction(
-            *_of_resolvent(
-                _risk, _risk_real, _risk_other, one=_risk_one, small=_risk_small
-            )
-        ),
+        *_of_fraction(_nearest, _nearest_block),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
@@ -496,10 +355,11 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, p/f <= r <= 1/f; nan outside the domain. Error below 1 ulp: one
-    of the two doubles around the exact value. That is measured, not proven: at 1e8
-    points (``notes/accuracy.md``) and by searches the largest error found is 0.88 ulp.
-    Proven are the bounds of ``individual_risk_bounds``.
+    Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    double nearest to the exact value at the given f and p, also where that is
+    subnormal; the largest error found is 0.50 ulp. It rests on bounds of fast paths
+    that searches have found at least four times too wide; what is proven of them, and
+    of the slower steps, is in ``notes/correct_rounding.md``.
 
 See Also
 --------
@@ -520,15 +380,7 @@ array([0.046517, 0.009631, 0.004953])
 """,
     ),
     "log_individual_risk": UfuncSource(
-        *_of_fraction(
-            *_of_resolvent(
-                _log_risk,
-                _log_risk_real,
-                _log_risk_other,
-                again=_is_near_zero,
-                levels_15=_log_risk_15,
-            )
-        ),
+        *_with_slow(risk_blocks.by_region(_log_risk), _log_risk_slow),
         """
 Natural logarithm of the individual risk, log r(f, p).
 
@@ -562,10 +414,11 @@ Examples
 """,
     ),
     "individual_risk_gradient": UfuncSource(
-        *_of_fraction(
-            *_of_resolvent(
-                _gradient, _gradient_real, _gradient_other, small=_gradient_small
-            )
+        *_with_slow(
+            risk_blocks.by_region(
+                _gradient, _gradient_by_e(e_29), _gradient_by_e(e_15)
+            ),
+            _gradient_slow,
         ),
         """
 Derivative dr/dp of the individual risk with respect to the sampling fraction.
@@ -617,8 +470,10 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Error below 1 ulp; the
-    largest found is 0.87 ulp (``bench/accuracy.md``).
+    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    double nearest the exact value at the exact quotient f/F. The fast paths' bounds are
+    those of ``individual_risk``; what they leave open is decided with proof
+    (``notes/rounding_proof.md``). The largest error found is 0.50 ulp.
 
 See Also
 --------
@@ -643,12 +498,13 @@ __getattr__ = on_demand(__name__, UFUNCS)
 CONTRACTS = (
     Contract(
         "individual_risk",
-        ulps=1,
-        worst=0.88,
+        ulps=0.5,
+        worst=0.50,
         witness=(
-            "0x1.0000000000000p+2",
-            "0x1.bfe2dd6275515p-2",
+            "0x1.0000000000000p+0",
+            "0x1.fffffffffffffp-1",
         ),
+        region="the whole domain",
     ),
     Contract(
         "log_individual_risk",
@@ -670,11 +526,12 @@ CONTRACTS = (
     ),
     Contract(
         "individual_risk_from_frequencies",
-        ulps=1,
-        worst=0.87,
+        ulps=0.5,
+        worst=0.50,
         witness=(
-            "0x1.8000000000000p+1",
-            "0x1.816985bfbffb4p+2",
+            "0x1.0000000000000p+1",
+            "0x1.9d87e0e2d7ca4p+6",
         ),
+        region="the whole domain",
     ),
 )

@@ -10,21 +10,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc_maker import on_demand
+from riskcore.compiled.ufunc_maker import UfuncSource, on_demand
 from riskcore.special.double_double import sqrt
 from riskcore.special.floats import fma, two_sum
 from riskcore.special.negative_binomial.inverse_moments import moments
+from riskcore.special.negative_binomial.inverse_moments_blocks import loop_of
+from riskcore.special.negative_binomial.law_blocks import loop_of_law, loop_of_tail
 from riskcore.special.negative_binomial.probability import (
     LARGEST,
     SMALLEST_F,
     log_probability,
+    log_probability_of,
     probability,
+    probability_of,
 )
 from riskcore.special.negative_binomial.quantile import quantile
+from riskcore.special.negative_binomial.quantile_blocks import loop_of_quantile
 from riskcore.special.negative_binomial.tails import tails
 
 if TYPE_CHECKING:
@@ -77,6 +83,26 @@ def _failures(F: float, f: float) -> tuple[float, float]:
         return math.nan, 0.0
     j = (high + _TWO_52) - _TWO_52
     return (j if f + j == F else -1.0), 0.0
+
+
+@kernel
+def _simple_failures(F: float, f: float) -> tuple[float, float]:
+    """Return what ``_failures`` does if F is a frequency, else -1; nothing branches."""
+    high, low = two_sum(F, -f)
+    whole = _is_integer(f)
+    j = high if whole else (high + _TWO_52) - _TWO_52
+    fits = _is_integer(F) if whole else (f + j == F) & (F < _TWO_52)
+    fits = fits & (f <= F) & (F <= LARGEST)
+    return j if fits else -1.0, low if whole else 0.0
+
+
+@kernel
+def _simple_failures_up_to(F: float, f: float) -> tuple[float, float]:
+    """Return what ``_failures_up_to`` does for whole f, else -1; nothing branches."""
+    inside = (f <= F) & (F <= LARGEST) & _is_integer(f)
+    whole = F if F >= _TWO_52 else float(int(F if inside else 0.0))
+    high, low = two_sum(whole, -f)
+    return high if inside else -1.0, low if F >= _TWO_52 else 0.0
 
 
 @kernel
@@ -222,7 +248,7 @@ def population_frequency_distribution_kernel(F: float, f: float, p: float) -> fl
     -------
     probability : ndarray or scalar
         P(<= F | f); nan outside the domain, and for a fraction f with F >= 2^52.
-        Largest error found 5.10 ulp.
+        Largest error found 5.88 ulp.
 
     See Also
     --------
@@ -278,6 +304,16 @@ def population_frequency_survival_kernel(F: float, f: float, p: float) -> float:
 
 
 @kernel
+def _frequency(f: float, j: float) -> float:
+    return f + j
+
+
+@kernel
+def _inverse(f: float, j: float) -> float:
+    return 1.0 / (f + j)
+
+
+@kernel
 def _outside(level: float, f: float, p: float) -> bool:
     inside = _inside(f, p) & (f >= SMALLEST_F)
     return not (inside & (level > 0.0) & (level < 1.0))
@@ -319,8 +355,8 @@ def population_frequency_quantile_kernel(level: float, f: float, p: float) -> fl
     if _outside(level, f, p):
         return math.nan
     if level <= 0.5:
-        return f + quantile(f, p, False, level, False)
-    return f + quantile(f, p, True, 1.0 - level, False)
+        return _frequency(f, quantile(f, p, False, level, False))
+    return _frequency(f, quantile(f, p, True, 1.0 - level, False))
 
 
 @kernel
@@ -361,11 +397,27 @@ def individual_risk_quantile_kernel(level: float, f: float, p: float) -> float:
     if _outside(level, f, p):
         return math.nan
     if level <= 0.5:
-        return 1.0 / (f + quantile(f, p, True, level, True))
-    return 1.0 / (f + quantile(f, p, False, 1.0 - level, True))
+        return _inverse(f, quantile(f, p, True, level, True))
+    return _inverse(f, quantile(f, p, False, 1.0 - level, True))
 
 
 # --- moments of 1/F ----------------------------------------------------------------
+
+
+@kernel
+def _has_moments(f: float, p: float) -> bool:
+    inside = _inside(f, p) & (f >= _SMALLEST_F)
+    return inside & ((f <= _LARGE) | (f / p < math.inf))
+
+
+@kernel
+def _deviation(r: float, variance: float, b: float, spread: float) -> float:
+    return b * sqrt(spread)
+
+
+@kernel
+def _second_moment(r: float, variance: float, b: float, spread: float) -> float:
+    return fma(r, r, variance)
 
 
 @kernel
@@ -389,17 +441,12 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     -------
     deviation : ndarray or scalar
         The standard deviation, 0 at p = 1; nan outside the domain. Largest error found
-        4.28 ulp.
+        2.88 ulp.
 
     See Also
     --------
     riskcore.individual_risk_second_moment : E[1/F^2 | f].
     riskcore.individual_risk_quantile : quantiles of 1/F.
-
-    Notes
-    -----
-    A cell takes some 10 microseconds, but 0.05 to 0.4 ms for f that is no whole number
-    and below 2, or below 16 with p < 0.5 (``notes/posterior.md``, section 6).
 
     References
     ----------
@@ -413,10 +460,9 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     >>> float(riskcore.individual_risk_deviation(1, 0.01))
     0.11...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
+    if not _has_moments(f, p):
         return math.nan
-    _, b, integral = moments(f, p)
-    return b * sqrt(integral)
+    return _deviation(*moments(f, p))
 
 
 @kernel
@@ -438,7 +484,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 4.44
+        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 3.20
         ulp.
 
     See Also
@@ -446,21 +492,15 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     riskcore.individual_risk : the first moment.
     riskcore.individual_risk_deviation : the standard deviation, without cancellation.
 
-    Notes
-    -----
-    A cell takes some 10 microseconds, but 0.05 to 0.4 ms for f that is no whole number
-    and below 2, or below 16 with p < 0.5 (``notes/posterior.md``, section 6).
-
     Examples
     --------
     >>> import riskcore
     >>> float(riskcore.individual_risk_second_moment(1, 0.5))  # Li2(1/2)
     0.58224...
     """
-    if not _inside(f, p) or f < _SMALLEST_F or (f > _LARGE and f / p == math.inf):
+    if not _has_moments(f, p):
         return math.nan
-    r, b, integral = moments(f, p)
-    return fma(r, r, b * (b * integral))
+    return _second_moment(*moments(f, p))
 
 
 # Of values above 2^-960; from bench/worst_points.csv.
@@ -480,19 +520,19 @@ CONTRACTS = (
         ulps=1,
         worst=0.52,
         witness=(
-            "0x1.8000000000000p+5",
-            "0x1.7000000000000p+5",
-            "0x1.e7c75e0f4459ep-1",
+            "0x1.2000000000000p+4",
+            "0x1.1000000000000p+4",
+            "0x1.e7d8cdf9cd8bcp-1",
         ),
     ),
     Contract(
         "population_frequency_distribution",
         ulps=12,
-        worst=5.10,
+        worst=5.88,
         witness=(
-            "0x1.2fddd40000000p+22",
+            "0x1.2fde500000000p+22",
             "0x1.2000000000000p+5",
-            "0x1.daa7e032f2c99p-18",
+            "0x1.daa7e032f96cep-18",
         ),
     ),
     Contract(
@@ -508,32 +548,81 @@ CONTRACTS = (
     Contract(
         "individual_risk_deviation",
         ulps=8,
-        worst=4.28,
+        worst=2.88,
         witness=(
-            "0x1.5000000000000p+4",
-            "0x1.5669fd1b8fc01p-16",
+            "0x1.f000000000000p+4",
+            "0x1.3ff9342be3596p-19",
         ),
     ),
     Contract(
         "individual_risk_second_moment",
         ulps=8,
-        worst=4.44,
+        worst=3.20,
         witness=(
-            "0x1.0000000000000p+0",
-            "0x1.3420ea7a7c1adp-32",
+            "0x1.0000000000000p+1",
+            "0x1.837d1f6580bcbp-23",
         ),
     ),
 )
 
-UFUNCS: dict[str, Callable[..., float]] = {
-    "individual_risk_deviation": individual_risk_deviation_kernel,
-    "individual_risk_quantile": individual_risk_quantile_kernel,
-    "individual_risk_second_moment": individual_risk_second_moment_kernel,
-    "log_population_frequency_probability": log_population_frequency_probability_kernel,
-    "population_frequency_distribution": population_frequency_distribution_kernel,
-    "population_frequency_probability": population_frequency_probability_kernel,
-    "population_frequency_quantile": population_frequency_quantile_kernel,
-    "population_frequency_survival": population_frequency_survival_kernel,
+
+def _source(loop: Callable[..., None], scalar: Callable[..., float]) -> UfuncSource:
+    return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
+
+
+def _of_law(
+    scalar: Callable[[float, float, float], float],
+    finish: Callable[[float, float, float, float, float], float],
+) -> UfuncSource:
+    return _source(loop_of_law(scalar, _simple_failures, finish), scalar)
+
+
+def _of_tail(
+    scalar: Callable[[float, float, float], float], above: bool
+) -> UfuncSource:
+    return _source(loop_of_tail(scalar, _simple_failures_up_to, above), scalar)
+
+
+def _of_quantile(
+    scalar: Callable[[float, float, float], float],
+    finish: Callable[[float, float], float],
+    reflected: bool,
+) -> UfuncSource:
+    return _source(loop_of_quantile(scalar, _outside, finish, reflected), scalar)
+
+
+def _of_moments(
+    scalar: Callable[[float, float], float],
+    finish: Callable[[float, float, float, float], float],
+) -> UfuncSource:
+    return _source(loop_of(scalar, finish, _has_moments), scalar)
+
+
+UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
+    "individual_risk_deviation": _of_moments(
+        individual_risk_deviation_kernel, _deviation
+    ),
+    "individual_risk_quantile": _of_quantile(
+        individual_risk_quantile_kernel, _inverse, True
+    ),
+    "individual_risk_second_moment": _of_moments(
+        individual_risk_second_moment_kernel, _second_moment
+    ),
+    "log_population_frequency_probability": _of_law(
+        log_population_frequency_probability_kernel, log_probability_of
+    ),
+    "population_frequency_distribution": _of_tail(
+        population_frequency_distribution_kernel, False
+    ),
+    "population_frequency_probability": _of_law(
+        population_frequency_probability_kernel, probability_of
+    ),
+    "population_frequency_quantile": _of_quantile(
+        population_frequency_quantile_kernel, _frequency, False
+    ),
+    "population_frequency_survival": _of_tail(
+        population_frequency_survival_kernel, True
+    ),
 }
 
 

@@ -35,6 +35,8 @@ UNIT = 2.0**-53  # half an ulp of 1: the relative error of one rounding
 UNDERFLOW = 2.0**-1060
 # Makes the radius an upper bound: it comes from at most eleven roundings.
 OUTWARD = 1.0 + 2.0**-48
+# The largest relative radius of an argument of the logarithm.
+_NARROW = 2.0**-50
 # Relative error of the end of a series in doubles.
 TAIL = 2.0**-49
 
@@ -133,7 +135,8 @@ def divide(a: Ball, b: Ball) -> Ball:
     low, low_lost = two_sum(middle, z_last)
     high, low = fast_two_sum(high, low)
     least = abs(b_high) * (1.0 - 4.0 * UNIT) - b_radius
-    spread = a_radius + abs(z) * b_radius
+    # |x/y| is at most |z| (1 + 3 u) but for what a_radius has.
+    spread = a_radius + abs(z) * (1.0 + 4.0 * UNIT) * b_radius
     spread += abs(c_lost) + abs(d_lost) + abs(lost)
     spread += UNIT * (abs(further) + abs(left)) + UNDERFLOW
     radius = spread / least + abs(low_lost) + 3.0 * UNIT * abs(z_last)
@@ -183,9 +186,11 @@ def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
     """Make the kernel of c_0 + c_1 w + ... in doubles, for the end of a series.
 
     Each term must be below an eighth of the one before, and what follows the last
-    below 2^-50 of the first: TAIL holds that and the roundings.
+    below 2^-50 of the first: TAIL holds that and the roundings. So the slope is below
+    1 + 2/8 + 3/64 + ... = 64/49 times the first, by which the radius counts.
     """
     numbers = tuple(float(c) for c in reversed(coefficients))
+    slope = 1.4 * abs(float(coefficients[1]))
 
     @kernel
     def horner(w: Ball) -> Ball:
@@ -193,7 +198,7 @@ def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
         total = 0.0
         for number in numbers:
             total = fma(total, x, number)
-        return total, 0.0, TAIL * abs(total)
+        return total, 0.0, OUTWARD * (TAIL * abs(total) + slope * w[2])
 
     return horner
 
@@ -235,9 +240,11 @@ _log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 def log(a: Ball, exponent: float) -> Ball:
     """Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x.
 
-    Relative radius some 2^-103, unless the logarithm is near 0.
+    Relative radius some 2^-103, unless the logarithm is near 0; infinite if that of x
+    is above 2^-50, for then the series' argument may be too large.
     """
     high, low, radius = a
+    radius = radius if radius <= _NARROW * high else math.inf
     k = (bits(high) - _SQRT_HALF_BITS) >> 52
     z = shift((high, low, radius), from_bits((1023 - k) << 52))
     s = divide(add_double(z, -1.0), add_double(z, 1.0))

@@ -1,9 +1,9 @@
-"""Nodes and weights of three rules of integration.
+"""Nodes and weights of two rules of integration.
 
-Two are double-exponential: the trapezoidal rule after a change of variable that makes
+One is double-exponential: the trapezoidal rule after a change of variable that makes
 the integrand fall doubly exponentially at both ends (Takahasi and Mori 1974);
 constants, correctly rounded, from decimal arithmetic, so that they are the same on
-every machine. The third is Gauss's, for smooth integrands on short intervals.
+every machine. The other is Gauss's, for smooth integrands on short intervals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from riskcore.special.floats import table_of
 Rule = tuple[tuple[float, float], ...]
 
 _DIGITS = 60
-_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 
 
 def _half_line(points_per_unit: int, first: int, last: int) -> Rule:
@@ -29,31 +28,12 @@ def _half_line(points_per_unit: int, first: int, last: int) -> Rule:
     return tuple(rule)
 
 
-def _interval(points_per_unit: int, last: int) -> Rule:
-    """Return x = 1/(1 + exp(pi sinh t)) and |dx/dt| h, for t = i h, 0 <= i <= last."""
-    rule = []
-    with localcontext(prec=_DIGITS):
-        for i in range(last + 1):
-            rising = (Decimal(i) / points_per_unit).exp()
-            odds = (_PI * (rising - 1 / rising) / 2).exp()
-            slope = _PI * (rising + 1 / rising) / 2 * odds / (1 + odds) ** 2
-            rule.append((float(1 / (1 + odds)), float(slope / points_per_unit)))
-    return tuple(rule)
-
-
 # For integrals over (0, inf) of a function that falls like exp(-x) or exp(-x^2), or
 # between them: x from 3e-18 to 44. With 8 points the latter would be off by 7e-15.
 _HALF_LINE = _half_line(10, -36, 38)
 HALF_LINE_NODES = len(_HALF_LINE)
 half_line_node = table_of("half_line_node", tuple(x for x, _ in _HALF_LINE))
 half_line_weight = table_of("half_line_weight", tuple(w for _, w in _HALF_LINE))
-
-# For integrals over (0, 1): the nodes up to 1/2, each standing for 1 - x too, but for
-# the first, which is 1/2.
-_INTERVAL = _interval(24, 80)
-INTERVAL_NODES = len(_INTERVAL)
-interval_node = table_of("interval_node", tuple(x for x, _ in _INTERVAL))
-interval_weight = table_of("interval_weight", tuple(w for _, w in _INTERVAL))
 
 # Gauss-Legendre on (-1, 1), 12 nodes: the other six are the mirror images.
 _GAUSS: Rule = (

@@ -430,7 +430,10 @@ def functions_used(function, seen):
 LOOPS = {
     **{name: source.loop for name, source in individual.UFUNCS.items()},
     **{name: source.loop for name, source in bounds.UFUNCS.items()},
-    **posterior.UFUNCS,
+    **{
+        name: getattr(source, "loop", source)
+        for name, source in posterior.UFUNCS.items()
+    },
     **forms.UFUNCS,
     **functions.UFUNCS,
 }

@@ -264,3 +264,52 @@ def test_intervals_at_the_multinomial_boundary():
     sd = math.sqrt(400 * p * (1 - p))
     assert low == pytest.approx(400 * p - 1.96 * sd, abs=2)
     assert high == pytest.approx(400 * p + 1.96 * sd, abs=2)
+
+
+ALPHAS = [5e-324, 1e-300, 2.0**-160, 2.0**-100, 2.0**-61, 2.0**-60, 2.0**-59, 1e-6]
+CELLS = [2, 7, 10**6, 2**53]
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("K", CELLS)
+def test_every_small_alpha_is_right(alpha, K):
+    sizes = SizeIndices({1: 1, 5: 1})
+    model, n = DirichletMultinomial(K, alpha), sizes.n
+    with mpmath.workdps(800):
+        a = mpmath.mpf(alpha)
+        rising = [mpmath.rf(a, j) / mpmath.factorial(j) for j in (1, 5)]
+        whole = mpmath.factorial(n) / mpmath.rf(K * a, n) * K * (K - 1)
+        assert model.log_probability(sizes) == pytest.approx(
+            float(mpmath.log(whole * rising[0] * rising[1])), rel=1e-14
+        )
+        N = 1000
+        empty = mpmath.rf((K - 1) * a, N) / mpmath.rf(K * a, N)
+        assert model.expected_cells(N) == pytest.approx(
+            float(K * (1 - empty)), rel=3e-15
+        )
+        for start in (1, 6):
+            unhit = mpmath.rf((K - 1) * a + start - 1, N - start)
+            unhit = float(unhit / mpmath.rf(K * a + start, N - start))
+            found = model.uniqueness(start, N)
+            assert found == pytest.approx(unhit, rel=5e-16, abs=1e-323)
+        # P(a cell has j of N) is Polya's; the last is that of one cell for all.
+        expected = [
+            K * mpmath.binomial(4, j) * mpmath.rf(a, j)
+            * mpmath.rf((K - 1) * a, 4 - j) / mpmath.rf(K * a, 4)
+            for j in range(1, 5)
+        ]  # fmt: skip
+        found = model.expected_sizes(4, 5)
+        assert found[:4] == pytest.approx(list(map(float, expected)), rel=2e-15, abs=0)
+        assert found[4] == 0.0
+
+
+@pytest.mark.parametrize("K", CELLS)
+def test_large_alphas_are_that_of_equal_cells(K):
+    sizes, N = SizeIndices({1: 1, 5: 1}), 10**6
+    equal = DirichletMultinomial(K, math.inf)
+    for alpha in (2.0**90, 2.0**101, 1e300, 1.7e308):
+        model = DirichletMultinomial(K, alpha)
+        assert model.uniqueness(6, N) == equal.uniqueness(6, N)
+        assert model.expected_cells(N) == equal.expected_cells(N)
+        assert model.log_probability(sizes) == equal.log_probability(sizes)
+        assert model.tau_interval(sizes, N) == equal.tau_interval(sizes, N)

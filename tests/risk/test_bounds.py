@@ -214,8 +214,8 @@ def test_the_hardest_points_are_as_hard_as_stated(near):
         assert abs(math.log2(distance) - float(row["log2_ulp"])) < 0.01
 
 
-# Points of both kinds: f and p of few bits, f and p beside powers of two.
-TWO_ULP = [
+# f and p of few bits, f and p beside powers of two: balls alone leave a side open.
+NEAR_DOUBLES = [
     (4.0, 2.0**-53),
     (8.0, 1.5 * 2.0**-52),
     (10.0, 2.0**-51),
@@ -229,26 +229,26 @@ TWO_ULP = [
 ]
 
 
-def two_ulp_points():
-    rows = points_of("two_ulp_points.csv")
+def near_doubles():
+    rows = points_of("near_doubles.csv")
     return [
         (float.fromhex(row["f"]), float.fromhex(row["p"]), float(row["log2_distance"]))
         for row in rows
     ]
 
 
-def test_the_data_has_the_points_two_ulp_apart():
-    assert set(TWO_ULP) <= {(f, p) for f, p, _ in two_ulp_points()}
+def test_the_data_has_points_of_both_kinds():
+    assert set(NEAR_DOUBLES) <= {(f, p) for f, p, _ in near_doubles()}
 
 
-@pytest.mark.parametrize(("f", "p", "distance"), two_ulp_points())
-def test_bounds_hold_where_they_are_two_ulp_apart(f, p, distance):
-    # The width is what the notes state; neighbours would be better still.
+@pytest.mark.parametrize(("f", "p", "distance"), near_doubles())
+def test_bounds_are_neighbours_next_to_doubles(f, p, distance):
     lower, upper = risk_bounds(f, p)
-    ball = map(float, risk_enclosure(f, p))
-    assert contained(f, p, lower, upper, tuple(ball))
-    middle = math.nextafter(lower, math.inf)
-    assert upper in (middle, math.nextafter(middle, math.inf))
+    ball = tuple(map(float, risk_enclosure(f, p)))
+    assert contained(f, p, lower, upper, ball)
+    assert upper == math.nextafter(lower, math.inf)
+    _, low, radius, _ = ball
+    assert abs(low) <= radius  # the ball does not tell the side
     nearest = arb(float(riskcore.individual_risk(f, p)))
     found = abs(float((exact(f, p, 400) / nearest - 1).mid()))
     assert abs(math.log2(found) - distance) < 0.01

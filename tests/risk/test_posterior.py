@@ -1,6 +1,6 @@
 import math
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -12,15 +12,6 @@ from scipy import stats
 
 import riskcore
 from riskcore.risk import posterior
-from riskcore.special.negative_binomial.inverse_moments import (
-    _BELOW,
-    _END,
-    _by_steps,
-    _integral,
-    _odds_power,
-    risk_and_condition,
-)
-from tests import thin
 
 # Bounds of the errors at the points of these tests, in ulp. Searches find larger ones:
 # posterior.CONTRACTS, bench/worst_points.csv.
@@ -460,18 +451,6 @@ def test_quantile_outside_its_domain(name):
 # --- moments of 1/F ----------------------------------------------------------------
 
 
-def test_what_the_integral_is_made_of(cells):
-    f, p = cells(150)
-    for x, y in zip(map(float, f), map(float, p), strict=True):
-        if y < 1e-300 or x < 1e-3:
-            continue
-        r, C = risk_and_condition(x, y)
-        expected = riskcore.individual_risk(x, y)
-        assert r == pytest.approx(expected, rel=5e-16)
-        slope = riskcore.individual_risk_gradient(x, y)
-        assert pytest.approx(slope * (y / expected), rel=2e-15) == C
-
-
 def assert_moments(f, p, exact, ulps):
     second, deviation = exact
     found = riskcore.individual_risk_second_moment(f, p)
@@ -496,9 +475,12 @@ def test_moments_against_the_integral(ulps):
         assert_moments(*cell, moments_by_integral(*cell), ulps)
 
 
-@pytest.mark.parametrize("f", [0.3, 1.0, 1.5, 2.0 - 2.0**-40, 2.0 + 2.0**-40, 2.5])
+@pytest.mark.parametrize(
+    "f",
+    [0.3, 0.5, 0.5 + 2.0**-53, 1.0, 1.5, 1.5 + 2.0**-52, 2.5, 20 - 2.0**-48, 20.0],
+)
 def test_moments_on_both_sides_of_the_borders(f, ulps):
-    for p in (np.nextafter(0.1, 0), 0.1, 1 - 2.0**-53):
+    for p in (1e-3, np.nextafter(0.2, 0), 0.2, 1 - 2.0**-53):
         assert_moments(f, float(p), moments_by_integral(f, float(p)), ulps)
 
 
@@ -547,23 +529,6 @@ def test_moments_of_huge_frequencies():
             p * np.sqrt(1 - p) / f / np.sqrt(f), rel=1e-12
         )
     assert riskcore.individual_risk_deviation(1e300, 0.5) == 0  # below any double
-
-
-@pytest.mark.parametrize(
-    ("f", "p"),
-    thin.cases(
-        product([1, 2, 3, 5, 7], [0.099, 1e-3, 1e-9, 1e-60]),
-        lambda f, p: p in {0.099, 1e-60},
-    ),
-)
-def test_moments_by_steps_equal_the_integral(f, p):
-    # Two methods that share nothing, where each could take the other's place. By
-    # default at the ends only: the integral in Python is slow.
-    b, part = _by_steps(float(f), p)
-    high = math.log((1 - p) / p)
-    other, _ = _integral(float(f), p, high, _BELOW, _END)
-    root = p / (1 - p) if f > 2 else _odds_power(p, 0.5 * f)
-    assert b * math.sqrt(part) == pytest.approx(root * math.sqrt(other), rel=2e-13)
 
 
 @pytest.mark.parametrize(("f", "p"), [(1, 0.5), (2, 0.25), (3, 0.75), (6, 0.5)])
@@ -629,7 +594,8 @@ def test_compiled_and_interpreted_give_the_same_bits(name):
     assert name in posterior.UFUNCS
     assert set(CELLS) == set(posterior.UFUNCS)
     for cell in CELLS[name]:
-        interpreted = posterior.UFUNCS[name](*cell)
+        source = posterior.UFUNCS[name]
+        interpreted = getattr(source, "scalar", source)(*cell)
         assert float(getattr(riskcore, name)(*cell)) == interpreted
 
 

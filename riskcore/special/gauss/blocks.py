@@ -40,6 +40,8 @@ Again = Callable[[float, float], bool]
 Block = Callable[[Any, Any, Any, Any, int], None]
 Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
+NOTHING = 255  # no region
+
 _WORD = 64  # cells that one mask holds; a divisor of BLOCK
 _VECTOR = 8  # cells that a loop takes at once, at most; a divisor of BLOCK
 
@@ -54,7 +56,7 @@ def _emit_code_stack(builder: Any) -> Any:
 @primitive("CPointer(uint8)()", _emit_code_stack)
 def code_stack() -> Any:
     """Return room for ``BLOCK`` small numbers that lives as long as the caller."""
-    return [REGIONS] * BLOCK
+    return [NOTHING] * BLOCK
 
 
 def _emit_matching(builder: Any, codes: Any, first: Any, code: Any) -> Any:
@@ -104,15 +106,25 @@ def size(mask: int) -> int:
     return mask.bit_count()
 
 
-@kernel
-def _classify(f: Any, p: Any, codes: Any, n: int) -> int:
-    """Fill the codes of n cells, and of none up to whole masks; return their number."""
-    words = (n + _WORD - 1) // _WORD
-    for i in range(n):
-        codes[i] = region(f[i], p[i])
-    for i in range(n, words * _WORD):
-        codes[i] = REGIONS
-    return words
+def classifier(where: Callable[[float, float], int]) -> Callable[..., int]:
+    """Make the kernel that fills the codes of n cells, NOTHING up to whole masks.
+
+    It returns the number of masks.
+    """
+
+    @kernel
+    def classify(f: Any, p: Any, codes: Any, n: int) -> int:
+        words = (n + _WORD - 1) // _WORD
+        for i in range(n):
+            codes[i] = where(f[i], p[i])
+        for i in range(n, words * _WORD):
+            codes[i] = NOTHING
+        return words
+
+    return classify
+
+
+_classify = classifier(region)
 
 
 @kernel
@@ -126,6 +138,15 @@ def pick(codes: Any, words: int, code: int, picked: Any) -> int:
             mask &= mask - 1
             m += 1
     return m
+
+
+@kernel
+def list_of(codes: Any, n: int, code: int, picked: Any) -> int:
+    """List those of n cells that have a code; return how many."""
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n, words * _WORD):
+        codes[i] = NOTHING
+    return pick(codes, words, code, picked)
 
 
 @kernel
@@ -187,10 +208,7 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     else:
         for i in range(n):
             codes[i] = region(f[i], p[i]) == w
-    words = (n + _WORD - 1) // _WORD
-    for i in range(n, words * _WORD):
-        codes[i] = 1
-    return pick(codes, words, 0, rest)
+    return list_of(codes, n, 0, rest)
 
 
 def by_region(
@@ -294,11 +312,33 @@ other : kernel
             for i in range(n):
                 out[i] = other(f[i], p[i], excess[i])
 
-    return scalar, _blockwise(fill)
+    return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
 
 
-def _blockwise(fill: Fill) -> Block:
-    """Make the kernel of a block from one that evaluates cells by one method."""
+def blockwise(
+    fill: Fill,
+    where: Callable[[float, float], int],
+    prevailing: Callable[[Any, Any, Any, int], int],
+    set_apart: Callable[..., int],
+    regions: int,
+) -> Block:
+    """Make the kernel of a block from one that evaluates cells by one method.
+
+    Parameters
+    ----------
+    fill : kernel
+        (region, f, p, excess, out, n) evaluates n cells of a region.
+    where : kernel
+        (f, p) -> region.
+    prevailing : kernel
+        (f, p, codes, n) -> the region to try on the whole block, ``regions`` if none.
+    set_apart : kernel
+        (region, f, p, codes, n, rest) lists the cells of other regions in ``rest`` and
+        returns how many.
+    regions : int
+        Their number; the last is evaluated cell by cell.
+    """
+    classify = classifier(where)
 
     @kernel
     def block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
@@ -307,25 +347,25 @@ def _blockwise(fill: Fill) -> Block:
         f_picked, p_picked = stack(), stack()
         excess_picked, out_picked = stack(), stack()
         alone = n == 1
-        first = region(f[0], p[0]) if alone else _prevailing(f, p, codes, n)
-        in_place = first < REGIONS
+        first = where(f[0], p[0]) if alone else prevailing(f, p, codes, n)
+        in_place = first < regions
         left = 0 if alone else n
         if in_place and not alone:
-            left = filled_up(rest, _set_apart(first, f, p, codes, n, rest))
+            left = filled_up(rest, set_apart(first, f, p, codes, n, rest))
             gather(f, p, excess, rest, f_rest, p_rest, excess_rest, left)
         x = f_rest if in_place else f
         y = p_rest if in_place else p
         z = excess_rest if in_place else excess
         value = out_rest if in_place else out
-        words = _classify(x, y, codes, left)
+        words = classify(x, y, codes, left)
         # One turn for the cells in place, then one for each region among the rest: a
         # single call of ``fill``, which is long.
-        for turn in range(1 if left == 0 else REGIONS + 1):
+        for turn in range(1 if left == 0 else regions + 1):
             w, m, full = first, n if in_place else 0, n
             if turn > 0:
                 w = turn - 1
                 m = pick(codes, words, w, picked)
-                full = filled_up(picked, m) if w < OTHER else m
+                full = filled_up(picked, m) if w < regions - 1 else m
                 gather(x, y, z, picked, f_picked, p_picked, excess_picked, full)
             if m > 0:
                 fill(

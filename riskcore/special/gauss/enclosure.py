@@ -67,14 +67,15 @@ E_ABSOLUTE = 2.0**-100
 
 
 @kernel
-def _plus(f: DoubleDouble, m: float) -> DoubleDouble:
+def plus(f: DoubleDouble, m: float) -> DoubleDouble:
+    """Return f + m."""
     f_high, f_low = f
     s, s_low = two_sum(f_high, m)
     return fast_two_sum(s, s_low + f_low)
 
 
 @kernel
-def _level(
+def level(
     k: float, b: DoubleDouble, p: DoubleDouble, x: DoubleDouble, y: DoubleDouble
 ) -> tuple[DoubleDouble, DoubleDouble]:
     """Return (p b y + k x, b y + k x)."""
@@ -110,8 +111,8 @@ def _fraction(
         above, below = (x / y, 0.0), (1.0, 0.0)
         for m in range(middle, 0, -1):
             k = m + 1.0
-            above, below = _level(k, _plus(f, k - 1.0), p, above, below)
-            above, below = _level(k, _plus(f, k - 2.0), p, above, below)
+            above, below = level(k, plus(f, k - 1.0), p, above, below)
+            above, below = level(k, plus(f, k - 2.0), p, above, below)
         x, x_low = above
         y, y_low = below
         X = (x, x_low, 0.0)

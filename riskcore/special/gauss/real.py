@@ -53,7 +53,7 @@ _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = map(float, _SINE[4:])
 
 
 @kernel
-def _sine_deficit(d: float) -> DoubleDouble:
+def sine_deficit(d: float) -> DoubleDouble:
     """Return (1 - s)/d^2, s = sin(pi d)/(pi d)."""
     w, w_low = two_product(d, d)
     tail = fma(_S11, w, _S10)
@@ -85,7 +85,7 @@ def _reflected(d: float, p: float, q: float, q_low: float) -> Pairs:
     x, x_low = two_product(d, log_z)
     x, x_low = fast_two_sum(x, fma(d, log_z_low, x_low))
     power, power_low, less, less_low = exponentials(x, x_low)
-    c, c_low = dd_multiply_double(*_sine_deficit(d), d)
+    c, c_low = dd_multiply_double(*sine_deficit(d), d)
     C, C_low = dd_multiply_double(c, c_low, d)
     s, s_low = fast_two_sum(1.0, -C)
     s_low -= C_low
@@ -203,7 +203,7 @@ def forward_real(f: float, p: float) -> Parts:
 # --- p not small ---------------------------------------------------------------------
 
 
-def _positive(first: int, last: int) -> Callable[..., DoubleDouble]:
+def positive(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel of the levels 2 first to 2 last - 1 of the positive fraction.
 
     X = x/y, X_n = (p b + k X_n+1)/(b + k X_n+1) with k = m + 1, b = f + m for n = 2m
@@ -224,8 +224,8 @@ def _positive(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 # The compiler unrolls only short loops.
-_positive_32 = _positive(16, 9)
-_positive_16 = _positive(8, 1)
+_positive_32 = positive(16, 9)
+_positive_16 = positive(8, 1)
 
 
 @kernel

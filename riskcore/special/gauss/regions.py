@@ -178,17 +178,6 @@ def _e_small(f: float, p: float, high: float, low: float) -> Triple:
 
 
 @kernel
-def fraction_one(p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return p/D for f = 1, as N + N_low over M + M_low, and E to some ulp.
-
-    p/D = p L/q, E = (q - p L)/(q L), L = -log p = -high - low (DLMF 15.4.1).
-    """
-    q, q_low, n, n_low = _times_log(p, high, low)
-    E = (q + (n + n_low)) / (-q * (high + low))
-    return -n, -n_low, q, q_low, E
-
-
-@kernel
 def fraction_of_e(f: float, p: float, a: float, b: float) -> tuple[float, ...]:
     """Return p/D = p b/((f - 1 + p) b + p a), E = v a/b, as N + N_low over M + M_low.
 
@@ -200,25 +189,6 @@ def fraction_of_e(f: float, p: float, a: float, b: float) -> tuple[float, ...]:
     M = fma(p, a, product)
     M_low = fma(p, a, product - M) + fma(base_low, b, fma(base, b, -product))
     return N, fma(p, b, -N), M, M_low
-
-
-@kernel
-def fraction_small(f: float, p: float, high: float, low: float) -> tuple[float, ...]:
-    """Return p/D for f = 1, ..., 4, as N + N_low over M + M_low, and E to some ulp.
-
-    One division instead of two.
-    """
-    a, b, v = _e_small(f, p, high, low)
-    N, N_low, M, M_low = fraction_of_e(f, p, a, b)
-    N_one, N_one_low, M_one, M_one_low, E_one = fraction_one(p, high, low)
-    one = f == 1.0
-    return (
-        N_one if one else N,
-        N_one_low if one else N_low,
-        M_one if one else M,
-        M_one_low if one else M_low,
-        E_one if one else v * a / b,
-    )
 
 
 @kernel
@@ -333,10 +303,16 @@ levels_15 = _levels(15)
 
 
 @kernel
+def e_29(f: float, p: float) -> float:
+    """Return E for 16 <= f < 32, and for f >= 2 where p is not small."""
+    above, below = levels_29(f, 1.0 - p)
+    return above / below
+
+
+@kernel
 def resolvent_29(f: float, p: float) -> Triple:
     """Return (D, D_low, E) for 16 <= f < 32, and for f >= 2 where p is not small."""
-    above, below = levels_29(f, 1.0 - p)
-    return _from_e(f, p, above / below)
+    return _from_e(f, p, e_29(f, p))
 
 
 @kernel

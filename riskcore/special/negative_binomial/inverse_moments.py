@@ -1,302 +1,433 @@
 """The spread of 1/F where F is negative binomial: its variance, without cancellation.
 
-With r = E[1/F], p(t) = p/(p + q t) and C = (p/r) dr/dp,
+The law of F - f does not depend on the f that is added to it, so that E[1/F^2] is a
+slope of E[1/F] (``inverse_square``), and with D = p/E[1/F]
 
-    Var(1/F) = int_0^1 t^(f-1) [r^2 C (1 - p)] at p(t) dt,
+    Var(1/F) = r^2 (dD/df - p)/p,
 
-an integral of positive terms, by a double-exponential rule; or, for f = 1, ..., 7 and
-small p, E[1/F^2] - r^2 from the dilogarithm in pairs (notes/posterior.md, section 4).
+where p goes out of the continued fractions of D by hand: what is left is positive. By
+region (notes/posterior.md, section 4):
+
+- Noerlund's continued fraction and its slope, for f that is not small;
+- Gauss's and its slope, for p that is not small;
+- else the reflection at 1/2 < f <= 3/2, or one above f, and contiguity from there.
 """
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from riskcore.compiled.jit import kernel
 from riskcore.special.double_double import (
+    DoubleDouble,
     dd_add,
     dd_divide,
     dd_log,
     dd_multiply,
+    dd_multiply_double,
     sqrt,
 )
-from riskcore.special.elementary import exp_parts, log_high_low
+from riskcore.special.elementary import polynomial
 from riskcore.special.floats import fma, two_product, two_sum
-from riskcore.special.gauss.enclosure import P_LEVELS, risk_ball, scaled, scaling
-from riskcore.special.gauss.regions import (
-    FORWARD_15,
-    LEVELS_15,
-    LEVELS_29,
-    ONE,
-    SMALL,
-    quotient,
-    region,
-    resolvent_15,
-    resolvent_29,
-    resolvent_forward_15,
-    resolvent_one,
-    resolvent_small,
+from riskcore.special.near_one import exponentials
+
+# --- regions -------------------------------------------------------------------------
+
+F_LARGE = 20.0  # from it on Noerlund's fraction, for every p
+P_LARGE = 0.2  # from it on Gauss's fraction
+# Levels that leave less than 2^-60 of the variance.
+NOERLUND_LEVELS = 14
+GAUSS_LEVELS = 44
+GAUSS_PAIRS = 5  # levels 3 to 5 are pairs of doubles
+SERIES_TERMS = 31  # of the reflection
+SERIES_PAIRS = 6
+MOST_STEPS = int(F_LARGE) - 1
+
+NOERLUND = 0
+GAUSS = 1
+REFLECTED = 2
+OUTSIDE = 3
+REGIONS = 4
+
+_TWO_52 = 2.0**52  # adding it rounds to an integer
+
+# log(pi d/sin(pi d))/d^2 in powers of d^2 at 16 Chebyshev points of [0, 1/4], and
+# (psi(2+d) - psi(2))/d in powers of d at 22 of [-1/2, 1/2], by mpmath: to 2^-64. The
+# first two coefficients are pairs.
+_ETA = (
+    float.fromhex("0x1.a51a6625307d3p+0"),
+    float.fromhex("0x1.151322ac7d849p-1"),
 )
-from riskcore.special.gauss.remaining import gauss_excess
-from riskcore.special.quadrature import (
-    HALF_LINE_NODES,
-    INTERVAL_NODES,
-    half_line_node,
-    half_line_weight,
-    interval_node,
-    interval_weight,
+_ETA_LOW = (
+    float.fromhex("0x1.17fa08959e912p-55"),
+    float.fromhex("0x1.52113afd730c5p-56"),
 )
-
-DoubleDouble = tuple[float, float]
-
-# Where one rule serves. Elsewhere the integrand of the variance has two features of
-# very different widths.
-_ONE_RULE_F = 8.0
-_ONE_RULE_P = 0.1
-_FORGOTTEN = 45.0  # exp(-45) is below 2^-64
-# For f > 2, r/p and C have reached their limits p -> 0 and f -> inf here.
-_P_LIMIT = 2.0**-300
-_F_LIMIT = 2.0**60
-
-_ZETA_TWO = float.fromhex("0x1.a51a6625307d3p+0")  # pi^2/6
-_ZETA_TWO_LOW = float.fromhex("0x1.1873d8912200cp-55")
-
-
-@kernel
-def _resolvent(f: float, p: float) -> tuple[float, float, float]:
-    """Return (D, D_low, E) with r = p/D, for p >= 2^-960; nan in the region OTHER."""
-    where = region(f, p)
-    if where == ONE:
-        high, low = log_high_low(p, 0.0)
-        return resolvent_one(p, high, low)
-    if where == SMALL:
-        high, low = log_high_low(p, 0.0)
-        return resolvent_small(f, p, high, low)
-    if where == FORWARD_15:
-        return resolvent_forward_15(f, p)
-    if where == LEVELS_29:
-        return resolvent_29(f, p)
-    if where == LEVELS_15:
-        return resolvent_15(f, p)
-    return math.nan, math.nan, math.nan
-
-
-@kernel
-def risk_and_condition(f: float, p: float) -> DoubleDouble:
-    """Return r = E[1/F] and C = (p/r) dr/dp for f > 0 and 0 < p <= 1."""
-    D, D_low, E = _resolvent(f, p)
-    if D > 0.0:
-        return quotient(p, 0.0, D, D_low), 1.0 - E
-    (ball, ball_low, _), n = risk_ball(f, p)  # inlined: what f alone gives is hoisted
-    r = scaled(ball, -n)
-    if p >= P_LEVELS:
-        return r, gauss_excess(f, p) * (p / r)
-    # C = (f - D)/q, which cancels for large f: so D = p/r is a double-double.
-    k = scaling(p)
-    D, D_low = dd_divide(
-        scaled(p, k), 0.0, scaled(ball, k - n), scaled(ball_low, k - n)
+_eta_rest = polynomial(
+    tuple(
+        map(
+            float.fromhex,
+            (
+            "0x1.5b40cb100c081p-2", "0x1.010b36af9b4f0p-2", "0x1.9a01e37a4909ap-3",
+            "0x1.556ad81ac9eeap-3", "0x1.2496aab15e19ap-3", "0x1.0004eed57e7d0p-3",
+            "0x1.c6b27158a7797p-4", "0x1.9dac32f3b7144p-4", "0x1.5750d060d0c5ap-4",
+            "0x1.eb92dac7891fbp-4", "-0x1.dc2a23a936792p-5", "0x1.a568f1cbee466p-2",
+            "-0x1.e41a3404fd15dp-2", "0x1.0106d088fc137p-1",
+            ),
+        )
     )
-    high, low = dd_add(f, 0.0, -D, -D_low)
-    return r, (high + low) / (1.0 - p)
-
-
-# --- the nodes of the integral -----------------------------------------------------
-
-# Pieces of the integral. Each node gives (p(t), a, b): it counts (a r)^2 C b.
-_WHOLE = 0  # t = exp(-v), v > 0, by one rule; times f^2 (f - 2 or f + 1)/p^2
-_BELOW = 1  # p(t) < 1/2; times (q/p)^f, for f > 2 (q/p)^2
-_BEYOND = 2  # p(t) > 1/2; the same
-_END = 3
-
-Node = tuple[float, float, float]
-
-
-@kernel
-def _pace(f: float) -> float:
-    # As p -> 0 the integrand of the whole falls like exp(-(f-2) v).
-    return f - 2.0 if f >= _ONE_RULE_F else f + 1.0
-
-
-@kernel
-def _whole(f: float, p: float, i: int) -> Node:
-    """Return a node of the whole, for f >= 8 or p >= 0.1."""
-    pace, x = _pace(f), half_line_node(i)
-    fall, fall_low = exp_parts(-x / pace, 0.0)
-    odds = (1.0 - p) * (fall + fall_low)
-    growth = 1.0 / (p + odds)
-    fall, fall_low = exp_parts(-(f / pace) * x, 0.0)
-    at = min(p * growth, 1.0)
-    if f > 2.0:  # r/p at the limit
-        at = max(at, _P_LIMIT)
-    part = (fall + fall_low) * (odds * growth)
-    return at, min(f, _F_LIMIT) / at * growth, half_line_weight(i) * part
-
-
-@kernel
-def _beyond(f: float, high: float, i: int) -> Node:
-    """Return a node past v = high = log(q/p), where p(t) = 1/2."""
-    x = half_line_node(i) / (f + 1.0)
-    fall, fall_low = exp_parts(-x, 0.0)
-    odds = fall + fall_low
-    fall, fall_low = exp_parts(-f * x - max(f - 2.0, 0.0) * high, 0.0)
-    part = (fall + fall_low) * (odds / (1.0 + odds))
-    return 1.0 / (1.0 + odds), 1.0, half_line_weight(i) / (f + 1.0) * part
-
-
-@kernel
-def _length(f: float, high: float) -> float:
-    """Return the length of the piece below that counts."""
-    if f == 2.0:
-        return high
-    return min(high, _FORGOTTEN / (f - 2.0 if f > 2.0 else min(f, 2.0 - f)))
-
-
-@kernel
-def _below(f: float, high: float, i: int) -> Node:
-    """Return a node before v = high = log(q/p), where p(t) = 1/(1 + exp(w))."""
-    near = i < INTERVAL_NODES  # the others mirror all but the first
-    m = i if near else i - INTERVAL_NODES + 1
-    length = _length(f, high)
-    x = length * interval_node(m)
-    x = x if near else length - x
-    w = high - x if f > 2.0 else x  # x is from the end where the integrand is large
-    fall, fall_low = exp_parts(-w, 0.0)
-    odds = fall + fall_low
-    q = 1.0 / (1.0 + odds)
-    weight = length * interval_weight(m) * q
-    if f > 2.0:  # exp(w) p = q
-        fall, fall_low = exp_parts(-(f - 2.0) * x, 0.0)
-        at = max(odds * q, _P_LIMIT)
-        return at, q / at, (fall + fall_low) * weight
-    half, half_low = two_product(0.5 * f, w)
-    rise, rise_low = exp_parts(half, half_low)
-    return odds * q, rise + rise_low, weight
-
-
-@kernel
-def _nodes(piece: int) -> int:
-    return 2 * INTERVAL_NODES - 1 if piece == _BELOW else HALF_LINE_NODES
-
-
-@kernel
-def _integral(f: float, p: float, high: float, first: int, last: int) -> DoubleDouble:
-    """Return the sum of the pieces from ``first`` to before ``last``, and r at p.
-
-    Everything goes through one call of ``risk_and_condition``, which is large.
-    """
-    total, low, r = 0.0, 0.0, 0.0
-    for piece in range(first, last + 1):
-        count = 1 if piece == last else _nodes(piece)
-        for i in range(count):
-            if piece == last:
-                at, a, b = p, 1.0, 0.0
-            elif piece == _WHOLE:
-                at, a, b = _whole(f, p, i)
-            elif piece == _BELOW:
-                at, a, b = _below(f, high, i)
-            else:
-                at, a, b = _beyond(f, high, i)
-            r, C = risk_and_condition(f if piece == last else min(f, _F_LIMIT), at)
-            a *= r
-            total, rest = two_sum(total, b * C * (a * a))
-            low += rest
-    return total + low, r
-
-
-# --- integer f and small p -----------------------------------------------------------
-
-
-# 1/n^2 for n = 8, ..., 1: doubles, and what they lost.
-_SQUARES = tuple(Fraction(1, n * n) for n in range(8, 0, -1))
-_INVERSE_SQUARES = tuple(
-    (float(square), float(square - Fraction(float(square)))) for square in _SQUARES
+)  # fmt: skip
+_PSI = (
+    float.fromhex("0x1.4a34cc4a60fa6p-1"),
+    float.fromhex("-0x1.9dd002780310ap-3"),
 )
+_PSI_LOW = (
+    float.fromhex("0x1.188a998fc3477p-55"),
+    float.fromhex("0x1.f1df36f5212fdp-58"),
+)
+_psi_rest = polynomial(
+    tuple(
+        map(
+            float.fromhex,
+            (
+            "0x1.51322ac7d8483p-4", "-0x1.2e831d94f99b6p-5", "0x1.1c261302492d1p-6",
+            "-0x1.1196d0a679df4p-7", "0x1.0b36af861f527p-8", "-0x1.073e7b02bc920p-9",
+            "0x1.04b8cea3efc04p-10", "-0x1.0318df315ae81p-11", "0x1.020a576725459p-12",
+            "-0x1.0159364bce0c4p-13", "0x1.00e55d56ee60ep-14", "-0x1.00986ae9f6177p-15",
+            "0x1.0050b55d0a461p-16", "-0x1.002eeebe41de1p-17", "0x1.01a76859b73a0p-18",
+            "-0x1.01987df631bc9p-19", "0x1.ddf604085a8b9p-21", "-0x1.dde8f66307ce5p-22",
+            "0x1.6c159b22c4707p-22", "-0x1.6c1230ae59a47p-23",
+            ),
+        )
+    )
+)  # fmt: skip
+
+# r, the variance, and b and I with Var(1/F) = b^2 I: no b and no I is out of the
+# doubles' range where the deviation is not.
+Moments = tuple[float, float, float, float]
+Fraction = tuple[float, float]  # a level of a continued fraction and its slope
+Pairs = tuple[float, float, float, float]
 
 
 @kernel
-def _dilogarithm(p: float) -> tuple[float, float]:
-    """Return Li2(p) = p + p^2/4 + p^3/9 + ... as a pair, for p < 0.1, to 2^-75."""
-    high = 0.0
-    for n in range(22, 8, -1):
-        high = fma(p, high, 1.0 / (n * n))
-    low = 0.0
-    for square, square_low in _INVERSE_SQUARES:
-        high, low = dd_multiply(high, low, p, 0.0)
-        high, low = dd_add(square, square_low, high, low)
-    return dd_multiply(high, low, p, 0.0)
+def region(f: float, p: float) -> int:
+    """Return the number of the region, for f > 0 and 0 < p <= 1."""
+    below = GAUSS if p >= P_LARGE else REFLECTED
+    return NOERLUND if f >= F_LARGE else below
+
+
+# --- Noerlund's fraction -------------------------------------------------------------
 
 
 @kernel
-def _by_steps(f: float, p: float) -> tuple[float, float]:
-    """Return (b, I) with Var(1/F) = b^2 I, for integer f < 8 and p < 0.1.
+def noerlund_start(f: float, p: float) -> Fraction:
+    """Return V(k) about, and its slope, for k = ``NOERLUND_LEVELS``."""
+    return f - (1.0 - p) + (NOERLUND_LEVELS * (2.0 * p) + 1.0), p
 
-    From E[1/F^2] = v Li2(q) and E[1/F] = v L at f = 1, v = p/q, L = -log p, upwards by
-    contiguity, in pairs because the last difference cancels.
+
+@kernel
+def noerlund_step(k: float, f: float, p: float, V: float, slope: float) -> Fraction:
+    """Return V(k) and its slope from those of k + 1.
+
+    V(k) = f - q + k (p - q) + (k+1)^2 p q/V(k+1), D = V(0).
     """
-    q, q_low = two_sum(1.0, -p)
-    v, v_low = dd_divide(p, 0.0, q, q_low)
-    L, L_low = dd_log(p, 0.0)
-    product, product_low = dd_log(q, q_low)
-    product, product_low = dd_multiply(product, product_low, L, L_low)
-    series, series_low = _dilogarithm(p)
-    series, series_low = dd_add(product, product_low, series, series_low)
-    series, series_low = dd_add(_ZETA_TWO, _ZETA_TWO_LOW, -series, -series_low)
-    first, first_low = dd_multiply(v, v_low, -L, -L_low)
-    if f == 1.0:
-        square, square_low = dd_multiply(first, first_low, -L, -L_low)
-        return sqrt(v), dd_add(series, series_low, -square, -square_low)[0]
-    # For f >= 2 both moments over v and v^2.
-    second, second_low = dd_add(-L, -L_low, -series, -series_low)
-    first, first_low = dd_add(1.0, 0.0, -first, -first_low)
-    for g in range(2, int(f)):
-        part, part_low = dd_multiply(v, v_low, second, second_low)
-        second, second_low = dd_divide(first, first_low, float(g), 0.0)
-        second, second_low = dd_add(second, second_low, -part, -part_low)
-        part, part_low = dd_multiply(v, v_low, first, first_low)
-        first, first_low = dd_divide(1.0, 0.0, float(g), 0.0)
-        first, first_low = dd_add(first, first_low, -part, -part_low)
-    square, square_low = dd_multiply(first, first_low, first, first_low)
-    return v, dd_add(second, second_low, -square, -square_low)[0]
+    q = 1.0 - p
+    part = (k + 1.0) * (p * q) / V
+    slope = fma(part, 1.0 - (k + 1.0) * slope / V, p)
+    return fma(k, p - q, f - q) + (k + 1.0) * part, slope
 
 
 @kernel
-def _odds_power(p: float, exponent: float) -> float:
-    """Return (p/q)^exponent for p < 1/2."""
-    q, q_low = two_sum(1.0, -p)
-    high, low = dd_log(p, 0.0)
-    other, other_low = dd_log(q, q_low)
-    high, low = dd_add(high, low, -other, -other_low)
-    high, low = dd_multiply(high, low, exponent, 0.0)
-    high, low = exp_parts(high, low)
-    return high + low
+def noerlund_end(f: float, p: float, V: float, slope: float) -> Moments:
+    """Return the moments from V(2) and its slope.
 
-
-@kernel
-def moments(f: float, p: float) -> tuple[float, float, float]:
-    """Return (r, b, I) with E[1/F] = r and Var(1/F) = b^2 I.
-
-    Neither b nor I is out of the doubles' range where the deviation is not.
+    D = f - q + p q/V(1), and (dD/df - p)/p = (q/V(1)) (1 - V'(1)/V(1)).
     """
+    q = 1.0 - p
+    b, b_low = two_sum(f, -1.0)
+    b, rest = two_sum(b, p)
+    b_low += rest
+    part = 4.0 * (p * q) / V
+    slope = fma(2.0 * (p * q) / V, 1.0 - 2.0 * slope / V, p)
+    V, V_low = two_sum(b, p - q)
+    V += V_low + (b_low + part)
+    b, rest = two_sum(b, p * q / V)
+    r = p / b
+    r = fma(fma(-r, b, p) - r * (rest + b_low), 1.0 / b, r)
+    spread = q / V * (1.0 - slope / V)
+    return r, r * (r * spread), r, spread
+
+
+# --- Gauss's fraction ----------------------------------------------------------------
+
+
+@kernel
+def gauss_start(f: float, p: float) -> Fraction:
+    """Return S(n) about, and its slope, for n = ``GAUSS_LEVELS`` + 1."""
+    rise = 0.5 * (1.0 + sqrt(p))
+    return fma(float(GAUSS_LEVELS), rise, f), rise
+
+
+@kernel
+def gauss_step(n: int, f: float, p: float, S: float, slope: float) -> Fraction:
+    """Return S(n) and its slope from those of n + 1.
+
+    S(n) = f + n - 1 - c q/S(n+1), with c = (m+1) (f+m) for n = 2m+1 and c = m (s+m-1)
+    for n = 2m: the shape s is f, but does not move with it. D = S(1).
+    """
+    m = float(n >> 1)
+    odd = n & 1 == 1
+    q = (1.0 - p) / S
+    c = (m + 1.0) * (f + m) if odd else m * (f + (m - 1.0))
+    rise = f + (2.0 * m + 1.0) if odd else 0.0
+    part = c * q
+    slope = fma(part, slope / S, 1.0) - rise * q
+    return (f + (n - 1.0)) - part, slope
+
+
+@kernel
+def gauss_pair_step(n: int, f: float, p: float, fraction: Pairs) -> Pairs:
+    """Return what ``gauss_step`` does as pairs."""
+    S, S_low, slope, slope_low = fraction
+    m = float(n >> 1)
+    odd = n & 1 == 1
+    q, q_low = two_sum(1.0, -p)
+    q, q_low = dd_divide(q, q_low, S, S_low)
+    c, c_low = two_sum(f, m if odd else m - 1.0)
+    c, c_low = dd_multiply_double(c, c_low, m + 1.0 if odd else m)
+    part, part_low = dd_multiply(c, c_low, q, q_low)
+    slope, slope_low = dd_divide(slope, slope_low, S, S_low)
+    slope, slope_low = dd_multiply(slope, slope_low, part, part_low)
+    slope, slope_low = dd_add(slope, slope_low, 1.0, 0.0)
+    if odd:
+        c, c_low = two_sum(f, 2.0 * m + 1.0)
+        c, c_low = dd_multiply(c, c_low, q, q_low)
+        slope, slope_low = dd_add(slope, slope_low, -c, -c_low)
+    base, base_low = two_sum(f, n - 1.0)
+    S, S_low = dd_add(base, base_low, -part, -part_low)
+    return S, S_low, slope, slope_low
+
+
+@kernel
+def gauss_end(f: float, p: float, fraction: Pairs) -> Moments:
+    """Return the moments from S(3) and its slope.
+
+    With w = q/S(3): S(2) = f + 1 - f w, D = f (S(2) - q)/S(2), and (dD/df - p)/p =
+    (q f/(p S(2))) (S'(2)/S(2) - w), S'(2) = 1 + f w S'(3)/S(3).
+    """
+    S, S_low, slope, slope_low = fraction
+    q, q_low = two_sum(1.0, -p)
+    w, w_low = dd_divide(q, q_low, S, S_low)
+    part, part_low = dd_multiply_double(w, w_low, f)
+    slope, slope_low = dd_divide(slope, slope_low, S, S_low)
+    slope, slope_low = dd_multiply(slope, slope_low, part, part_low)
+    slope, slope_low = dd_add(slope, slope_low, 1.0, 0.0)
+    base, base_low = two_sum(f, 1.0)
+    S, S_low = dd_add(base, base_low, -part, -part_low)
+    slope, slope_low = dd_divide(slope, slope_low, S, S_low)
+    bend, bend_low = dd_add(slope, slope_low, -w, -w_low)
+    bend, bend_low = dd_multiply(bend, bend_low, q, q_low)
+    base, base_low = two_sum(f, p)
+    D, D_low = dd_add(base, base_low, -part, -part_low)
+    D, D_low = dd_multiply_double(D, D_low, f)
+    above, above_low = dd_multiply_double(S, S_low, p)
+    r, r_low = dd_divide(above, above_low, D, D_low)
+    r += r_low
+    bend, bend_low = dd_divide(bend, bend_low, above, above_low)
+    spread = f * (bend + bend_low)
+    return r, r * (r * spread), r, spread
+
+
+# --- the reflection ------------------------------------------------------------------
+
+
+@kernel
+def place(f: float) -> tuple[float, float]:
+    """Return d and n with f = 1 + d + n: n is whole, |d| <= 1/2, or n = -1, d = f."""
+    whole = (f + _TWO_52) - _TWO_52
+    return f - whole, whole - 1.0
+
+
+@kernel
+def odds_of(p: float) -> DoubleDouble:
+    """Return z = p/q."""
+    return dd_divide(p, 0.0, *two_sum(1.0, -p))
+
+
+@kernel
+def series_step(m: float, d: float, z: float, tau: float, omega: float) -> Fraction:
+    """Return tau(m) and omega(m) from those of m + 1.
+
+    tau(m) = h - z tau(m+1) and omega(m) = h (1/m + z tau(m+1)) - z omega(m+1), with
+    h = 1/(m - d).
+    """
+    h = 1.0 / (m - d)
+    omega = fma(h, fma(z, tau, 1.0 / m), -z * omega)
+    return fma(-z, tau, h), omega
+
+
+@kernel
+def series_pair_step(m: float, d: float, z: float, z_low: float, sums: Pairs) -> Pairs:
+    """Return what ``series_step`` does as pairs."""
+    tau, tau_low, omega, omega_low = sums
+    h, h_low = dd_divide(1.0, 0.0, *two_sum(m, -d))
+    tau, tau_low = dd_multiply(tau, tau_low, z, z_low)
+    part, part_low = dd_divide(1.0, 0.0, m, 0.0)
+    part, part_low = dd_add(part, part_low, tau, tau_low)
+    part, part_low = dd_multiply(part, part_low, h, h_low)
+    omega, omega_low = dd_multiply(omega, omega_low, z, z_low)
+    omega, omega_low = dd_add(part, part_low, -omega, -omega_low)
+    tau, tau_low = dd_add(h, h_low, -tau, -tau_low)
+    return tau, tau_low, omega, omega_low
+
+
+@kernel
+def _eta(d: float) -> DoubleDouble:
+    """Return log(pi d/sin(pi d))/d."""
+    w, w_low = two_product(d, d)
+    high, low = two_sum(_ETA[1], _eta_rest(w) * w)
+    high, low = dd_multiply(high, low + _ETA_LOW[1], w, w_low)
+    high, low = dd_add(_ETA[0], _ETA_LOW[0], high, low)
+    return dd_multiply_double(high, low, d)
+
+
+@kernel
+def _slope_of_psi(d: float) -> DoubleDouble:
+    """Return (psi(1+d) - psi(1))/d."""
+    high, low = two_sum(_PSI[1], _psi_rest(d) * d)
+    high, low = dd_multiply_double(high, low + _PSI_LOW[1], d)
+    high, low = dd_add(_PSI[0], _PSI_LOW[0], high, low)
+    part, part_low = dd_divide(1.0, 0.0, *two_sum(1.0, d))
+    return dd_add(high, low, part, part_low)
+
+
+@kernel
+def power(d: float, p: float) -> tuple[float, float, float, float]:
+    """Return X = (pi d/sin(pi d)) z^d and Y = -(X - 1)/d as pairs."""
     high, low = dd_log(p, 0.0)
-    other, other_low = dd_log(*two_sum(1.0, -p))
-    high, _ = dd_add(other, other_low, -high, -low)
-    whole = (f >= _ONE_RULE_F) | (p >= _ONE_RULE_P)
-    steps = (not whole) & (float(int(min(f, _ONE_RULE_F))) == f)
-    first = _WHOLE if whole else _BELOW
-    last = _END
-    if whole:
-        last = _BELOW
-    if steps | (p == 1.0):
-        last = first  # r alone
-    integral, r = _integral(f, p, high, first, last)
-    if p == 1.0:
-        return r, 0.0, 0.0
-    if steps:
-        b, integral = _by_steps(f, p)
-        return r, b, integral
-    if whole:
-        return r, p / (f * sqrt(_pace(f))), integral
-    if f > 2.0:
-        return r, p / (1.0 - p), integral
-    return r, _odds_power(p, 0.5 * f), integral
+    part, part_low = dd_log(*two_sum(1.0, -p))
+    high, low = dd_add(high, low, -part, -part_low)
+    part, part_low = _eta(d)
+    high, low = dd_add(high, low, part, part_low)
+    x, x_low = dd_multiply_double(high, low, d)
+    X, X_low, Y, Y_low = exponentials(x, x_low)
+    zero = d == 0.0
+    Y, Y_low = dd_divide(Y, Y_low, 1.0 if zero else d, 0.0)
+    return X, X_low, -high if zero else -Y, -low if zero else -Y_low
+
+
+@kernel
+def first(
+    d: float, p: float, z: float, z_low: float, powers: Pairs, sums: Pairs
+) -> Pairs:
+    """Return r/z and Var(1/F)/z at f = 1 + d as pairs.
+
+    r/z = Y + z tau(1), and E[1/F^2]/z = X (psi(1+d) - psi(1))/d + Y log q - z omega(1).
+    """
+    X, X_low, Y, Y_low = powers
+    tau, tau_low, omega, omega_low = sums
+    part, part_low = dd_multiply(tau, tau_low, z, z_low)
+    r, r_low = dd_add(Y, Y_low, part, part_low)
+    V, V_low = dd_multiply(X, X_low, *_slope_of_psi(d))
+    part, part_low = dd_log(*two_sum(1.0, -p))
+    part, part_low = dd_multiply(part, part_low, Y, Y_low)
+    V, V_low = dd_add(V, V_low, part, part_low)
+    part, part_low = dd_multiply(omega, omega_low, z, z_low)
+    V, V_low = dd_add(V, V_low, -part, -part_low)
+    part, part_low = dd_multiply(r, r_low, z, z_low)
+    part, part_low = dd_multiply(part, part_low, r, r_low)
+    V, V_low = dd_add(V, V_low, -part, -part_low)
+    return r, r_low, V, V_low
+
+
+@kernel
+def upwards(
+    k: float, d: float, n: float, z: float, z_low: float, moments: Pairs
+) -> Pairs:
+    """Return r/z and Var(1/F)/z^2 at 1 + d + k from those at d + k, if k <= n.
+
+    r(f+1)/z = 1/f - r(f), Var(f+1)/z = (r(f+1)/z) (r(f) - r(f+1)) - Var(f). For k = 1
+    the variance given is over z alone.
+    """
+    r, r_low, V, V_low = moments
+    below, below_low = dd_multiply(r, r_low, z, z_low)
+    above, above_low = dd_divide(1.0, 0.0, *two_sum(k, d))
+    above, above_low = dd_add(above, above_low, -below, -below_low)
+    fall, fall_low = dd_add(r, r_low, -above, -above_low)
+    fall, fall_low = dd_multiply(fall, fall_low, above, above_low)
+    v, v_low = dd_multiply(V, V_low, 1.0 if k == 1.0 else z, 0.0 if k == 1.0 else z_low)
+    v, v_low = dd_add(fall, fall_low, -v, -v_low)
+    more = k <= n
+    return (
+        above if more else r,
+        above_low if more else r_low,
+        v if more else V,
+        v_low if more else V_low,
+    )
+
+
+@kernel
+def reflected_end(
+    d: float, n: float, z: float, z_low: float, X: float, X_low: float,
+    tau: float, tau_low: float, moments: Pairs,
+) -> Moments:  # fmt: skip
+    """Return the moments at 1 + d + n from what ``upwards`` left.
+
+    For n = -1: r(f) = X/f - z tau(1), one step down from 1 + f.
+    """
+    r, r_low, V, V_low = moments
+    above, above_low = dd_multiply(r, r_low, z, z_low)
+    down = n < 0.0
+    x, x_low = dd_divide(X, X_low, d if down else 1.0, 0.0)
+    y, y_low = dd_multiply(tau, tau_low, z, z_low)
+    x, x_low = dd_add(x, x_low, -y, -y_low)
+    y, y_low = dd_add(x, x_low, -above, -above_low)
+    y, y_low = dd_multiply(y, y_low, r, r_low)
+    y = dd_add(y, y_low, -V, -V_low)[0]
+    b = sqrt(z) if n == 0.0 else z
+    variance = z * (V if n == 0.0 else z * V)
+    return (
+        x + x_low if down else above + above_low,
+        y if down else variance,
+        1.0 if down else b,
+        y if down else V,
+    )
+
+
+@kernel
+def _reflected(f: float, p: float) -> Moments:
+    d, n = place(f)
+    z, z_low = odds_of(p)
+    tau, omega = 0.0, 0.0
+    for m in range(SERIES_TERMS, SERIES_PAIRS, -1):
+        tau, omega = series_step(float(m), d, z, tau, omega)
+    sums = (tau, 0.0, omega, 0.0)
+    for m in range(SERIES_PAIRS, 0, -1):
+        sums = series_pair_step(float(m), d, z, z_low, sums)
+    powers = power(d, p)
+    moments = first(d, p, z, z_low, powers, sums)
+    for k in range(1, int(n) + 1):
+        moments = upwards(float(k), d, n, z, z_low, moments)
+    return reflected_end(
+        d, n, z, z_low, powers[0], powers[1], sums[0], sums[1], moments
+    )
+
+
+# --- the whole plane -----------------------------------------------------------------
+
+
+@kernel
+def moments(f: float, p: float) -> Moments:
+    """Return E[1/F], Var(1/F), b and I with Var(1/F) = b^2 I; f > 0, 0 < p <= 1."""
+    where = region(f, p)
+    if where == NOERLUND:
+        V, slope = noerlund_start(f, p)
+        for k in range(NOERLUND_LEVELS - 1, 1, -1):
+            V, slope = noerlund_step(float(k), f, p, V, slope)
+        return noerlund_end(f, p, V, slope)
+    if where == GAUSS:
+        S, slope = gauss_start(f, p)
+        for n in range(GAUSS_LEVELS, GAUSS_PAIRS, -1):
+            S, slope = gauss_step(n, f, p, S, slope)
+        fraction = (S, 0.0, slope, 0.0)
+        for n in range(GAUSS_PAIRS, 2, -1):
+            fraction = gauss_pair_step(n, f, p, fraction)
+        return gauss_end(f, p, fraction)
+    return _reflected(f, p)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from riskcore.compiled.jit import kernel
+from riskcore.compiled.jit import kernel, shared
 from riskcore.special.double_double import (
     atanh_excess,
     atanh_excess_rounded,
@@ -23,8 +23,14 @@ from riskcore.special.double_double import (
     dd_multiply,
     dd_sqrt,
 )
-from riskcore.special.elementary import exp_parts, log1p_positive
-from riskcore.special.floats import fma, two_product, two_sum
+from riskcore.special.elementary import (
+    LN2_HIGH,
+    LN2_LOW,
+    exp_parts,
+    log1p_positive,
+    polynomial,
+)
+from riskcore.special.floats import bits, fma, from_bits, table_of, two_product, two_sum
 
 DoubleDouble = tuple[float, float]
 
@@ -39,8 +45,12 @@ _STIRLING_ERRORS = (
     0.007573675487951841, 0.006942840107209530, 0.006408994188004207,
     0.005951370112758848, 0.005554733551962801,
 )  # fmt: skip
-# Above this |s| the logarithm of a quotient is a difference of logarithms.
-_NEAR = 0.17
+stirling_of_integer = table_of("stirling_of_integer", (0.0, *_STIRLING_ERRORS))
+LARGE = 16.0  # from it on Stirling's series
+_P_SMALL = 2.0**-900
+_SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
+_LARGEST_SHIFT = 1000
+_TWO_52 = 2.0**52  # adding it rounds to an integer
 # Below this f the tails are refused: their integrand has two features of very
 # different widths, which one rule of integration does not resolve.
 SMALLEST_F = 2.0**-6
@@ -64,19 +74,22 @@ def _stirling_series(x: float) -> float:
 
 
 @kernel
+def _stirling_plain(x: float) -> float:
+    """Return ``stirling_error`` for x >= 16 or an integer, without a branch."""
+    small = stirling_of_integer(int(max(min(x, 15.0), 0.0)))
+    large = _stirling_series(max(x, LARGE))
+    return large if x >= LARGE else small
+
+
+@kernel
 def stirling_error(x: float) -> DoubleDouble:
     """Return log Gamma(x+1) - log(sqrt(2 pi x) (x/e)^x) for x > 0, to 2^-57 absolute.
 
     Below 16 from a table or, for a fraction, from y = x + n >= 16 by Gamma(y) =
     (x)_n Gamma(x).
     """
-    if not x < 16.0:
-        return _stirling_series(x), 0.0
-    n = 1.0
-    for value in _STIRLING_ERRORS:
-        if x == n:
-            return value, 0.0
-        n += 1.0
+    if x >= LARGE or float(int(x)) == x:
+        return _stirling_plain(x), 0.0
     steps = 16.0 - float(int(x))
     y, y_low = two_sum(x, steps)
     high, low = dd_multiply(y - 0.5, y_low, *dd_log(y, y_low))
@@ -100,20 +113,32 @@ def _deviance_term(
 ) -> DoubleDouble:
     """Return x log(x/m) - (x - m) >= 0, where ``excess`` is x - m.
 
-    With s = (x - m)/(x + m) it is (x - m) s + 2 x (atanh s - s): nothing cancels.
+    With M = 2^e m next to x and s = (x - M)/(x + M) it is x e log 2 + (m - M) + (x - M)
+    s + 2 x (atanh s - s): nothing cancels, and for e = 0 the first two terms are 0.
+    Nothing branches.
     """
-    total, total_low = dd_add(x, x_low, m, m_low)
-    s, s_low = dd_divide(excess, excess_low, total, total_low)
-    if abs(s) < _NEAR:
-        rest, rest_low = atanh_excess(s, s_low)
-        rest, rest_low = dd_multiply(rest, rest_low, 2.0 * x, 2.0 * x_low)
-        high, low = dd_multiply(s, s_low, excess, excess_low)
-        return dd_add(high, low, rest, rest_low)
-    high, low = dd_log(x, x_low)
-    other, other_low = dd_log(m, m_low)
-    high, low = dd_add(high, low, -other, -other_low)
-    high, low = dd_multiply(high, low, x, x_low)
-    return dd_add(high, low, -excess, -excess_low)
+    pattern = bits(x / m)
+    e = (pattern - _SQRT_HALF_BITS) >> 52
+    e = max(min(e, _LARGEST_SHIFT), -_LARGEST_SHIFT)
+    near = e == 0
+    scale = from_bits((e + 1023) << 52)
+    M, M_low = m * scale, m_low * scale
+    t, t_low = dd_add(x, x_low, -M, -M_low)
+    t = excess if near else t
+    t_low = excess_low if near else t_low
+    s, s_low = dd_divide(t, t_low, *dd_add(x, x_low, M, M_low))
+    high, low = atanh_excess(s, s_low)
+    high, low = dd_multiply(high, low, 2.0 * x, 2.0 * x_low)
+    part, part_low = dd_multiply(s, s_low, t, t_low)
+    high, low = dd_add(part, part_low, high, low)
+    k = float(e)
+    shift, shift_low = two_product(k, LN2_LOW)
+    shift, shift_low = dd_add(k * LN2_HIGH, 0.0, shift, shift_low)
+    shift, shift_low = dd_multiply(shift, shift_low, x, x_low)
+    part, part_low = dd_add(m, m_low, -M, -M_low)
+    shift, shift_low = dd_add(shift, shift_low, part, part_low)
+    far, far_low = dd_add(high, low, shift, shift_low)
+    return high if near else far, low if near else far_low
 
 
 @kernel
@@ -127,14 +152,46 @@ def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
 
 
 @kernel
+def is_plain(f: float, p: float) -> bool:
+    """Return whether ``plain_exponent`` serves the cell, for any j > 0."""
+    whole = (f >= LARGE) | ((f + _TWO_52) - _TWO_52 == f)
+    return whole & (f > 0.0) & (p >= _P_SMALL) & (p < 1.0)
+
+
+@kernel
+def plain_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
+    """Return ``probability_exponent`` without a branch, where ``is_plain``."""
+    q, q_low = two_sum(1.0, -p)
+    k, k_low = dd_add(j, j_low, f, 0.0)
+    excess, excess_low = mean_excess(f, k, k_low, p)
+    mean, mean_low = dd_multiply(k, k_low, p, 0.0)
+    high, low = _deviance_term(f, 0.0, mean, mean_low, excess, excess_low)
+    mean, mean_low = dd_multiply(k, k_low, q, q_low)
+    other, other_low = _deviance_term(j, j_low, mean, mean_low, -excess, -excess_low)
+    high, low = dd_add(high, low, other, other_low)
+    part, part_low = two_sum(_stirling_plain(k), -_stirling_plain(f))
+    part, rest = two_sum(part, -_stirling_plain(j))
+    high, low = dd_add(part, part_low + rest, -high, -low)
+    return high, low
+
+
+@kernel
 def probability_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
     """Return log(P(F = f+j) / sqrt(f/(2 pi k j))) for j > 0 (Loader 2000)."""
+    if is_plain(f, p):
+        return plain_exponent(f, j, j_low, p)
+    return _exponent_of_fraction(f, j, j_low, p)
+
+
+@shared
+def _exponent_of_fraction(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
+    """Return ``probability_exponent`` for fractions f < 16 and for tiny p."""
     q, q_low = two_sum(1.0, -p)
     k, k_low = dd_add(j, j_low, f, 0.0)
     excess, excess_low = mean_excess(f, k, k_low, p)
     failures, failures_low = dd_multiply(k, k_low, q, q_low)
     high, low = _deviance_term(j, j_low, failures, failures_low, -excess, -excess_low)
-    if p < 2.0**-900:  # k p would lose bits: f log(f/(k p)) from three logarithms
+    if p < _P_SMALL:  # k p would lose bits: f log(f/(k p)) from three logarithms
         other, other_low = dd_log(k, k_low)
         part, part_low = dd_log(p, 0.0)
         other, other_low = dd_add(other, other_low, part, part_low)
@@ -184,6 +241,26 @@ def log_of_first(f: float, p: float) -> DoubleDouble:
 
 
 @kernel
+def probability_of(
+    f: float, j: float, j_low: float, exponent: float, exponent_low: float
+) -> float:
+    """Return P(F = f + j) from its exponent, for j > 0."""
+    e, e_low = exp_parts(exponent, exponent_low)
+    a, a_low = _scale(f, j, j_low)
+    return fma(a, e, fma(a, e_low, a_low * e))
+
+
+@kernel
+def log_probability_of(
+    f: float, j: float, j_low: float, exponent: float, exponent_low: float
+) -> float:
+    """Return log P(F = f + j) from its exponent, for j > 0."""
+    part, part_low = dd_log(*_scale(f, j, j_low))
+    high, low = dd_add(exponent, exponent_low, part, part_low)
+    return high + low
+
+
+@kernel
 def probability(f: float, j: float, j_low: float, p: float) -> float:
     """Return P(F = f + j), f > 0, 0 < p <= 1, for the integer j + j_low >= 0."""
     if p == 1.0:
@@ -191,9 +268,7 @@ def probability(f: float, j: float, j_low: float, p: float) -> float:
     if j == 0.0:
         high, low = exp_parts(*log_of_first(f, p))
         return high + low
-    e, e_low = exp_parts(*probability_exponent(f, j, j_low, p))
-    a, a_low = _scale(f, j, j_low)
-    return fma(a, e, fma(a, e_low, a_low * e))
+    return probability_of(f, j, j_low, *probability_exponent(f, j, j_low, p))
 
 
 @kernel
@@ -204,42 +279,29 @@ def log_probability(f: float, j: float, j_low: float, p: float) -> float:
     if j == 0.0:
         high, low = log_of_first(f, p)
         return high + low
-    high, low = probability_exponent(f, j, j_low, p)
-    part, part_low = dd_log(*_scale(f, j, j_low))
-    high, low = dd_add(high, low, part, part_low)
-    return high + low
+    return log_probability_of(f, j, j_low, *probability_exponent(f, j, j_low, p))
 
 
 # --- tails -------------------------------------------------------------------------
 
+# 1/2! - v/3! + v^2/4! - ...
+_less_expm1 = polynomial(tuple((-1.0) ** n / math.factorial(n) for n in range(2, 16)))
+
 
 @kernel
 def less_log1p(z: float) -> float:
-    """Return z - log(1 + z) for z >= 0."""
-    if z > 0.4:
-        return z - log1p_positive(z)
+    """Return z - log(1 + z) for z >= 0; nothing branches."""
     s = z / (2.0 + z)
-    return fma(z, s, -2.0 * atanh_excess_rounded(s))
+    near = fma(z, s, -2.0 * atanh_excess_rounded(s))
+    far = z - log1p_positive(z)
+    return far if z > 0.4 else near
 
 
 @kernel
 def less_expm1(v: float) -> float:
-    """Return v - (1 - exp(-v)) for v >= 0."""
-    if v > 0.5:
-        value, correction = exp_parts(-v, 0.0)
-        return (v - 1.0) + (value + correction)
+    """Return v - (1 - exp(-v)) for v >= 0; nothing branches."""
+    value, correction = exp_parts(-v, 0.0)
+    far = (v - 1.0) + (value + correction)
     # Taylor's series to v^15: the next term is below 2^-58 of the sum.
-    t = -1.0 / 1307674368000.0
-    t = fma(v, t, 1.0 / 87178291200.0)
-    t = fma(v, t, -1.0 / 6227020800.0)
-    t = fma(v, t, 1.0 / 479001600.0)
-    t = fma(v, t, -1.0 / 39916800.0)
-    t = fma(v, t, 1.0 / 3628800.0)
-    t = fma(v, t, -1.0 / 362880.0)
-    t = fma(v, t, 1.0 / 40320.0)
-    t = fma(v, t, -1.0 / 5040.0)
-    t = fma(v, t, 1.0 / 720.0)
-    t = fma(v, t, -1.0 / 120.0)
-    t = fma(v, t, 1.0 / 24.0)
-    t = fma(v, t, -1.0 / 6.0)
-    return v * v * fma(v, t, 0.5)
+    near = v * v * _less_expm1(v)
+    return far if v > 0.5 else near

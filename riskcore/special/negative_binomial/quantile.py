@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from riskcore.compiled.jit import kernel
+from riskcore.compiled.jit import kernel, shared
 from riskcore.special.double_double import (
     dd_add,
     dd_divide,
@@ -12,7 +12,7 @@ from riskcore.special.double_double import (
     dd_multiply,
     sqrt,
 )
-from riskcore.special.elementary import log
+from riskcore.special.elementary import exp, exp_parts, log
 from riskcore.special.floats import two_sum
 from riskcore.special.negative_binomial.probability import (
     LARGEST,
@@ -21,12 +21,15 @@ from riskcore.special.negative_binomial.probability import (
 )
 from riskcore.special.negative_binomial.tails import tails
 
-# Sums of pairs decide a comparison within _CLOSE, for at most _TERMS terms; what then
+# Sums of pairs decide a comparison within CLOSE, for at most _TERMS terms; what then
 # still agrees to _EQUAL is taken as equal.
-_CLOSE = 2.0**-40
+CLOSE = 2.0**-40
 _TERMS = 1024.0
 _EQUAL = 2.0**-88
 _STEPS = 400
+_TWO_PI = 6.283185307179586
+_NEWTON = 8  # turns before the first halving
+_GAMMA = 0.1  # below this p the gamma distribution's quantile is the start
 
 
 # --- quantiles ---------------------------------------------------------------------
@@ -82,26 +85,23 @@ def _decided(f: float, j: float, p: float, above: bool, level: float) -> float:
     return 0.0 if abs(tail) <= _EQUAL * level else tail
 
 
-@kernel
-def _compared(
-    f: float, j: float, p: float, above: bool, level: float
-) -> tuple[float, float]:
-    """Return the sign of (tail - level) and the step in j to where they are equal.
+@shared
+def decided(f: float, j: float, p: float, above: bool, level: float) -> float:
+    """Return the sign of (tail - level), 0 for equal, by sums of pairs.
 
-    The tail is P(F > f+j) if ``above``, else P(F <= f+j).
+    nan where they would take too long.
     """
-    lower, upper, weight = tails(f, j, 0.0, p)
-    tail = upper if above else lower
-    difference = tail - level
-    if tail == 0.0:
-        return difference, math.nan
-    if abs(difference) <= _CLOSE * level:
-        small = (f <= _TERMS) & (j <= _TERMS) & (float(int(min(f, _TERMS))) == f)
-        if small:
-            difference = _decided(f, j, p, above, level)
-    # Newton's step for log tail, which is concave for f >= 1.
-    step = log(tail / level) * (tail / weight) * (f + j) if weight > 0.0 else math.nan
-    return difference, step if above else -step
+    whole = float(int(min(f, _TERMS))) == f
+    if not (whole & (f <= _TERMS) & (j <= _TERMS)):
+        return math.nan
+    tail = _sum_above(f, j, p, level) if above else _sum_below(f, j, p, level)
+    return 0.0 if abs(tail) <= _EQUAL * level else tail
+
+
+@kernel
+def is_close(difference: float, level: float) -> bool:
+    """Return whether a tail is too near to a level for the tail's error."""
+    return abs(difference) <= CLOSE * level
 
 
 @kernel
@@ -116,35 +116,101 @@ def _normal_quantile(tail: float) -> float:
 
 
 @kernel
-def _start(f: float, p: float, above: bool, level: float) -> float:
-    """Return a guess of the quantile, geometric or by Cornish and Fisher."""
+def start(f: float, p: float, above: bool, level: float) -> float:
+    """Return a guess of the quantile from 1 on, geometric or by Cornish and Fisher."""
     q = 1.0 - p
-    if f == 1.0:
-        tail = level if above else 1.0 - level
-        j = log(tail) / dd_log(q, (1.0 - q) - p)[0] - 1.0
-    else:
-        z = _normal_quantile(level)
-        z = z if above else -z
-        # Wilson and Hilferty's for the gamma distribution, which F p is for small p.
-        shape = 1.0 - 1.0 / (9.0 * f) + z / (3.0 * sqrt(f))
-        gamma = f * shape * shape * shape
-        deviation = sqrt(f * q)
-        skew = (1.0 + q) / deviation
-        normal = f * q + deviation * (z + (z * z - 1.0) * skew / 6.0)
-        j = (gamma if p < 0.1 else normal) / p - 0.5 * (f + 1.0)
-    j = max(j, 0.0)
-    return float(int(j)) if j < LARGEST_EXACT else min(j, LARGEST)
+    tail, tail_low = two_sum(0.0 if above else 1.0, level if above else -level)
+    geometric = dd_log(tail, tail_low)[0] / dd_log(q, (1.0 - q) - p)[0] - 1.0
+    z = _normal_quantile(level)
+    z = z if above else -z
+    # Wilson and Hilferty's for the gamma distribution, which F p is for small p.
+    shape = 1.0 - 1.0 / (9.0 * f) + z / (3.0 * sqrt(f))
+    gamma = f * shape * shape * shape
+    # Far below: the first term of the series, x^f/Gamma(f+1), by Stirling's formula.
+    first = f * exp((log(level) + 0.5 * log(_TWO_PI * f)) / f - 1.0)
+    gamma = first if (shape < 0.4) & (not above) else gamma
+    deviation = sqrt(f * q)
+    skew = (1.0 + q) / deviation
+    # The next order of Cornish and Fisher's, kurtosis (6 + p^2/q)/f.
+    normal = z + (z * z - 1.0) * skew / 6.0
+    normal += (z * z - 3.0) * z * (6.0 + p * p / q) / (24.0 * f)
+    normal -= (2.0 * z * z - 5.0) * z * skew * skew / 36.0
+    moved = gamma / p - 0.5 * (f + 1.0)
+    moved = moved if p < _GAMMA else (f * q + deviation * normal) / p - 0.5
+    j = geometric if f == 1.0 else moved
+    j = min(max(j, 1.0), LARGEST)
+    return float(int(min(j, LARGEST_EXACT))) if j < LARGEST_EXACT else j
 
 
 @kernel
 def _between(low: float, high: float) -> float:
     """Return an integer between two integers, by value or, if far apart, by size."""
-    if high == math.inf:
-        return 4.0 * low + 4.0
     middle = low + 0.5 * (high - low)
-    if high > 8.0 * (low + 1.0):
-        middle = sqrt(low + 1.0) * sqrt(high)
-    return float(int(middle)) if middle < LARGEST_EXACT else middle
+    apart = high > 8.0 * (low + 1.0)
+    middle = sqrt(low + 1.0) * sqrt(high) if apart else middle
+    middle = 4.0 * low + 4.0 if high == math.inf else middle
+    exact = middle < LARGEST_EXACT
+    return float(int(middle if exact else 0.0)) if exact else middle
+
+
+@kernel
+def expm1_limited(x: float) -> float:
+    """Return about exp(x) - 1, x cut at 3 on either side."""
+    x = min(max(x, -3.0), 3.0)
+    value, rest = exp_parts(x, 0.0)
+    return x + 0.5 * x * x if abs(x) < 2.0**-20 else (value - 1.0) + rest
+
+
+# low, where the tail does not pass, high, where it does, the next to try, and whether
+# high is the quantile.
+Search = tuple[float, float, float, bool]
+
+
+@kernel
+def narrowed(
+    f: float, p: float, above: bool, level: float, strict: bool,
+    sign: float, tail: float, other: float, weight: float,
+    low: float, high: float, at: float, turn: int,
+) -> Search:  # fmt: skip
+    """Return the bracket narrowed by the tail at ``at``, and where to look next.
+
+    ``sign`` is that of tail - level, 0 for equal. The tail beside ``at`` follows by the
+    next probability; where it is clear of the level, it counts too. Then Newton's step
+    for the logarithm of tail over other tail, below the mean over that of F; from some
+    turn on the bracket is halved at every second step. Nothing branches.
+    """
+    passed = (not strict) if sign == 0.0 else (sign < 0.0) == above
+    low, high = low if passed else at, at if passed else high
+    k = f + at
+    mass = weight / k
+    beyond = mass * (k * (1.0 - p) / (at + 1.0))
+    change = mass if passed else -beyond
+    beside = tail + (change if above else -change)
+    far = abs(beside - level) > CLOSE * max(tail, level)
+    clear = far & (at < LARGEST_EXACT) & (at >= 1.0) & (tail > 0.0) & (weight > 0.0)
+    passes = (beside < level) == above
+    neighbour = at - 1.0 if passed else at + 1.0
+    low = max(low, neighbour) if clear & (not passes) else low
+    high = min(high, neighbour) if clear & passes else high
+    middle = low + 0.5 * (high - low)
+    done = (high < math.inf) & ((middle <= low) | (middle >= high))
+    done = done | (high - low <= 1.0)
+    # Where to look next.
+    inside = (tail > 0.0) & (other > 0.0) & (weight > 0.0)
+    odds = tail / other if inside else 1.0
+    delta = log(odds * ((1.0 - level) / level))
+    delta *= tail * other / (weight if inside else 1.0)
+    step = delta if above else expm1_limited(-delta)
+    guess = at + step * k
+    unit = max(1.0, at * 2.0**-52)
+    exact = abs(guess) < LARGEST_EXACT
+    guess = float(int(guess if exact else 0.0)) + 1.0 if exact else guess
+    guess = max(guess, low + unit)
+    guess = min(guess, max(high - unit, low + unit))
+    halve = (not inside) | ((turn >= _NEWTON) & (turn & 1 == 1))
+    halve = halve | (not ((guess > low) & (guess < high)))
+    guess = _between(low, high) if halve else guess
+    return low, high, guess, done
 
 
 @kernel
@@ -158,30 +224,19 @@ def quantile(f: float, p: float, above: bool, level: float, strict: bool) -> flo
     """
     if p == 1.0:
         return 0.0
-    low, high = -1.0, math.inf  # it does not pass at low, it does at high
-    at = _start(f, p, above, level)
-    for i in range(_STEPS):
-        sign, step = _compared(f, at, p, above, level)
-        passed = not strict if sign == 0.0 else (sign < 0.0) == above
-        unit = max(1.0, at * 2.0**-52)
-        if passed:
-            high = at
-            guess = at + min(step, -unit)
-        else:
-            low = at
-            guess = at + max(step, unit)
-        if high - low <= 1.0:
+    low, high, at = -1.0, math.inf, start(f, p, above, level)
+    for turn in range(_STEPS):
+        lower, upper, weight = tails(f, at, 0.0, p)
+        tail, other = (upper, lower) if above else (lower, upper)
+        sign = tail - level
+        if is_close(sign, level):
+            exact = decided(f, at, p, above, level)
+            sign = sign if math.isnan(exact) else exact
+        low, high, at, done = narrowed(
+            f, p, above, level, strict, sign, tail, other, weight, low, high, at, turn
+        )
+        if done:
             return high
-        if abs(guess) < LARGEST_EXACT:
-            guess = float(int(guess))
-        at = guess
-        # nan, a step out of the bracket, or many steps: halve it.
-        if not ((guess > low) & (guess < high)) or i % 4 == 3:
-            at = _between(low, high)
-            if at <= low or at >= high:
-                at = low + 0.5 * (high - low)
-                if at <= low or at >= high:
-                    return high  # neighbouring doubles
         if at > LARGEST:
             if low >= LARGEST:
                 return math.nan

@@ -50,10 +50,6 @@ RESOLVENTS = {
     LEVELS_29: regions.resolvent_29,
     LEVELS_15: regions.resolvent_15,
 }
-FRACTIONS = {
-    ONE: by_logarithm(lambda f, p, high, low: regions.fraction_one(p, high, low)),
-    SMALL: by_logarithm(regions.fraction_small),
-}
 
 
 @pytest.mark.parametrize("p", [0.02, 0.4, 0.6, 0.9])
@@ -164,25 +160,9 @@ def test_resolvent(where, most, by_region):
         assert abs(D_low) <= abs(D) * 2.0**-51
 
 
-@pytest.mark.parametrize(
-    ("where", "most"),
-    thin.cases(product(FRACTIONS, [25, 60]), lambda where, most: most == 25),
-)
-def test_fraction(where, most, by_region):
-    for f, p in by_region[where][:most]:
-        N, N_low, M, M_low, E = FRACTIONS[where](f, p)
-        exact_D, exact_C = exact_resolvent(f, p)
-        with mpmath.workprec(200):
-            quotient = (mpmath.mpf(N) + N_low) / (mpmath.mpf(M) + M_low)
-            assert abs(quotient * exact_D / p - 1) < 2.0**-54
-            assert abs(1 - E - exact_C) < 2.0**-45
-
-
-def test_the_fraction_of_few_contains_that_of_one():
+def test_the_resolvent_of_few_contains_that_of_one():
     for p in np.random.default_rng(3).uniform(0, regions.P_NEAR_ONE, 200).tolist():
         log_p = log_high_low(p, 0.0)
-        alone = regions.fraction_one(p, *log_p)
-        assert regions.fraction_small(1.0, p, *log_p) == alone
         alone = regions.resolvent_one(p, *log_p)
         assert regions.resolvent_small(1.0, p, *log_p) == alone
 

@@ -1,0 +1,160 @@
+"""Count where individual_risk is not the double nearest to r, by two proofs.
+
+    python -m bench.correct_rounding                    # some minutes
+    python -m bench.correct_rounding --random 1000000000 --hard 10000000 --arb 10000000
+
+Random points of every region of bench/accuracy.py, and inputs within 2^-20 ulp of a
+midpoint by bench/hard_cases.py, are judged by the proven enclosures of r: the nearest
+double is known where no midpoint is in them. Arb judges the others, and the points of
+a second sample of its own. Writes a table to bench/README.md.
+"""
+
+import argparse
+import math
+import multiprocessing
+from importlib.metadata import version
+from typing import NamedTuple
+
+import numpy as np
+from flint import ctx
+
+import riskcore
+from bench import hard_cases
+from bench._common import command, publish, table
+from bench.accuracy import REGIONS
+from bench.enclosures import exact
+from riskcore.risk.bounds import risk_enclosure
+
+CHUNK = 200_000
+HARD = "within 2^-20 ulp of a midpoint"
+
+
+class Counted(NamedTuple):
+    points: int = 0
+    undecided: int = 0  # by the enclosures: left to Arb
+    wrong: int = 0
+    by_arb: int = 0  # points that Arb alone judged
+    wrong_by_arb: int = 0
+    outside: int = 0  # of the bounds of individual_risk_bounds
+
+    def plus(self, other):
+        return Counted(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def nearest_by_arb(f, p):
+    """Return the double nearest to r(f, p); for a midpoint, which none is, an error."""
+    bits = 120
+    while bits < 20_000:
+        r = exact(f, p, bits)
+        with ctx.workprec(bits + 1200):
+            nearest = hard_cases.nearest_of(r)
+        if nearest is not None:
+            return nearest
+        bits *= 2
+    raise ArithmeticError(f"r({f!r}, {p!r}) is not told from a midpoint")
+
+
+def nearest_by_enclosures(f, p):
+    """Return the doubles nearest to r, and where the enclosures tell them."""
+    high, low, radius, n = risk_enclosure(f, p)
+    # Twice the radius covers the rounding of the sums in doubles.
+    told = (high + (low - 2.0 * radius) == high) & (high + (low + 2.0 * radius) == high)
+    return high, told & (n == 0)
+
+
+def judge(f, p, arb_alone):
+    """Return what is counted at points, nan being outside the domain."""
+    inside = (f > 0) & np.isfinite(f) & (p > 0) & (p <= 1)
+    f, p = f[inside], p[inside]
+    r = riskcore.individual_risk(f, p)
+    lower, upper = riskcore.individual_risk_bounds(f, p)
+    outside = int(((r < lower) | (r > upper) | np.isnan(r)).sum())
+    if arb_alone:
+        wrong = sum(
+            nearest_by_arb(*at) != found
+            for *at, found in zip(f.tolist(), p.tolist(), r.tolist(), strict=True)
+        )
+        return Counted(by_arb=len(f), wrong_by_arb=wrong, outside=outside)
+    nearest, told = nearest_by_enclosures(f, p)
+    for i in np.flatnonzero(~told).tolist():
+        nearest[i] = nearest_by_arb(float(f[i]), float(p[i]))
+    return Counted(
+        points=len(f),
+        undecided=int((~told).sum()),
+        wrong=int((r != nearest).sum()),
+        outside=outside,
+    )
+
+
+def count(work):
+    """Return a region and what is counted in one part of it."""
+    region, seed, part, n, arb_alone = work
+    if region == HARD:
+        at = hard_cases.make(n, None, [seed, part, int(arb_alone)])
+        return region, judge(at[:, 0].copy(), at[:, 1].copy(), arb_alone)
+    number = list(REGIONS).index(region)
+    rng = np.random.default_rng([seed, number, part, int(arb_alone)])
+    f, p = REGIONS[region](rng, n)
+    return region, judge(np.asarray(f, float), np.asarray(p, float), arb_alone)
+
+
+def parts(options):
+    """Return the work, in parts of the same size whatever the processes."""
+    each = {region: options.random // len(REGIONS) for region in REGIONS}
+    by_arb = {region: options.arb // len(REGIONS) for region in REGIONS}
+    each[HARD], by_arb[HARD] = options.hard, options.hard // 100
+    for arb_alone, wanted, size in ((False, each, CHUNK), (True, by_arb, CHUNK // 40)):
+        for region, n in wanted.items():
+            for part in range(math.ceil(n / size)):
+                left = min(size, n - part * size)
+                yield region, options.seed, part, left, arb_alone
+
+
+def text_of(counted, seed):
+    rows = []
+    whole = Counted()
+    for c in counted.values():
+        whole = whole.plus(c)
+    for name, c in [*counted.items(), ("all", whole)]:
+        share = 100.0 * (1.0 - c.wrong / c.points) if c.points else math.nan
+        rows.append(
+            [
+                name, f"{c.points:,}", f"{c.undecided:,}", f"{c.wrong:,}",
+                f"{share:.3f} %", f"{c.by_arb:,}", f"{c.wrong_by_arb:,}",
+                f"{c.outside:,}",
+            ]
+        )  # fmt: skip
+    header = [
+        "region", "points", "left to Arb", "not correctly rounded", "right",
+        "by Arb alone", "of them not", "outside the bounds",
+    ]  # fmt: skip
+    return (
+        f"`{command()}`: riskcore {riskcore.__version__}, "
+        f"python-flint {version('python-flint')}, seed {seed}.\n\n{table(header, rows)}"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--random", type=int, default=4_000_000)
+    parser.add_argument("--hard", type=int, default=200_000)
+    parser.add_argument("--arb", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="few points, no files")
+    options = parser.parse_args()
+    if options.quick:
+        options.random, options.hard, options.arb = 20_000, 2_000, 400
+    counted = {region: Counted() for region in [*REGIONS, HARD]}
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
+        for region, found in pool.imap_unordered(count, parts(options)):
+            counted[region] = counted[region].plus(found)
+    text = text_of(counted, options.seed)
+    if options.quick:
+        print(text)
+    else:
+        publish("correct_rounding", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Bounds of what a kernel loses by rounding, over boxes: run, split, run again."""
+
+import numpy as np
+
+from bench.proof import tape as recorded
+from bench.proof.models import Space
+from bench.proof.rebind import Copies
+from bench.proof.tape import Tape, UndecidedError
+
+NAMES = {
+    "fma": recorded.fma,
+    "two_sum": recorded.two_sum,
+    "fast_two_sum": recorded.fast_two_sum,
+    "two_product": recorded.two_product,
+    "bits": recorded.bits,
+    "from_bits": recorded.from_bits,
+    "float": recorded.real,
+    "int": recorded.whole,
+    "min": recorded.least,
+    "max": recorded.greatest,
+    "abs": recorded.absolute,
+}
+BATCH = 512  # boxes in one run
+
+
+class Runs:
+    """Every run of a kernel over boxes, one for each path of answers.
+
+    ``program(tape, boxes)`` returns what is to be measured of a run; ``boxes`` is an
+    array with one row (lower, upper, lower, upper, ...) per box.
+    """
+
+    def __init__(self, program, variables, degree):
+        self.program = program
+        self.space = Space(variables, degree)
+
+    def over(self, boxes):
+        """Yield (indices of boxes, tape, result) so that every box is in some run."""
+        for first in range(0, len(boxes), BATCH):
+            every = np.arange(first, min(first + BATCH, len(boxes)))
+            waiting = [(every, {})]
+            while waiting:
+                indices, path = waiting.pop()
+                tape = Tape(self.space, len(indices), path)
+                try:
+                    result = self.program(tape, boxes[indices])
+                except UndecidedError as question:
+                    for answer, mask in question.answers.items():
+                        more = {**path, question.question: answer}
+                        waiting.append((indices[mask], more))
+                    continue
+                yield indices, tape, result
+
+
+def copies(instead=None):
+    return Copies(NAMES, instead)

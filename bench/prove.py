@@ -1,0 +1,103 @@
+"""Prove the bounds of the fast paths of `individual_risk` from their own source.
+
+    python -m bench.prove                       # all regions: minutes
+    python -m bench.prove --regions ONE LEVELS  # some, without the page
+    python -m bench.prove --mutants 200         # is a change of the source noticed?
+
+Every kernel is run as it is on boxes of (f, p), with all roundings charged; what its
+formula leaves out comes from Arb and from the fraction's own bounds, and the formula
+from exact arithmetic (notes/proof_of_rounding.md). The exit status is 1 unless every
+box of every region has a bound below the one that the kernel claims for it, and no
+region claims 16 times what is proved.
+"""
+
+import argparse
+import math
+import time
+from importlib.metadata import version
+
+from bench._common import HERE, command, replace, table
+from bench.proof import claims, mutants, prover, rebind
+
+PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+
+
+def power_of_two(x):
+    return f"2^{math.log2(x):.1f}"
+
+
+def rows_of(results):
+    """Return a row for each claim, and the times by region."""
+    rows, seconds = [], {}
+    for one in results:
+        claim = one.claim
+        rows.append(
+            [
+                claim.region,
+                claim.where,
+                power_of_two(one.relative),
+                f"{one.share:.2f}",
+                f"{one.boxes}",
+                f"{one.points}" if one.points else "",
+            ]
+        )
+        seconds[claim.region] = seconds.get(claim.region, 0.0) + one.seconds
+    return rows, seconds
+
+
+HEADER = ["region", "where", "largest bound", "of claimed", "boxes", "points"]
+
+
+def about():
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "python-flint")
+    )
+    return f"`{command()}`: {packages}."
+
+
+def page(results):
+    """Put the results into their page."""
+    rows, seconds = rows_of(results)
+    log = claims.log_left_out(claims.elementary.log_pair)
+    text = (
+        f"{about()}\n\nOf the logarithm the formula leaves out at most "
+        f"{power_of_two(log)}.\n\n{table(HEADER, rows, texts=2)}"
+    )
+    replace(PAGE, "proof", text)
+    times = [[name, f"{taken:.0f}"] for name, taken in seconds.items()]
+    times.append(["all", f"{sum(seconds.values()):.0f}"])
+    replace(PAGE, "proof_times", f"{about()}\n\n{table(['region', 'seconds'], times)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--regions", nargs="+", metavar="NAME")
+    parser.add_argument("--mutants", type=int, metavar="NUMBER")
+    options = parser.parse_args()
+    if options.mutants:
+        return mutants.run(options.mutants, PAGE, about())
+    start = time.perf_counter()
+    rebind.check_theorems()
+    results = []
+    for claim in claims.of_risk():
+        if options.regions and claim.region not in options.regions:
+            continue
+        results.append(prover.prove(claim))
+        print(" | ".join(rows_of(results[-1:])[0][0]), flush=True)
+    failed = [one for one in results if not one.share <= 1.0]
+    for one in failed:
+        print(f"NOT PROVED: {one.claim.region}, {one.claim.where}, at {one.at}")
+    for name in {one.claim.region for one in results}:
+        largest = max(one.share for one in results if one.claim.region == name)
+        if largest < prover.WASTEFUL:
+            failed.append(name)
+            print(f"WASTEFUL: {name} claims {1 / largest:.0f} times what is proved")
+    if not options.regions:
+        page(results)
+    print(f"{len(results)} claims, {len(failed)} not proved", end=", ")
+    print(f"{time.perf_counter() - start:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,176 @@
+"""Show how near the fast paths of `individual_risk` come, and who rounds in the end.
+
+    python -m bench.rounding_rates [cells]
+
+For random cells of each region: the largest error of the pair before it is rounded,
+relative to r and to the bound that the rounding test takes, after a climb from the
+worst cells; and how many cells fail that test, how many of them also fail that of the
+double-double pairs, and how many the proven balls. Errors are differences from the
+balls' midpoints, which are good to 2^-99.
+"""
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from bench._common import HERE, command, replace, table
+from riskcore.compiled.jit import native
+from riskcore.risk.bounds import risk_enclosure
+from riskcore.special.gauss import risk_pairs
+from riskcore.special.gauss.pairs import ERROR
+from riskcore.special.gauss.pairs import risk_pairs as slow_pairs
+from riskcore.special.gauss.risk_blocks import _pair
+from riskcore.special.gauss.risk_pairs import OTHER, region
+
+NAMES = {
+    risk_pairs.ONE: "f = 1, p < 0.75",
+    risk_pairs.SMALL: "f = 2 to 4, p < 0.75",
+    risk_pairs.FORWARD_15: "f = 5 to 15, p < 0.5",
+    risk_pairs.NEAR_ONE: "f = 1 to 3, p >= 0.75",
+    risk_pairs.LEVELS: "f = 4 to 15, p above these",
+    risk_pairs.FROM_16: "16 <= f < 32",
+    risk_pairs.FROM_32: "f >= 32",
+    risk_pairs.LEVELS_REAL: "other f < 16, p >= 0.3 or 0.5",
+    risk_pairs.FORWARD_REAL: "other f < 16, p < 0.3",
+    risk_pairs.BACKWARD_REAL: "other f < 4, p >= 0.3",
+}
+CELLS = 1_000_000
+CLIMBERS, STEPS = 200, 60
+BLOCK = 512
+
+
+@native("float64*, float64*, float64*, float64*, float64*, float64*, int64")
+def pairs_of(
+    f: Any, p: Any, where: Any, high: Any, low: Any, error: Any, n: int
+) -> None:
+    """Fill in the regions of cells, and their pairs and bounds."""
+    for i in range(n):
+        w = region(f[i], p[i])
+        where[i] = w
+        high[i] = low[i] = error[i] = math.nan
+        if w < OTHER:
+            high[i], low[i], error[i] = _pair(w, f[i], p[i])
+
+
+@native("float64*, float64*, float64*, float64*, int64")
+def slow_of(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
+    """Fill in the double-double pairs of a block."""
+    slow_pairs(f, p, high, low, n)
+
+
+def samples(which, n, rng):
+    """Return cells of a region, and some of others: log-uniform, even and near 1."""
+    top = {risk_pairs.FROM_32: 1e6, risk_pairs.FROM_16: 32.0}.get(which, 16.0)
+    bottom = {risk_pairs.FROM_32: 32.0, risk_pairs.FROM_16: 16.0}.get(which, 0.01)
+    real = which in {
+        risk_pairs.LEVELS_REAL, risk_pairs.FORWARD_REAL, risk_pairs.BACKWARD_REAL
+    }  # fmt: skip
+    if real:
+        f = rng.uniform(bottom, top, n)
+    elif bottom > 1:
+        f = np.floor(np.exp(rng.uniform(np.log(bottom), np.log(top), n)))
+    else:
+        f = rng.integers(1, 16, n).astype(float)
+    kind = rng.integers(0, 3, n)
+    p = np.choose(
+        kind,
+        [
+            rng.uniform(0, 1, n),
+            np.exp(rng.uniform(np.log(1e-6), 0, n)),
+            1 - np.exp(rng.uniform(np.log(1e-12), 0, n)),
+        ],
+    )
+    return f, p.clip(1e-300, 1)
+
+
+def evaluate(f, p):
+    """Return regions, pairs, bounds, and errors relative to r."""
+    columns = [np.empty(len(f)) for _ in range(4)]
+    pairs_of(f, p, *columns, len(f))
+    where, high, low, error = columns
+    exact, exact_low, _, n = risk_enclosure(f, p)
+    missed = np.abs((high - exact) + (low - exact_low)) / exact
+    missed[np.asarray(n) != 0] = 0
+    return where, high, low, error, missed
+
+
+def climb(which, f, p, rng):
+    """Return the largest error and the largest share of the bound near some cells."""
+    real = which >= risk_pairs.LEVELS_REAL
+    best = np.zeros(len(f))
+    for step in range(STEPS):
+        size = 2.0 ** -rng.uniform(5, 50 - 20 * (step % 2), len(f))
+        x = f * (1 + size * rng.uniform(-1, 1, len(f))) if real else f
+        y = p * (1 + size[::-1] * rng.uniform(-1, 1, len(f)))
+        where, high, _, error, missed = evaluate(x, y.clip(1e-300, 1))
+        share = np.where(where == which, missed * high / error, 0)
+        better = share > best
+        best = np.where(better, share, best)
+        f, p = np.where(better, x, f), np.where(better, y, p)
+    return f, p, best
+
+
+def row(which, n):
+    rng = np.random.default_rng(which)
+    f, p = samples(which, 6 * n, rng)
+    columns = [np.empty(len(f)) for _ in range(4)]
+    pairs_of(f, p, *columns, len(f))
+    chosen = np.flatnonzero(columns[0] == which)[:n]
+    f, p = f[chosen], p[chosen]
+    _, high, low, error, missed = evaluate(f, p)
+    share = missed * high / error
+    first = np.argsort(share)[-CLIMBERS:]
+    x, y, best = climb(which, f[first], p[first], rng)
+    worst = best.argmax()
+    failed = np.flatnonzero(high + (low - error) != high + (low + error))
+    undecided = with_pairs(f[failed], p[failed])
+    at_last = without_balls(f[failed][undecided], p[failed][undecided])
+    return [
+        NAMES[which],
+        f"{len(f):,}",
+        f"2^{np.log2(missed.max()):.1f}",
+        f"{max(share.max(), best[worst]):.2f}",
+        f"{float(x[worst]):.6g}, {float(y[worst]):.6g}",
+        f"{100 * len(failed) / len(f):.3f} %",
+        f"{len(undecided)}",
+        f"{at_last}",
+    ]
+
+
+def with_pairs(f, p):
+    """Return which cells the double-double pairs leave to the balls."""
+    left = []
+    for i in range(0, len(f), BLOCK):
+        x, y = f[i : i + BLOCK].copy(), p[i : i + BLOCK].copy()
+        high, low = np.empty(len(x)), np.empty(len(x))
+        slow_of(x, y, high, low, len(x))
+        up, down = np.nextafter(high, np.inf) - high, high - np.nextafter(high, 0)
+        error = ERROR * high
+        ok = (low + error < up / 2) & (error - low < down / 2)
+        left += (i + np.flatnonzero(~ok)).tolist()
+    return left
+
+
+def without_balls(f, p):
+    """Return how many cells the balls leave to exact arithmetic."""
+    if len(f) == 0:
+        return 0
+    high, low, radius, _ = map(np.asarray, risk_enclosure(f, p))
+    up, down = np.nextafter(high, np.inf) - high, high - np.nextafter(high, 0)
+    return int((~((low + radius < up / 2) & (radius - low < down / 2))).sum())
+
+
+def main():
+    n = int(float(sys.argv[1])) if len(sys.argv) > 1 else CELLS
+    header = ["region", "cells", "largest error", "of its bound", "at f, p"]
+    header += ["fail the test", "and the pairs'", "and the balls'"]
+    rows = [row(which, n) for which in NAMES]
+    text = f"`{command()}`\n\n{table(header, rows)}"
+    print(text)
+    replace(HERE.parent / "notes" / "correct_rounding.md", "rounding_rates", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""The individual risk as a pair of doubles with a bound, for real f below 16.
+
+As in ``risk_pairs.py``, r = high + low off by at most error, one straight line of IEEE
+operations for each of two methods (notes/individual_risk.md, section 5):
+
+- p small: with f = n + d, |d| <= 1/2, the reflection gives r(1+d) from v^d, v = p/q;
+  contiguity leads upwards from there.
+- p not small: the fraction of positive terms at f, or f + 1 for f < 1.
+
+Levels of the fraction shrink errors, so that only the last of them are in pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from riskcore.compiled.jit import kernel
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add,
+    dd_add_positive,
+    dd_multiply_double,
+    dd_multiply_positive,
+)
+from riskcore.special.elementary import log_pair
+from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
+from riskcore.special.gauss.enclosure import level, plus
+from riskcore.special.gauss.real import positive, sine_deficit
+from riskcore.special.gauss.regions import quotient_pair
+from riskcore.special.gauss.rounding import BACKWARD, REFLECTED
+from riskcore.special.near_one import exponentials
+
+Triple = tuple[float, float, float]
+
+_TWO_52 = 2.0**52  # adding it rounds to an integer
+
+# The compiler unrolls only short loops.
+_doubles_38 = positive(19, 12)
+_doubles_22 = positive(11, 5)
+_doubles_20 = positive(10, 3)
+
+
+def _pairs(first: int) -> Callable[..., tuple[DoubleDouble, DoubleDouble]]:
+    """Make the kernel of the last 2*first levels in pairs: X_1 = x/y from a double."""
+
+    @kernel
+    def pairs(
+        f: DoubleDouble, p: DoubleDouble, x: DoubleDouble, y: DoubleDouble
+    ) -> tuple[DoubleDouble, DoubleDouble]:
+        b, k = plus(f, first - 1.0), first + 1.0
+        x, y = level(k, plus(f, float(first)), p, x, y)
+        return level(k, b, p, x, y)
+
+    if first == 1:
+        return pairs
+    further = _pairs(first - 1)
+
+    @kernel
+    def more(
+        f: DoubleDouble, p: DoubleDouble, x: DoubleDouble, y: DoubleDouble
+    ) -> tuple[DoubleDouble, DoubleDouble]:
+        x, y = pairs(f, p, x, y)
+        return further(f, p, x, y)
+
+    return more
+
+
+_pairs_8 = _pairs(4)
+_pairs_4 = _pairs(2)
+
+
+def _upwards(first: int, last: int) -> Callable[..., DoubleDouble]:
+    """Make the kernel from T(d + first) to T(d + n), n <= last.
+
+    T(g + 1) = 1/g - v T(g).
+    """
+
+    @kernel
+    def steps(
+        n: float, d: float, v: float, v_low: float, T: float, T_low: float
+    ) -> DoubleDouble:
+        for step in range(first, last):
+            g = d + step
+            inverse = 1.0 / g
+            inverse_low = fma(-inverse, g, 1.0) * inverse
+            t, t_low = two_product(v, T)
+            t_low += fma(v, T_low, v_low * T)
+            t, rest = fast_two_sum(inverse, -t)
+            t_low = rest + (inverse_low - t_low)
+            further = n > step
+            T = t if further else T
+            T_low = t_low if further else T_low
+        return T, T_low
+
+    return steps
+
+
+_to_5 = _upwards(1, 5)
+_to_9 = _upwards(5, 9)
+_to_13 = _upwards(9, 13)
+_to_16 = _upwards(13, 16)
+
+
+@kernel
+def forward_real(f: float, p: float) -> Triple:
+    """Return r for f < 16 that is no integer and p < 0.3.
+
+    With s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s - d S, and
+    T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S, r = v T.
+    """
+    n = (f + _TWO_52) - _TWO_52
+    d = f - n
+    q = 1.0 - p
+    q_low = (1.0 - q) - p
+    v, v_low = quotient_pair(p, 0.0, q, q_low)
+    x, x_low = log_pair(v)
+    x_low += v_low / v
+    product, product_low = two_product(d, x)
+    product, product_low = fast_two_sum(product, fma(d, x_low, product_low))
+    power, power_low, less, less_low = exponentials(product, product_low)
+    c, c_low = dd_multiply_double(*sine_deficit(d), d)
+    C, C_low = dd_multiply_double(c, c_low, d)
+    s, s_low = fast_two_sum(1.0, -C)
+    s_low -= C_low
+    # S = p e/((q-d) e + p x), E(1-d, q) = x/e
+    g, g_low = two_sum(1.0, -d)
+    x, y = _doubles_20(g, q, q, 1.0)
+    above, below = _pairs_4((g, g_low), (q, q_low), (x / y, 0.0), (1.0, 0.0))
+    e, e_low = dd_multiply_positive(g, g_low, *below)
+    e, e_low = dd_add_positive(e, e_low, *above)
+    h, h_low = two_sum(q, -d)
+    h, h_low = dd_multiply_positive(h, h_low + q_low, e, e_low)
+    x, x_low = dd_multiply_double(*above, p)
+    h, h_low = dd_add_positive(h, h_low, x, x_low)
+    e, e_low = dd_multiply_double(e, e_low, p)
+    S, S_low = quotient_pair(e, e_low, h, h_low)
+    T, T_low = quotient_pair(-less, -less_low, d, 0.0)
+    T, T_low = dd_add(T, T_low, -c, -c_low)
+    T, T_low = quotient_pair(T, T_low, s, s_low)
+    T, T_low = dd_add(T, T_low, S, S_low)
+    T, T_low = _to_5(n, d, v, v_low, T, T_low)
+    T, T_low = _to_9(n, d, v, v_low, T, T_low)
+    T, T_low = _to_13(n, d, v, v_low, T, T_low)
+    T, T_low = _to_16(n, d, v, v_low, T, T_low)
+    r, r_low = two_product(v, T)
+    r_low += fma(v, T_low, v_low * T)
+    # n = 0
+    power, power_low = quotient_pair(power, power_low, s, s_low)
+    S, S_low = dd_multiply_double(S, S_low, d)
+    R, R_low = dd_add(power, power_low, -S, -S_low)
+    R, R_low = quotient_pair(R, R_low, d, 0.0)
+    least = n == 0.0
+    high, low = fast_two_sum(R if least else r, R_low if least else r_low)
+    return high, low, REFLECTED * high
+
+
+@kernel
+def backward_real(f: float, p: float) -> Triple:
+    """Return r for f < 4, p >= 0.3.
+
+    r = p/(f - 1 + w) for f >= 1, r = (p f + w)/(f (f + w)) for f < 1, w = p + q E at f
+    or at f + 1.
+    """
+    below_one = f < 1.0
+    q = 1.0 - p
+    q_low = (1.0 - q) - p
+    g, g_low = two_sum(f, 1.0 if below_one else 0.0)
+    x, y = _doubles_38(g, p, p, 1.0)
+    x, y = _doubles_22(g, p, x, y)
+    above, below = _pairs_8((g, g_low), (p, 0.0), (x / y, 0.0), (1.0, 0.0))
+    # E = above/e; all that follows is multiplied by e.
+    e, e_low = dd_multiply_positive(g, g_low, *below)
+    e, e_low = dd_add_positive(e, e_low, *above)
+    pe, pe_low = dd_multiply_double(e, e_low, p)
+    w, w_low = dd_multiply_positive(q, q_low, *above)
+    w, w_low = dd_add_positive(pe, pe_low, w, w_low)
+    t, t_low = dd_multiply_double(pe, pe_low, f)
+    N, N_low = dd_add_positive(w, w_low, t, t_low)
+    t, t_low = dd_multiply_double(e, e_low, f if below_one else f - 1.0)
+    M, M_low = dd_add_positive(w, w_low, t, t_low)
+    t, t_low = dd_multiply_double(M, M_low, f)
+    N, N_low = N if below_one else pe, N_low if below_one else pe_low
+    M, M_low = t if below_one else M, t_low if below_one else M_low
+    high, low = quotient_pair(N, N_low, M, M_low)
+    return high, low, BACKWARD * high

@@ -1,0 +1,343 @@
+"""The proof of the fast paths' bounds: is it right, and does it see mistakes?"""
+
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from riskcore.special import elementary, floats
+from riskcore.special.gauss import risk_blocks, risk_pairs
+
+bound = import_module("bench.proof.bound")
+claims = import_module("bench.proof.claims")
+exact = import_module("bench.proof.exact")
+fraction = import_module("bench.proof.fraction")
+models = import_module("bench.proof.models")
+mutants = import_module("bench.proof.mutants")
+prover = import_module("bench.proof.prover")
+rebind = import_module("bench.proof.rebind")
+series = import_module("bench.proof.series")
+tape = import_module("bench.proof.tape")
+
+ROOT = Path(__file__).parents[1]
+CLAIMS = claims.of_risk()
+REGIONS = {claim.region: getattr(risk_pairs, claim.region) for claim in CLAIMS}
+TWO = ("two_sum", "fast_two_sum", "two_product")
+IN_DOUBLES = {name: getattr(floats, name) for name in ("fma", *TWO)}
+
+
+# --- the arithmetic of errors --------------------------------------------------------
+
+
+def random_program(rng, length):
+    """Return a random straight line of operations on two inputs."""
+    lines, count = [], 4  # the inputs and two constants
+    for _ in range(length):
+        kind = rng.choice(
+            ["+", "-", "*", "/", "fma", "two_sum", "two_product", "fast_two_sum", "2"]
+        )
+        lines.append((kind, *(rng.randrange(max(0, count - 7), count) for _ in "abc")))
+        count += 2 if kind in TWO else 1
+    return lines
+
+
+def run(program, inputs, operations):
+    values = list(inputs)
+    for kind, i, j, k in program:
+        a, b, c = values[i], values[j], values[k]
+        if kind == "+":
+            values.append(a + b)
+        elif kind == "-":
+            values.append(a - b)
+        elif kind == "*":
+            values.append(a * b)
+        elif kind == "/":
+            values.append(a / (b * b + 1.0))
+        elif kind == "fma":
+            values.append(operations["fma"](a, b, c))
+        elif kind == "2":
+            values.append(a * 0.25)
+        else:
+            values.extend(operations[kind](a, b))
+    return values[-1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_computed_is_within_the_bound_of_what_is_exact(seed):
+    rng = random.Random(seed)
+    program = random_program(rng, 12)
+    low, high = sorted(rng.uniform(0.3, 3.0) for _ in "ab")
+    width = rng.choice([1e-3, 1e-2])
+    boxes = np.array([[low, low * (1 + width), high, high * (1 + width)]])
+    constants = rng.uniform(-2, 2), rng.choice([1.0, 0.5, 3.0, 1 / 3])
+    recorded = tape.Tape(models.Space(2, 4), 1)
+    inputs = [
+        recorded.input(boxes[:, 0], boxes[:, 1], 0),
+        recorded.input(boxes[:, 2], boxes[:, 3], 1),
+        *map(recorded.constant, constants),
+    ]
+    out = recorded.constant(run(program, inputs, bound.NAMES))
+    largest = recorded.bound(out, last=True)[0]
+    seen = 0.0
+    for _ in range(60):
+        x = rng.uniform(boxes[0, 0], boxes[0, 1])
+        y = rng.uniform(boxes[0, 2], boxes[0, 3])
+        computed = run(program, [x, y, *constants], IN_DOUBLES)
+        rational = [exact.Exact(Fraction(z)) for z in (x, y, *constants)]
+        true = exact.Exact.of(run(program, rational, exact.NAMES)).value
+        error = abs(Fraction(computed) - true)
+        assert error <= Fraction(largest)
+        assert out.ends[0][0] <= computed <= out.ends[1][0]
+        polynomial = out.model.coefficients[0, 0]
+        assert abs(computed - polynomial) <= out.model.spread()[0] * (1 + 1e-12)
+        seen = max(seen, float(error))
+    assert largest <= 100 * seen + 1e-13 * (1.0 + out.largest()[0])
+
+
+def test_what_compensates_compensates():
+    recorded = tape.Tape(models.Space(1, 6), 1)
+    x = recorded.input(np.array([1.1]), np.array([1.11]), 0)
+    head, tail = tape.two_product(x, x)
+    whole = tape.fma(head, 3.0, tail * 3.0)
+    assert recorded.bound(whole)[0] < 2.0**-90
+    assert recorded.bound(head, last=True)[0] >= 2.0**-54
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "exact_"), [(0.5, 0.75, True), (0.25, 0.4, False)]
+)
+def test_a_difference_is_known_to_be_exact_where_it_is(lower, upper, exact_):
+    recorded = tape.Tape(models.Space(1, 4), 1)
+    p = recorded.input(np.array([lower]), np.array([upper]), 0)
+    assert (recorded.bound(1.0 - p, last=True)[0] == 0.0) == exact_
+    q_low = (1.0 - (1.0 - p)) - p
+    # It is minus the error of 1 - p, and of nothing else.
+    assert recorded.bound(q_low + (1.0 - p))[0] <= 2.0**-100
+
+
+def test_a_sum_that_depends_on_an_unknown_scale_is_refused():
+    recorded = tape.Tape(models.Space(1, 4), 1)
+    f = recorded.input(np.array([2.0]), np.array([2.01]), 0)
+    x, y = tape.projective(lambda f, p, x, y: (x, y), f, f, f * f, f)
+    assert (x / y).unit == tape.NO_UNIT
+    with pytest.raises(TypeError, match="unknown scale"):
+        x + 1.0
+    with pytest.raises(TypeError, match="unknown scale"):
+        tape.fma(x, y, x)
+
+
+def test_both_answers_are_taken_where_both_are_possible():
+    def program(recorded, boxes):
+        x = recorded.input(boxes[:, 0], boxes[:, 1], 0)
+        return x * 3.0 if x < 1.0 else x * 5.0
+
+    boxes = np.array([[0.5, 0.6], [0.9, 1.1], [1.2, 1.3]])
+    found = {}
+    for indices, _, result in bound.Runs(program, 1, 3).over(boxes):
+        for i, lower, upper in zip(indices, *result.ends, strict=True):
+            found.setdefault(int(i), []).append((round(lower, 9), round(upper, 9)))
+    assert found == {
+        0: [(1.5, 1.8)], 1: found[1], 2: [(6.0, 6.5)],
+    }  # fmt: skip
+    assert sorted(found[1]) == [(2.7, 3.3), (4.5, 5.5)]
+
+
+# --- the kernels ---------------------------------------------------------------------
+
+
+def by_logarithm(claim):
+    return claim.region in ("ONE", "SMALL", "FORWARD_15")
+
+
+def named(claim):
+    return f"{claim.region}, {claim.where}"
+
+
+def some_boxes(claim, number):
+    """Return some boxes of a claim, made smaller."""
+    rng = random.Random(1)
+    few = np.array(rng.sample(list(claim.boxes), min(number, len(claim.boxes))))
+    few[:, 1] = np.minimum(few[:, 1], few[:, 0] * 1.01)
+    few[:, 3] = np.minimum(few[:, 3], few[:, 2] * 1.01)
+    return few
+
+
+@pytest.mark.parametrize("claim", [*filter(by_logarithm, CLAIMS)], ids=named)
+def test_kernels_by_the_logarithm_are_within_the_bounds_of_their_boxes(claim):
+    rng = random.Random(2)
+    few = some_boxes(claim, 8)
+    few = few[few[:, 2] > 2.0**-100]
+    _, relative, _ = prover.bounds(claim.program, few, claim.degree)
+    ctx.prec = 2000
+    for box, most in zip(few, relative, strict=True):
+        f = box[0]
+        for _ in range(4):
+            p = rng.uniform(*box[2:])
+            high, low, _ = risk_blocks._pair(REGIONS[claim.region], f, p)
+            v = arb(p) / (1 - arb(p))
+            true = -v * arb(p).log()
+            for n in range(1, int(f)):
+                true = v * (1 / arb(n) - true)
+            assert abs(arb(high) + arb(low) - true) <= arb(most) * true
+
+
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if not by_logarithm(c)], ids=named)
+def test_kernels_are_within_the_bounds_of_their_boxes(claim):
+    """The same kernel in doubles and in rational numbers, at points of some boxes."""
+    rng = random.Random(2)
+    few = some_boxes(claim, 6)
+    _, relative, _ = prover.bounds(claim.program, few, claim.degree)
+    kernel = exact.copies().of(risk_blocks._pair)
+    for box, most in zip(few, relative, strict=True):
+        for _ in range(3):
+            f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
+            high, low, _ = risk_blocks._pair(REGIONS[claim.region], f, p)
+            r, r_low, _ = kernel(REGIONS[claim.region], exact.Exact(f), exact.Exact(p))
+            true = r.value + exact.Exact.of(r_low).value
+            assert abs(Fraction(high) + Fraction(low) - true) <= Fraction(most) * true
+
+
+def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
+    rng = random.Random(2)
+    boxes = {name: [] for name in REGIONS}
+    for claim in CLAIMS:
+        boxes[claim.region].append(claim.boxes)
+    boxes = {name: np.concatenate(found) for name, found in boxes.items()}
+    names = {number: name for name, number in REGIONS.items()}
+    borders = [0.3, 0.5, 0.75, 1.0, 2.0**-900, 1 - 2.0**-53]
+    tried = dict.fromkeys(names, 0)
+    for _ in range(4000):
+        ends = rng.choice([risk_pairs.RARE, risk_pairs.F_HUGE])
+        some = rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60), ends
+        f = float(rng.choice(some))
+        p = rng.choice([rng.random(), 2 ** rng.uniform(-900, 0), rng.choice(borders)])
+        if rng.random() < 0.2:
+            p = float(np.nextafter(p, 0))
+        where = risk_pairs.region(f, p)
+        if where not in names:
+            continue
+        tried[where] += 1
+        a, b, c, d = boxes[names[where]].T
+        assert np.any((a <= f) & (f <= b) & (c <= p) & (p <= d)), (names[where], f, p)
+    assert min(tried.values()) > 10
+
+
+# --- formulas ------------------------------------------------------------------------
+
+
+def test_a_formula_that_is_another_is_refused():
+    points = [lambda i: Fraction(i + 2), lambda i: Fraction(1, i + 3)]
+
+    def one(x, y):
+        return (x * x - y * y) / (x - y)
+
+    assert exact.same_function(one, lambda x, y: x + y, points) >= 4
+    with pytest.raises(ValueError, match="not the formula"):
+        exact.same_function(one, lambda x, y: x + y + y * y * 1e-30, points)
+
+
+@pytest.mark.parametrize("levels", [15, 19])
+def test_another_number_of_levels_is_another_formula(levels):
+    formula = claims.fraction_formula(risk_pairs.FROM_32, levels)
+    with pytest.raises(ValueError, match="not the formula"):
+        formula()
+
+
+@pytest.mark.parametrize(
+    ("f", "p", "levels"),
+    [(16.0, 0.01, 35), (32.0, 0.2, 17), (4.0, 0.3, 35), (2.5, 0.6, 9)],
+)
+def test_what_a_cut_leaves_is_below_its_bound(f, p, levels):
+    ctx.prec = 400
+    true = arb(f) / (1 - arb(p)).hypgeom_2f1(1, 1, arb(f) + 1)
+    cut = fraction.denominator(arb(f), arb(p), levels)
+    left = float(abs(cut / true - 1).upper())
+    ends = np.array([f]), np.array([p])
+    most = fraction.cut((ends[0], ends[0]), (ends[1], ends[1]), levels)[0]
+    assert left <= most <= 1e4 * left
+    wide = fraction.cut(
+        (ends[0] * 0.99, ends[0] * 1.01), (ends[1] * 0.9, ends[1] * 1.1), levels
+    )
+    assert wide[0] >= most
+
+
+def test_what_the_logarithm_leaves_out_is_below_its_bound():
+    ctx.prec = 300
+    most = claims.log_left_out(elementary.log_pair)
+    rng, largest = random.Random(3), 0.0
+    for lower, upper in ((0.6875, 0.874), (0.875, 1.125), (1.126, 1.374)):
+        for _ in range(30):
+            z = rng.uniform(lower, upper)
+            copies = rebind.Copies(series._names(0))
+            high, low = copies.of(elementary.log_pair)(
+                series.Series(series.arb_series([arb(z)]), (z, z))
+            )
+            error = abs((high + low).series[0] - arb(z).log())
+            largest = max(largest, float(error.upper()))
+    assert largest <= most <= 100 * largest
+
+
+# --- mistakes ------------------------------------------------------------------------
+
+
+def test_theorems_are_those_of_the_source(monkeypatch):
+    rebind.check_theorems()
+    monkeypatch.setattr(floats, "fast_two_sum", floats.two_sum)
+    with pytest.raises(ValueError, match="fast_two_sum"):
+        rebind.check_theorems()
+
+
+MUTANTS = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from bench.proof import mutants
+wanted, number = sys.argv[1].split(","), int(sys.argv[2])
+every, _ = mutants.drawn(0)
+for name in wanted:
+    mine = [one for one in every if one.function.split(".")[-1] == name]
+    for one in mine[:number]:
+        why = mutants.verdict(one, {})
+        print("noticed" if why else "PASSES", one.function, one.before, one.after)
+"""
+
+
+def verdicts(functions, number):
+    """Return what the proof says of some mutants of each function."""
+    command = [sys.executable, "-c", MUTANTS, ",".join(functions), str(number)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_change_of_the_source_is_noticed():
+    lines = verdicts(["downwards", "_last", "_product", "_ratio"], 1)
+    assert len(lines) == 4
+    assert all(line.startswith("noticed") for line in lines), lines
+
+
+@pytest.mark.slow
+def test_nearly_all_changes_of_the_source_are_noticed():
+    functions = [
+        "log_pair",
+        "near_one",
+        "steps",
+        "tail",
+        "by_levels",
+        "by_e",
+        "downwards",
+    ]
+    lines = verdicts(functions, 8)
+    passed = [line for line in lines if line.startswith("PASSES")]
+    assert len(lines) > 45
+    assert len(passed) <= len(lines) // 8, passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS, ids=named)
+def test_the_claims_are_proved(claim):
+    assert prover.prove(claim).share <= 1.0
