@@ -242,7 +242,8 @@ class Hierarchy:
 
         Examples
         --------
-        >>> Hierarchy([{"1": "low", "2": "low", "3": "high"}]).recoding(1).apply(["3"]).codes
+        >>> sizes = Hierarchy([{"1": "low", "2": "low", "3": "high"}])
+        >>> sizes.recoding(1).apply(["3"]).codes
         ('high',)
         """
         arguments.whole_from("level", level, 1, len(self.levels), "a level")
