@@ -25,7 +25,6 @@ import numba
 import numpy as np
 from flint import arb, arb_series, ctx
 
-from bench import ties
 from bench._common import HERE, command, table
 from bench.enclosures import exact
 from riskcore.risk.bounds import risk_enclosure
@@ -267,27 +266,41 @@ def explore(work):
     return name, tried, [(f"f to {LARGEST_F}", float(f), x) for _, _, x in nearest]
 
 
-def structured(rng):
+def pairs(f, p):
+    """Return every f with every p."""
+    return [axis.ravel() for axis in np.meshgrid(f, p, indexing="ij")]
+
+
+def beside_powers(exponents):
+    """Return the doubles up to 8 ulp from powers of two."""
+    ones = 1 + np.arange(-8, 9) * 2.0**-52
+    return np.outer(2.0**exponents, ones).ravel()
+
+
+def structured():
     """Return families of inputs of a form."""
     whole_f = np.arange(1.0, 257.0)
     odd = np.arange(1.0, 65.0)
     return {
-        "f to 256, p of four bits": ties.few_bits(rng),
-        "f to 256, q of few bits": ties.pairs(whole_f, 1 - odd * 2.0**-53),
-        "f to 256, p = m 2^-k, p below 2^-53": ties.pairs(
+        "f to 256, p of four bits": pairs(
+            whole_f,
+            np.outer(2.0 ** -np.arange(1.0, 1001), np.arange(8, 16) / 8).ravel(),
+        ),
+        "f to 256, q of few bits": pairs(whole_f, 1 - odd * 2.0**-53),
+        "f to 256, p = m 2^-k, p below 2^-53": pairs(
             whole_f, np.outer(odd, 2.0 ** -np.arange(60.0, 1000.0, 20.0)).ravel()
         ),
-        "f and p next to powers of two": ties.pairs(
-            ties.beside_powers(np.arange(0.0, 60.0)),
-            ties.beside_powers(np.arange(-20.0, -0.5)),
+        "f and p next to powers of two": pairs(
+            beside_powers(np.arange(0.0, 60.0)),
+            beside_powers(np.arange(-20.0, -0.5)),
         ),
-        "f beyond 2^53, p next to powers of two": ties.pairs(
-            ties.beside_powers(np.arange(60.0, 1000.0, 25.0)),
-            ties.beside_powers(np.arange(-60.0, -0.5, 7.0)),
+        "f beyond 2^53, p next to powers of two": pairs(
+            beside_powers(np.arange(60.0, 1000.0, 25.0)),
+            beside_powers(np.arange(-60.0, -0.5, 7.0)),
         ),
-        "f below 1 by powers of two": ties.pairs(
-            ties.beside_powers(-np.arange(1.0, 900.0, 45.0)),
-            ties.beside_powers(-np.arange(1.0, 900.0, 45.0)),
+        "f below 1 by powers of two": pairs(
+            beside_powers(-np.arange(1.0, 900.0, 45.0)),
+            beside_powers(-np.arange(1.0, 900.0, 45.0)),
         ),
     }
 
@@ -474,10 +487,9 @@ def main():
         for row in sorted(rows, key=lambda row: row[1]):
             best.setdefault((row[3], row[0]), row)
         rows = sorted(best.values(), key=lambda row: (row[0], row[3]))
-        rng = np.random.default_rng(options.seed)
         families = [
             point
-            for name, (f, p) in structured(rng).items()
+            for name, (f, p) in structured().items()
             for point in nearest_structured(name, f, p)
         ]
         rows += hardest(families + subnormal(), pool, 3)
