@@ -28,20 +28,26 @@ from bench._common import HERE, command, publish, table
 from riskcore.accuracy import reference
 from riskcore.risk.individual import CONTRACTS
 from riskcore.special.gauss import enclosure
-from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL, RARE
+from riskcore.special.gauss.nearest import RARE as RARE_FREQUENCIES
+from riskcore.special.gauss.risk_pairs import (
+    F_HUGE,
+    P_FORWARD,
+    P_HALF,
+    P_NEAR_ONE,
+    RARE,
+)
 
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 F_SMALLEST = 1e-290  # the domain of the documentation
 # The enclosures have cuts of their own.
-MIDDLE_CUTS = [P_FORWARD, P_SMALL, P_NEAR_ONE]
+MIDDLE_CUTS = [P_FORWARD, P_HALF, P_NEAR_ONE]
 MIDDLE_CUTS += [enclosure.P_LEVELS, enclosure.P_SHORT]
-P_CUTS = [*MIDDLE_CUTS, 2.0**-20, 2.0**-400, RARE, 2.0**-1022, 1 - 2.0**-20, 1.0]
-F_CUTS = [*range(1, 18), 32, 128, 1000, 2.0**52, 2.0**53, 2.0**60]
-F_CUTS += [0.5, 1.5, 2.5, 3.5, 14.5, 15.5, 31.5, 2.0**-400, 2.0**400]
+P_CUTS = [*MIDDLE_CUTS, 2.0**-20, 2.0**-22, 2.0**-400, RARE, RARE_FREQUENCIES]
+P_CUTS += [2.0**-1022, 1 - 2.0**-22, 1 - 2.0**-20, 1.0]
+F_CUTS = [*range(1, 18), 32, 128, 1000, F_HUGE, 2.0**52, 2.0**53, 2.0**60]
+F_CUTS += [0.5, 1.5, 2.5, 3.5, 14.5, 15.5, 31.5, RARE, 2.0**-400, 2.0**400]
 # Below it a value's second word loses bits, and mpmath takes minutes.
 FAINT = 2.0**-960
-# For f < 1 log r has a zero; smaller values count in ulp of the doubles below this.
-NEAR_ZERO = 2.0**-50
 CHUNK = 2500
 
 ERROR_KNOWN = 0.005  # ulp
@@ -138,17 +144,17 @@ def extremes(rng, n):
 
 REGIONS = {
     "f = 1": lambda rng, n: (np.ones(n), fractions(rng, 0, 1, n)),
-    "f = 2, 3, 4, p < 0.5": lambda rng, n: (
+    "f = 2, 3, 4, p < 0.75": lambda rng, n: (
         integers(rng, 2, 4, n),
-        fractions(rng, 0, P_SMALL, n),
+        fractions(rng, 0, P_NEAR_ONE, n),
     ),
-    "f = 5 to 15, p < 0.3": lambda rng, n: (
+    "f = 5 to 15, p < 0.5": lambda rng, n: (
         integers(rng, 5, 15, n),
-        fractions(rng, 0, P_FORWARD, n),
+        fractions(rng, 0, P_HALF, n),
     ),
-    "f = 2 to 15, p >= 0.3": lambda rng, n: (
+    "f = 2 to 15, p >= 0.5": lambda rng, n: (
         integers(rng, 2, 15, n),
-        fractions(rng, P_FORWARD, 1, n),
+        fractions(rng, P_HALF, 1, n),
     ),
     "f in [16, 32)": lambda rng, n: (
         half_integers(rng, 16, 32, n),
@@ -164,11 +170,11 @@ REGIONS = {
     ),
     "real f in [2, 16), p >= 0.5": lambda rng, n: (
         real(rng, 2, 16, n),
-        fractions(rng, P_SMALL, 1, n),
+        fractions(rng, P_HALF, 1, n),
     ),
     "real f in [2, 16), p < 0.5": lambda rng, n: (
         real(rng, 2, 16, n),
-        fractions(rng, 0, P_SMALL, n),
+        fractions(rng, 0, P_HALF, n),
     ),
     "f in (1, 2)": lambda rng, n: (real(rng, 1, 2, n), fractions(rng, 0, 1, n)),
     "f in (0.5, 1)": lambda rng, n: (real(rng, 0.5, 1, n), fractions(rng, 0, 1, n)),
@@ -223,12 +229,12 @@ def exact_of_frequencies(f, F):
     return risk_and_gradient(f, f / F, (F - f) / F)[:1]
 
 
-def error_in_ulp(value, exact, lowest_exponent=-1021):
+def error_in_ulp(value, exact):
     """Return (value - exact)/ulp(exact) as a ball."""
     mantissa, exponent = exact.mid().man_exp()
     if mantissa == 0:
         return arb(0 if value == 0 else math.inf)
-    exponent = max(abs(int(mantissa)).bit_length() + int(exponent), lowest_exponent)
+    exponent = max(abs(int(mantissa)).bit_length() + int(exponent), -1021)
     if math.isinf(value) and exponent > 1024:
         return arb(0)  # beyond the doubles: infinite is its rounding
     if not math.isfinite(value):
@@ -236,7 +242,7 @@ def error_in_ulp(value, exact, lowest_exponent=-1021):
     return (arb(value) - exact) * arb(2) ** (53 - exponent)
 
 
-def errors(values, exact, x, y, lowest_exponents):
+def errors(values, exact, x, y):
     """Return the errors in ulp of ``values`` at (x, y), known to ``ERROR_KNOWN``."""
     # Bits to hold 1 - p and f - 1, and as many to lose where they cancel.
     spread = sum(max(0, -math.frexp(number)[1]) for number in (x, x / y, y))
@@ -246,7 +252,7 @@ def errors(values, exact, x, y, lowest_exponents):
         balls = exact(arb(x), arb(y))
         found = [
             error_in_ulp(*case)
-            for case in zip(values, balls, lowest_exponents, strict=True)
+            for case in zip(values, balls, strict=True)
             if case[1].is_finite()
         ]
         if len(found) == len(values) and all(
@@ -265,23 +271,17 @@ FUNCTIONS = [
 ]
 
 
-def lowest_exponents(f):
-    """Return the exponents below which errors of r, log r and dr/dp are absolute."""
-    return [-1021, math.frexp(NEAR_ZERO)[1] - 1 if f < 1 else -1021, -1021]
-
-
 def error_at(name, arguments):
     """Return the size of the error in ulp of one function at one point."""
     value = float(getattr(riskcore, name)(*arguments))
     if name.endswith("frequencies"):
-        return abs(errors([value], exact_of_frequencies, *arguments, [-1021])[0])
+        return abs(errors([value], exact_of_frequencies, *arguments)[0])
     index = FUNCTIONS.index(name)
 
     def exact(f, p):
         return exact_of_fraction(f, p)[index : index + 1]
 
-    exponent = lowest_exponents(arguments[0])[index]
-    return abs(errors([value], exact, *arguments, [exponent])[0])
+    return abs(errors([value], exact, *arguments)[0])
 
 
 # --- the sweep ---------------------------------------------------------------------
@@ -334,14 +334,14 @@ def sweep(work):
     measured = []
     for i, (x, y, z) in enumerate(zip(f.tolist(), p.tolist(), F.tolist(), strict=True)):
         values = [float(risk[i]) for risk in risks]
-        of_fraction = errors(values, exact_of_fraction, x, y, lowest_exponents(x))
+        of_fraction = errors(values, exact_of_fraction, x, y)
         of_frequencies = errors(
-            [float(risks_at_quotient[i])], exact_of_frequencies, x, z, [-1021]
+            [float(risks_at_quotient[i])], exact_of_frequencies, x, z
         )
         measured.append(of_fraction + of_frequencies)
     values = [*risks, risks_at_quotient]
     apart = [value < FAINT for value in values]
-    apart[1] = (f < 1) & (np.abs(values[1]) < NEAR_ZERO)
+    apart[1] = np.zeros(len(f), bool)
     found = []
     for error, y, aside in zip(np.abs(measured).T, [p, p, p, F], apart, strict=True):
         parts = [found_at(f[m], y[m], error[m]) for m in (~aside, aside)]
@@ -374,11 +374,9 @@ def check_reference(seed):
 # Points that do not count in the row of the function.
 APART = {
     "individual_risk": "r < 2^-960",
-    "log_individual_risk": "f < 1, abs(log r) < 2^-50",
     "individual_risk_gradient": "dr/dp < 2^-960",
     "individual_risk_from_frequencies": "r < 2^-960",
 }
-LOG_NEAR_ZERO = 4  # 2^-101 in ulp of the doubles below NEAR_ZERO
 
 
 def row(name, found):
@@ -395,19 +393,21 @@ def row(name, found):
     ]
 
 
-def promised(name, apart):
-    """Return the bound of the error that a function promises, in ulp and as text."""
-    if apart and name.startswith("log"):
-        return LOG_NEAR_ZERO, "2^-101"
+def promised(name):
+    """Return the bound of the error that a function promises, in ulp."""
     (ulps,) = (contract.ulps for contract in CONTRACTS if contract.function == name)
-    return ulps, f"{ulps} ulp"
+    return ulps
 
 
 def label_of(name, apart):
     return f"{name}, {APART[name]}" if apart else name
 
 
-LABELS = [label_of(name, apart) for name in FUNCTIONS for apart in (False, True)]
+LABELS = [
+    label_of(name, apart)
+    for name in FUNCTIONS
+    for apart in ([False, True] if name in APART else [False])
+]
 
 
 def totals(results):
@@ -416,7 +416,8 @@ def totals(results):
     for index, name in enumerate(FUNCTIONS):
         for apart in (False, True):
             parts = [region[index][apart] for region in results.values()]
-            found[label_of(name, apart)] = summarise(parts)
+            if not apart or name in APART:
+                found[label_of(name, apart)] = summarise(parts)
     return found
 
 
@@ -436,11 +437,10 @@ def worst_ever(found, keep):
 
 def total_row(label, total, ever):
     """Return one row of the summary."""
-    name, _, apart = label.partition(", ")
-    ulps, promise = promised(name, bool(apart))
+    ulps = promised(label.partition(", ")[0])
     holds = max(total.worst, ever.error) <= ulps
     name, points, largest, rounded, *_ = row(label, total)
-    verdict = f"{promise}: {'holds' if holds else 'BROKEN'}"
+    verdict = f"{ulps} ulp: {'holds' if holds else 'BROKEN'}"
     known = worst.rounded_up(ever.error)
     return [name, points, largest, known, rounded, *ever.places, verdict]
 
@@ -465,17 +465,15 @@ def page(results, ever, count, seed):
         f"Reference: Arb balls; at {count} points also mpmath, to 2^-90. No nan,\n"
         "and inf only where the exact value is beyond the largest double. The worst\n"
         "error ever found, by any sample or search, is at the place shown; errors\n"
-        "are rounded up. Two kinds of points have rows of their own and no others:\n"
-        "values below 2^-960, where bits are lost to underflow, and log r next to\n"
-        "its zero. That is inside the domain for f < 1; there errors count in\n"
-        "2^-103, the ulp of the doubles below 2^-50."
+        "are rounded up. Values below 2^-960, where bits are lost to underflow, have\n"
+        "rows of their own and are in no others."
     )
     errors_of = ["worst of the sample, ulp", "worst ever found, ulp"]
     columns = ["function", "points", *errors_of, "correctly rounded"]
     summary = [
         total_row(label, total, ever[label]) for label, total in totals(results).items()
     ]
-    brief = table(columns, [line[:5] for line in summary[::2]])
+    brief = table(columns, [line[:5] for line in summary if line[0] in FUNCTIONS])
     columns += ["at f", "at p, or F", "contract"]
     short = f"{intro}\n\n{table(columns, summary)}"
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "

@@ -29,7 +29,7 @@ from bench import (
 from bench._common import command
 from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.gamma import functions
-from riskcore.special.gauss.regions import P_FORWARD, P_NEAR_ONE, P_SMALL
+from riskcore.special.gauss.risk_pairs import P_FORWARD, P_HALF, P_NEAR_ONE
 
 ALIVE = 60  # points that the search goes on from
 RESTARTS = 3
@@ -81,13 +81,13 @@ def search(rng, draw, errors, starts, seconds, n):
 # One search for each: the worst of one region would crowd out the others.
 RISKS = {
     "f = 1, p < 3/4": lambda rng, n: (np.ones(n), rng.uniform(1e-3, P_NEAR_ONE, n)),
-    "f = 2, 3, 4, p < 1/2": lambda rng, n: (
+    "f = 2, 3, 4, p < 3/4": lambda rng, n: (
         accuracy.integers(rng, 2, 4, n),
-        rng.uniform(1e-3, P_SMALL, n),
+        rng.uniform(1e-3, P_NEAR_ONE, n),
     ),
-    "f = 5 to 15, p < 0.3": lambda rng, n: (
+    "f = 5 to 15, p < 1/2": lambda rng, n: (
         accuracy.integers(rng, 5, 15, n),
-        rng.uniform(1e-3, P_FORWARD, n),
+        rng.uniform(1e-3, P_HALF, n),
     ),
     "f from 2, p from 0.3": lambda rng, n: (
         accuracy.half_integers(rng, 2, 32, n),
@@ -104,7 +104,7 @@ RISKS = {
     ),
     "f below 4, p from 0.3": lambda rng, n: (
         accuracy.real(rng, 0.1, 4, n),
-        rng.uniform(P_FORWARD, P_SMALL, n),
+        rng.uniform(P_FORWARD, P_HALF, n),
     ),
     "f below 2, p from 0.3": lambda rng, n: (
         accuracy.real(rng, 0.1, 2, n),
@@ -113,6 +113,23 @@ RISKS = {
     "f from 16": lambda rng, n: (
         accuracy.half_integers(rng, 16, 200, n),
         rng.uniform(1e-3, 1, n),
+    ),
+}
+
+# Where the faster measure has too few digits.
+BY_ARB = {
+    "f < 1, r near 1": accuracy.near_zero_of_log,
+    "f = 1 to 16, p near 1": lambda rng, n: (
+        accuracy.half_integers(rng, 1, 16, n),
+        1 - accuracy.log_uniform(rng, 2.0**-54, 2.0**-8, n),
+    ),
+    "f from 16, p near 1": lambda rng, n: (
+        accuracy.half_integers(rng, 16, 40, n),
+        1 - accuracy.log_uniform(rng, 2.0**-54, 0.5, n),
+    ),
+    "f from 16, any p": lambda rng, n: (
+        accuracy.half_integers(rng, 16, 1e6, n),
+        accuracy.fractions(rng, 0, 1, n),
     ),
 }
 
@@ -150,8 +167,16 @@ def within_risks(of_frequencies, columns):
 def risk_points(name, rng, seconds, starts):
     """Return (error, arguments) of the worst points of all regions."""
     of_frequencies = name.endswith("frequencies")
-    each = seconds / len(RISKS) / RESTARTS
+    each = seconds / (len(RISKS) + len(BY_ARB)) / RESTARTS
     found = []
+    for draw in BY_ARB.values():
+
+        def points_by_arb(rng, n, draw=draw):
+            return within_risks(of_frequencies, draw(rng, n))
+
+        errors = partial(each_by_arb, accuracy.error_at, name)
+        size, at = search(rng, points_by_arb, errors, starts, RESTARTS * each, 200)
+        found += list(zip(size.tolist(), map(tuple, at.tolist()), strict=True))
     for draw in RISKS.values():
         for _ in range(RESTARTS):
 

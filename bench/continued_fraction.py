@@ -2,10 +2,11 @@
 
     python -m bench.continued_fraction
 
-riskcore/special/gauss/regions.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1) of
-D = S(1) after a fixed number of levels, with the tail f + n - 1 - k q. The table gives
-the largest relative error of D that this cut leaves, in exact arithmetic (mpmath, 200
-bits; D = f/2F1 by mpmath's own 2F1), over a grid that starts at the region's corner.
+riskcore/special/gauss/risk_pairs.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1)
+of D = S(1) after a fixed number of levels; the next is S = b + k X with X = p b/(b - k
+q). The table gives the largest relative error of D that this cut leaves, in exact
+arithmetic (mpmath, 200 bits; D = f/2F1 by mpmath's own 2F1), over a grid that starts at
+the region's corner.
 """
 
 from itertools import product
@@ -27,19 +28,21 @@ class Region(NamedTuple):
 
 
 REGIONS = [
-    Region("f >= 16, any p", 29, 16, 0),
-    Region("f >= 2, p >= 0.5", 29, 2, 0.5),
-    Region("f >= 4, p >= 0.3", 29, 4, 0.3),
-    Region("f >= 32, any p", 15, 32, 0),
-    Region("f >= 1, p >= 0.75", 15, 1, 0.75),
-    Region("f >= 1.5, p >= 0.7, in the reflection", 15, 1.5, 0.7),
+    Region("f >= 5, p >= 0.5", 23, 5, 0.5),
+    Region("f >= 4, p >= 0.75", 23, 4, 0.75),
+    Region("f >= 4, p >= 0.3", 35, 4, 0.3),
+    Region("f >= 2, p >= 0.5", 35, 2, 0.5),
+    Region("f >= 16, any p", 35, 16, 0),
+    Region("f >= 32, any p", 17, 32, 0),
 ]
 
 
 def resolvent(f, p, levels):
     """Return D from the fraction, level by level: S(levels + 1) down to S(1)."""
     q = 1 - p
-    level = f + levels - (1 + levels // 2) * q
+    k = 1 + levels // 2
+    b = f + k - 1
+    level = b + k * p * b / (b - k * q)
     for n in range(levels, 0, -1):
         k = 1 + (n - 1) // 2
         level = f + n - 1 - k * (f + k - 1) * q / level

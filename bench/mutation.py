@@ -120,7 +120,7 @@ KERNELS = (
 
 # Tests that follow those of the module itself, the first pattern that fits.
 GAMMA = "special/gamma/test_functions"
-GAUSS = ["special/gauss/test_regions", "special/gauss/test_enclosure"]
+GAUSS = ["special/gauss/test_risk_pairs", "special/gauss/test_enclosure"]
 PROTECT = ["protection/test_protect", "test_cli_protect"]
 WIDER = {
     "riskcore/special/gamma/functions.py": [

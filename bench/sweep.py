@@ -31,25 +31,28 @@ from bench import accuracy
 from bench._common import command, publish, replace, table
 from bench.atlas import PAGE, paragraph, save
 from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gauss import regions
-from riskcore.special.gauss.regions import (
+from riskcore.special.gauss import risk_pairs as regions
+from riskcore.special.gauss.risk_pairs import (
     F_BACKWARD,
     P_FORWARD,
+    P_HALF,
     P_NEAR_ONE,
-    P_SMALL,
     RARE,
 )
 
 # By the number of the region.
 NAMES = (
-    "f = 1, by the logarithm",
-    "f = 2, 3, 4, by contiguity",
-    "f = 5 to 15, by contiguity",
-    "fraction, p not near 1, f < 32",
-    "fraction, p near 1 or f >= 32",
-    "real f below 16, p small",
-    "real f below 4, p not small",
-    "other: midpoints of enclosures",
+    "f = 1, p < 0.75",
+    "f = 2, 3, 4, p < 0.75",
+    "f = 5 to 15, p < 0.5",
+    "f = 1, 2, 3, p >= 0.75",
+    "other integers below 16",
+    "f in [16, 32)",
+    "f from 32",
+    "real f, by the fraction",
+    "real f below 16, p < 0.3",
+    "real f below 4, p >= 0.3",
+    "other: the slow steps alone",
 )
 FAST = range(regions.OTHER)
 BLOCK = 1_000_000
@@ -87,12 +90,11 @@ def realistic(rng, n):
 
 
 def middle(rng, n):
-    """Return integers below 16, reals from 2, and any f in [16, 32)."""
-    f = integers(rng, 2, 15, n)
-    p = rng.uniform(P_FORWARD, P_NEAR_ONE, n)
-    p[f <= 4] = rng.uniform(P_SMALL, P_NEAR_ONE, int((f <= 4).sum()))
+    """Return integers from 5 and reals from 2 below 16, and any f in [16, 32)."""
+    f = integers(rng, 5, 15, n)
+    p = rng.uniform(P_HALF, P_NEAR_ONE, n)
     f[1::3] = rng.uniform(2, 16, len(f[1::3]))
-    p[1::3] = rng.uniform(P_SMALL, P_NEAR_ONE, len(p[1::3]))
+    p[1::3] = rng.uniform(P_HALF, P_NEAR_ONE, len(p[1::3]))
     f[2::3] = rng.uniform(16, 32, len(f[2::3]))
     p[2::3] = up_to(rng, 1, len(p[2::3]))
     return f, p
@@ -126,8 +128,8 @@ def near_borders(rng, n):
     f = rng.choice([1.0, 2, 4, 5, 15, 16, 32, 128, 1000, 2.0**53, 2.0**60], n)
     f[::5] = rng.choice([0.5, 1.5, 2.5, 3.5, 14.5, 15.5], len(f[::5]))
     f[1::2] = integers(rng, 1, 17, len(f[1::2]))
-    p = rng.choice([P_FORWARD, P_SMALL, P_NEAR_ONE, 2.0**-400, RARE, 1.0], n)
-    p[::2] = rng.choice([P_FORWARD, P_SMALL, P_NEAR_ONE], len(p[::2]))
+    p = rng.choice([P_FORWARD, P_HALF, P_NEAR_ONE, 2.0**-400, RARE, 1.0], n)
+    p[::2] = rng.choice([P_FORWARD, P_HALF, P_NEAR_ONE], len(p[::2]))
     distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(3, 53, n)
     moves = rng.random(n) < 0.25
     f = np.where(moves, f * (1 + distance), f)
@@ -139,11 +141,11 @@ def one(rng, n):
 
 
 def two_to_four(rng, n):
-    return integers(rng, 2, 4, n), up_to(rng, P_SMALL, n)
+    return integers(rng, 2, 4, n), up_to(rng, P_NEAR_ONE, n)
 
 
 def five_to_fifteen(rng, n):
-    return integers(rng, 5, 15, n), up_to(rng, P_FORWARD, n)
+    return integers(rng, 5, 15, n), up_to(rng, P_HALF, n)
 
 
 def real(rng, n):
@@ -163,7 +165,7 @@ def real_few(rng, n):
     p = rng.uniform(P_FORWARD, 1, n)
     p[1::4] = 1 - log_uniform(rng, 2.0**-54, 0.5, len(p[1::4]))
     f[2::4] = rng.uniform(2, F_BACKWARD, len(f[2::4]))
-    p[2::4] = rng.uniform(P_FORWARD, P_SMALL, len(p[2::4]))
+    p[2::4] = rng.uniform(P_FORWARD, P_HALF, len(p[2::4]))
     distance = rng.choice([-1, 1], n) * 2.0 ** -rng.uniform(1, 53, n)
     f[3::8] = (integers(rng, 1, 2, n) + distance)[3::8]
     return f, p
@@ -313,9 +315,7 @@ def sweep_by_arb(work):
     f, p = f[other], p[other]
     r = riskcore.individual_risk(f, p)
     cases = zip(r.tolist(), f.tolist(), p.tolist(), strict=True)
-    errors = [
-        accuracy.errors([value], exact_risk, x, y, [-1021])[0] for value, x, y in cases
-    ]
+    errors = [accuracy.errors([value], exact_risk, x, y)[0] for value, x, y in cases]
     found = Found()
     found.note(f, p, np.array(errors), [regions.OTHER])
     found.check(f, p, r)
@@ -378,7 +378,7 @@ def draw_map(found):
         COLUMNS, np.arange(len(ROWS) + 1), values, cmap=colours, rasterized=True,
         norm=BoundaryNorm(bands, len(bands) - 1),
     )  # fmt: skip
-    for cut in (P_FORWARD, P_SMALL, P_NEAR_ONE):
+    for cut in (P_FORWARD, P_HALF, P_NEAR_ONE):
         axes.axvline(math.log(cut / (1 - cut)), color="0.3", lw=0.6, ls=":")
     marks = [1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999, 1 - 1e-6]
     labels = ["1e-6", "1e-4", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999", "1 - 1e-6"]
@@ -494,7 +494,7 @@ def page(found, searched, seed):
 
 White is at most 1/2, grey has no points; f below 16 that are not integers are in the
 four rows at the bottom, the outer columns hold what lies beyond. Dotted are the cuts
-between the methods at p = {P_FORWARD}, {P_SMALL}, {P_NEAR_ONE}.
+between the methods at p = {P_FORWARD}, {P_HALF}, {P_NEAR_ONE}.
 
 The worst points, with those of the search:
 

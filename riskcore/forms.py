@@ -416,7 +416,7 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
     to the middle order's bounds until these decide. ``inf`` if more than ``MAX_TERMS``
     terms would be needed; nan outside the domain 0 < epsilon < 1.
 
-    Source: notes/individual_risk.md, section 5.
+    Source: notes/individual_risk.md, section 9.
 
     Parameters
     ----------

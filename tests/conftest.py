@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from riskcore import cli
 from riskcore.accuracy import reference
-from riskcore.special.gauss import enclosure, regions
+from riskcore.special.gauss import enclosure, nearest, risk_pairs
 
 # The same examples in every run: a failure is there for all who run the tests, or for
 # none. New ones: pytest --hypothesis-profile=search.
@@ -69,57 +69,67 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of special/gauss/regions.py.
+# The regions of special/gauss/risk_pairs.py.
 METHODS = {
-    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -950, 0.75, n)),
-    "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -950, 0.5, n)),
-    "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -950, 0.3, n)),
-    "levels_29, p": lambda rng, n: (
+    "one": lambda rng, n: (np.ones(n), mixed_p(rng, -890, 0.75, n)),
+    "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -890, 0.75, n)),
+    "forward_15": lambda rng, n: (rng.integers(5, 16, n), mixed_p(rng, -890, 0.5, n)),
+    "near_one": lambda rng, n: (
+        rng.integers(1, 4, n),
+        1 - 2.0 ** -rng.uniform(2, 53, n),
+    ),
+    "levels": lambda rng, n: (
+        rng.integers(4, 16, n),
         np.where(
-            rng.random(n) < 0.5, rng.uniform(2, 16, n), rng.integers(2, 16, n) + 0.0
+            rng.random(n) < 0.5,
+            rng.uniform(0.75, 1, n),
+            1 - 2.0 ** -rng.uniform(2, 53, n),
         ),
+    ),
+    "levels, p from 1/2": lambda rng, n: (
+        rng.integers(5, 16, n),
         rng.uniform(0.5, 0.75, n),
     ),
-    "levels_29, integer": lambda rng, n: (
-        rng.integers(5, 16, n),
-        rng.uniform(0.3, 0.5, n),
-    ),
-    "levels_29, f": lambda rng, n: (
+    "from_16": lambda rng, n: (
         half_integers(rng, 16, 32, n),
-        mixed_p(rng, -950, 1, n),
+        mixed_p(rng, -890, 1, n),
     ),
-    "levels_15, f": lambda rng, n: (
+    "from_32": lambda rng, n: (
         np.where(
             rng.random(n) < 0.5,
             half_integers(rng, 32, 1000, n),
             10.0 ** rng.uniform(3, 15, n),
         ),
-        mixed_p(rng, -950, 1, n),
+        mixed_p(rng, -890, 1, n),
     ),
-    "levels_15, p": lambda rng, n: (
-        np.where(rng.random(n) < 0.3, 1.0, half_integers(rng, 2, 16, n)),
-        1 - 2.0 ** -rng.uniform(2, 53, n),
+    "levels_real": lambda rng, n: (
+        rng.uniform(2, 16, n),
+        np.where(
+            rng.random(n) < 0.5,
+            rng.uniform(0.5, 1, n),
+            1 - 2.0 ** -rng.uniform(1, 53, n),
+        ),
+    ),
+    "levels_real, f from 4": lambda rng, n: (
+        rng.uniform(4, 16, n),
+        rng.uniform(0.3, 0.5, n),
     ),
     "forward_real": lambda rng, n: (
         real(rng, 16, n),
-        mixed_p(rng, -950, 0.3, n),
+        mixed_p(rng, -890, 0.3, n),
     ),
     "forward_real, tiny f": lambda rng, n: (
         below(rng, 0.5, n),
-        mixed_p(rng, -950, 0.3, n),
+        mixed_p(rng, -890, 0.3, n),
     ),
     "backward_real": lambda rng, n: (real(rng, 4, n), rng.uniform(0.3, 0.5, n)),
     "backward_real, p near one": lambda rng, n: (
         real(rng, 2, n),
         1 - 2.0 ** -rng.uniform(1, 53, n),
     ),
-    "levels_29, f from 4": lambda rng, n: (
-        rng.uniform(4, 16, n),
-        rng.uniform(0.3, 0.5, n),
-    ),
     "other, rare": lambda rng, n: (
         half_integers(rng, 0, 100, n) + 0.5,
-        2.0 ** -rng.uniform(960, 1070, n),
+        2.0 ** -rng.uniform(900, 1070, n),
     ),
 }
 
@@ -159,10 +169,10 @@ def neighbours(*numbers):
 @pytest.fixture(scope="session")
 def borders():
     """Return (f, p) on the borders between methods and one ulp to either side."""
-    f = [0.5, 1.0, 1.5, 2.0, 2.5, regions.F_SMALL, regions.F_BACKWARD, 14.5, 15.0]
-    f += [15.5, regions.F_FRACTION, regions.F_LARGE, 1000.0, regions.RARE]
-    p = [regions.P_NEAR_ONE, regions.P_SMALL, regions.P_FORWARD, regions.RARE]
-    p += [enclosure.P_SHORT, enclosure.P_LEVELS]
+    f = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, risk_pairs.F_BACKWARD, 5.0, 14.5, 15.0]
+    f += [15.5, 16.0, 32.0, 1000.0, risk_pairs.RARE, risk_pairs.F_HUGE]
+    p = [risk_pairs.P_NEAR_ONE, risk_pairs.P_HALF, risk_pairs.P_FORWARD]
+    p += [risk_pairs.RARE, nearest.RARE, enclosure.P_SHORT, enclosure.P_LEVELS]
     p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
     at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
     at_p = [(x, y) for x in [*f, 0.25] for y in neighbours(*p)]

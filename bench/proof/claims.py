@@ -21,7 +21,7 @@ from bench.proof.series import in_exponent, left_out
 from bench.proof.tape import Number, projective, same
 from riskcore.special import elementary
 from riskcore.special.floats import from_bits
-from riskcore.special.gauss import real, risk_blocks, risk_pairs
+from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs
 
 # Where the logarithm changes its formula: the first mantissas of 3/4, of 1, of 5/4.
 FIRST = (from_bits(elementary._LOWER_END_BITS), 7 / 8, np.nextafter(9 / 8, 2.0))
@@ -142,7 +142,7 @@ def log_with_error(copy, x):
 # --- the way of a cell ---------------------------------------------------------------
 
 # All kernels of levels are made of the code of these two.
-LEVELS = risk_pairs._downwards(1, 1).__code__, real.positive(1, 1).__code__
+LEVELS = risk_pairs._downwards(1, 1).__code__, real_pairs.positive(1, 1).__code__
 
 
 def way(make, region, instead):

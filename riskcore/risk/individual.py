@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, address, clear_flags, on_demand
+from riskcore.special.double_double import quotient, quotient_pair
 from riskcore.special.elementary import log_high_low, log_pair
 from riskcore.special.floats import (
     BLOCK,
@@ -41,15 +42,8 @@ from riskcore.special.gauss.nearest import (
     nearest_slow,
     nearest_slow_of,
 )
-from riskcore.special.gauss.regions import (
-    e_15,
-    e_29,
-    quotient,
-    quotient_pair,
-    resolvent_of_e,
-)
 from riskcore.special.gauss.remaining import gauss_excess
-from riskcore.special.gauss.risk_pairs import F_HUGE, RARE
+from riskcore.special.gauss.risk_pairs import F_HUGE, RARE, e_16, e_32
 from riskcore.special.gauss.rounding import rounded
 
 if TYPE_CHECKING:
@@ -267,9 +261,9 @@ def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
     ) -> float:
         """Return C/D, D = f - q C, C = 1 - E, for f >= 16, where E is small."""
         E = e(f, p)
-        C = 1.0 - E
-        D, D_low, _ = resolvent_of_e(f, p, E)
-        return quotient(C, (1.0 - C) - E, D, D_low)
+        q, C = 1.0 - p, 1.0 - E
+        D = fma(-q, C, f)
+        return quotient(C, (1.0 - C) - E, D, fma(-q, C, f - D))
 
     return gradient
 
@@ -396,9 +390,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 log_r : ndarray or scalar
-    log r; nan outside the domain. Error below 2 ulp; the largest found is 0.80 ulp
-    (``bench/accuracy.md``). For f < 1 the value passes through 0 inside the domain;
-    within 2^-50 of it the absolute error is below 2^-101.
+    log r; nan outside the domain. Error below 1 ulp; the largest found is 0.69 ulp
+    (``bench/accuracy.md``), for f < 1 next to r = 1, where the value passes through 0.
+    Measured, not proven (``notes/correct_rounding.md``, section 6).
 
 See Also
 --------
@@ -416,7 +410,7 @@ Examples
     "individual_risk_gradient": UfuncSource(
         *_with_slow(
             risk_blocks.by_region(
-                _gradient, _gradient_by_e(e_29), _gradient_by_e(e_15)
+                _gradient, _gradient_by_e(e_16), _gradient_by_e(e_32)
             ),
             _gradient_slow,
         ),
@@ -436,8 +430,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 gradient : ndarray or scalar
-    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 2 ulp; the
-    largest found is 1.76 ulp (``bench/accuracy.md``).
+    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 1 ulp; the
+    largest found is 0.65 ulp (``bench/accuracy.md``). Measured, not proven
+    (``notes/correct_rounding.md``, section 6).
 
 See Also
 --------
@@ -508,20 +503,20 @@ CONTRACTS = (
     ),
     Contract(
         "log_individual_risk",
-        ulps=2,
-        worst=0.80,
+        ulps=1,
+        worst=0.69,
         witness=(
-            "0x1.0000000000000p+2",
-            "0x1.ff85750192073p-2",
+            "0x1.442da71cb7bd7p-2",
+            "0x1.0bf1690e6060cp-6",
         ),
     ),
     Contract(
         "individual_risk_gradient",
-        ulps=2,
-        worst=1.76,
+        ulps=1,
+        worst=0.65,
         witness=(
-            "0x1.01f4182911533p+1",
-            "0x1.01c5d77811679p-1",
+            "0x1.0f5b2da57f4ecp+4",
+            "0x1.fbe2f1bd4168fp-1",
         ),
     ),
     Contract(

@@ -167,3 +167,27 @@ def dd_log(x: float, x_low: float) -> DoubleDouble:
     shift, shift_low = two_product(k, LN2_LOW)
     high, low = dd_add(shift, shift_low, high, low)
     return dd_add(k * LN2_HIGH, 0.0, high, low)
+
+
+@kernel
+def _division(
+    a: float, a_low: float, b: float, b_low: float
+) -> tuple[float, float, float]:
+    """Return r = a/b, the rest a + a_low - r (b + b_low), and 1/b."""
+    reciprocal = 1.0 / b
+    r = a * reciprocal
+    return r, fma(-r, b_low, fma(-r, b, a) + a_low), reciprocal
+
+
+@kernel
+def quotient_pair(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
+    """Return (a + a_low)/(b + b_low) as a double and the rest, by one division."""
+    r, rest, reciprocal = _division(a, a_low, b, b_low)
+    return r, rest * reciprocal
+
+
+@kernel
+def quotient(a: float, a_low: float, b: float, b_low: float) -> float:
+    """Return (a + a_low)/(b + b_low), rounded little more than once."""
+    r, rest, reciprocal = _division(a, a_low, b, b_low)
+    return fma(rest, reciprocal, r)

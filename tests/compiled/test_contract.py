@@ -54,7 +54,7 @@ def promised(label):
     """Return the largest error that a function promises at such points, in ulp."""
     name, _, apart = label.partition(", ")
     if apart and label not in CONTRACTS:
-        return accuracy.promised(name, True)[0]
+        return accuracy.promised(name)
     return CONTRACTS[label if label in CONTRACTS else name][0].ulps
 
 

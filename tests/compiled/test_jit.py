@@ -452,7 +452,10 @@ def test_functions_used_are_found():
     used = set()
     functions_used(LOOPS["individual_risk"], used)
     modules = {function.__module__ for function in used}
-    assert {"riskcore.special.gauss.regions", "riskcore.special.elementary"} < modules
+    assert {
+        "riskcore.special.gauss.risk_pairs",
+        "riskcore.special.elementary",
+    } < modules
 
 
 def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
@@ -466,7 +469,7 @@ def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
         sources = jit._sources(entry.modules)
         assert {
             "riskcore.risk.individual",
-            "riskcore.special.gauss.regions",
+            "riskcore.special.gauss.risk_pairs",
         } <= sources.keys()
     assert len(made) == 2
 

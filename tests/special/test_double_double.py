@@ -15,6 +15,8 @@ from riskcore.special.double_double import (
     dd_log,
     dd_multiply,
     dd_sqrt,
+    quotient,
+    quotient_pair,
 )
 
 PRECISE = 300  # bits
@@ -101,3 +103,16 @@ def test_atanh_excess_sees_the_low_word(share):
         exact_s = mpmath.mpf(s) + s_low
         exact = mpmath.atanh(exact_s) - exact_s
     assert relative(atanh_excess(s, s_low), exact) < 2.0**-75
+
+
+def test_quotient_is_rounded_little_more_than_once():
+    rng = np.random.default_rng(5)
+    for _ in range(500):
+        a, b = (float(2.0**e) for e in rng.uniform(-50, 50, 2))
+        a_low, b_low = (float(x * 2.0**-53 * rng.uniform(-1, 1)) for x in (a, b))
+        got = quotient(a, a_low, b, b_low)
+        r, rest = quotient_pair(a, a_low, b, b_low)
+        with mpmath.workprec(200):
+            exact = (mpmath.mpf(a) + a_low) / (mpmath.mpf(b) + b_low)
+            assert abs(got - exact) <= 0.5001 * math.ulp(got)
+            assert abs(mpmath.mpf(r) + rest - exact) <= 2.0**-103 * exact

@@ -7,36 +7,14 @@ them, evaluated and put back. A value does not depend on its neighbours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from riskcore.compiled.jit import kernel, primitive
-from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import BLOCK, integer_stack, stack
-from riskcore.special.gauss.regions import (
-    BACKWARD_REAL,
-    FORWARD_15,
-    FORWARD_REAL,
-    LEVELS_15,
-    LEVELS_29,
-    ONE,
-    OTHER,
-    REGIONS,
-    SMALL,
-    e_15,
-    is_levels_15,
-    is_one,
-    is_small,
-    region,
-)
 
-# (f, p, excess) -> value; what has a loop of its own, log p as a double-double or
-# E, comes with it.
+# (f, p, excess) -> value
 Value = Callable[[float, float, float], float]
-ValueByLogarithm = Callable[[float, float, float, float, float], float]
-ValueByE = Callable[[float, float, float, float], float]
-Again = Callable[[float, float], bool]
 Block = Callable[[Any, Any, Any, Any, int], None]
 Fill = Callable[[int, Any, Any, Any, Any, int], None]
 
@@ -124,9 +102,6 @@ def classifier(where: Callable[[float, float], int]) -> Callable[..., int]:
     return classify
 
 
-_classify = classifier(region)
-
-
 @kernel
 def pick(codes: Any, words: int, code: int, picked: Any) -> int:
     """List the cells that have a code; return how many."""
@@ -176,143 +151,6 @@ def scatter(source: Any, picked: Any, target: Any, n: int) -> None:
     """Copy n values to the cells listed."""
     for j in range(n):
         target[picked[j]] = source[j]
-
-
-@kernel
-def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
-    """Return the region to try on a whole block; REGIONS if none is common enough."""
-    n = min(n, _WORD)
-    _classify(f, p, codes, n)
-    ones = size(matching(codes, 0, ONE))
-    small = size(matching(codes, 0, SMALL))
-    if 2 * (ones + small) > n:
-        return SMALL if small > 0 else ONE
-    for w in (LEVELS_15, FORWARD_15):
-        if 2 * size(matching(codes, 0, w)) > n:
-            return w
-    return REGIONS
-
-
-@kernel
-def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
-    """List the cells that the method of region ``w`` does not serve."""
-    if w == ONE:
-        for i in range(n):
-            codes[i] = is_one(f[i], p[i])
-    elif w == SMALL:
-        for i in range(n):
-            codes[i] = is_small(f[i], p[i])
-    elif w == LEVELS_15:
-        for i in range(n):
-            codes[i] = is_levels_15(f[i], p[i])
-    else:
-        for i in range(n):
-            codes[i] = region(f[i], p[i]) == w
-    return list_of(codes, n, 0, rest)
-
-
-def by_region(
-    one: ValueByLogarithm,
-    small: ValueByLogarithm,
-    forward_15: Value,
-    levels_29: Value,
-    levels_15: ValueByE,
-    forward_real: Value,
-    backward_real: Value,
-    other: Value,
-    again: Again,
-) -> tuple[Value, Block]:
-    """Make the kernels of one cell and of a block from those of each region.
-
-    Parameters
-    ----------
-    one, small, forward_15, levels_29, levels_15, forward_real, backward_real, \
-other : kernel
-        (f, p, excess) -> value at the fraction p (1 + excess), |excess| <= 2^-53,
-        for cells of the region; ``one`` and ``small`` take two more arguments, log p
-        as a double-double, ``levels_15`` one, E. ``small`` gives the same as ``one``
-        where f = 1; ``other`` gives nan outside the domain.
-    again : kernel
-        (f, value) -> whether ``other`` shall evaluate the cell instead, for values of
-        ``forward_real`` and ``backward_real``.
-
-    Returns
-    -------
-    scalar : kernel
-        (f, p, excess) -> value, nan outside the domain.
-    block : kernel
-        (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
-        for bit those of ``scalar``; ``out`` must not overlap the others.
-    """
-
-    @kernel
-    def scalar(f: float, p: float, excess: float) -> float:
-        where = region(f, p)
-        if where <= SMALL:
-            high, low = log_high_low(p, 0.0)
-            if where == ONE:
-                return one(f, p, excess, high, low)
-            return small(f, p, excess, high, low)
-        if where == FORWARD_15:
-            return forward_15(f, p, excess)
-        if where == LEVELS_29:
-            return levels_29(f, p, excess)
-        if where == LEVELS_15:
-            return levels_15(f, p, excess, e_15(f, p))
-        value = math.nan
-        if where == FORWARD_REAL:
-            value = forward_real(f, p, excess)
-        if where == BACKWARD_REAL:
-            value = backward_real(f, p, excess)
-        if where == OTHER or again(f, value):
-            return other(f, p, excess)
-        return value
-
-    @kernel
-    def evaluate_again(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        for i in range(n):
-            if again(f[i], out[i]):
-                out[i] = other(f[i], p[i], excess[i])
-
-    @kernel
-    def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        if w <= SMALL:
-            # Two short loops, here and below: a processor runs more of their iterations
-            # at once than of one long loop.
-            high, low = stack(), stack()
-            for i in range(n):
-                high[i], low[i] = log_high_low(p[i], 0.0)
-            if w == ONE:
-                for i in range(n):
-                    out[i] = one(f[i], p[i], excess[i], high[i], low[i])
-            else:
-                for i in range(n):
-                    out[i] = small(f[i], p[i], excess[i], high[i], low[i])
-        elif w == FORWARD_15:
-            for i in range(n):
-                out[i] = forward_15(f[i], p[i], excess[i])
-        elif w == LEVELS_29:
-            for i in range(n):
-                out[i] = levels_29(f[i], p[i], excess[i])
-        elif w == LEVELS_15:
-            E = stack()
-            for i in range(n):
-                E[i] = e_15(f[i], p[i])
-            for i in range(n):
-                out[i] = levels_15(f[i], p[i], excess[i], E[i])
-        elif w == FORWARD_REAL:
-            for i in range(n):
-                out[i] = forward_real(f[i], p[i], excess[i])
-            evaluate_again(f, p, excess, out, n)
-        elif w == BACKWARD_REAL:
-            for i in range(n):
-                out[i] = backward_real(f[i], p[i], excess[i])
-            evaluate_again(f, p, excess, out, n)
-        else:
-            for i in range(n):
-                out[i] = other(f[i], p[i], excess[i])
-
-    return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
 
 
 def blockwise(

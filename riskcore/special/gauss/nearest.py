@@ -24,7 +24,6 @@ from riskcore.special.floats import (
 from riskcore.special.gauss.decided import side
 from riskcore.special.gauss.enclosure import risk_ball, scaled, scaling
 from riskcore.special.gauss.pairs import ERROR, risk_pairs
-from riskcore.special.gauss.regions import RARE
 from riskcore.special.gauss.remaining import rare_risk
 
 # A radius larger than this, relative to the risk, would be a mistake of the proof.
@@ -34,6 +33,8 @@ _LARGEST = 1.7976931348623157e308
 _COARSE = 2.0**-1021
 _SMALLEST = 5e-324
 _NEARLY_ALL = 1.0 - 2.0**-40
+# Below this p = f/F, products of p underflow, and p is nothing beside 1.
+RARE = 2.0**-960
 # What ``rare_risk`` leaves out is far below.
 _RARE_ERROR = 2.0**-900
 _TINY = 2.0**-400

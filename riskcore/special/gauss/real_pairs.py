@@ -1,7 +1,7 @@
 """The individual risk as a pair of doubles with a bound, for real f below 16.
 
 As in ``risk_pairs.py``, r = high + low off by at most error, one straight line of IEEE
-operations for each of two methods (notes/individual_risk.md, section 5):
+operations for each of two methods (notes/individual_risk.md, sections 3 and 4):
 
 - p small: with f = n + d, |d| <= 1/2, the reflection gives r(1+d) from v^d, v = p/q;
   contiguity leads upwards from there.
@@ -12,27 +12,55 @@ Levels of the fraction shrink errors, so that only the last of them are in pairs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
+from riskcore.special.balls import PI
 from riskcore.special.double_double import (
     DoubleDouble,
     dd_add,
     dd_add_positive,
     dd_multiply_double,
     dd_multiply_positive,
+    quotient_pair,
 )
 from riskcore.special.elementary import log_pair
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
 from riskcore.special.gauss.enclosure import level, plus
-from riskcore.special.gauss.real import positive, sine_deficit
-from riskcore.special.gauss.regions import quotient_pair
 from riskcore.special.gauss.rounding import BACKWARD, REFLECTED
-from riskcore.special.near_one import exponentials
+from riskcore.special.near_one import exponentials, series
 
 Triple = tuple[float, float, float]
 
 _TWO_52 = 2.0**52  # adding it rounds to an integer
+
+# (1 - sin(pi d)/(pi d))/d^2 = pi^2/3! - pi^4 d^2/5! + ..., |d| <= 1/2: four terms as
+# pairs, eight as doubles. The first left out is below 2^-80 of the sum.
+_SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(12)]
+_sine_first = series(_SINE[:4])
+_S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = map(float, _SINE[4:])
+
+
+def positive(first: int, last: int) -> Callable[..., DoubleDouble]:
+    """Make the kernel of the levels 2 first to 2 last - 1 of the positive fraction.
+
+    X = x/y, X_n = (p b + k X_n+1)/(b + k X_n+1) with k = m + 1, b = f + m for n = 2m
+    and b = f + m - 1 for n = 2m - 1.
+    """
+
+    @kernel
+    def levels(f: float, p: float, x: float, y: float) -> DoubleDouble:
+        for m in range(first, last - 1, -1):
+            k = m + 1.0
+            t, u = (f + m) * y, k * x
+            x, y = fma(p, t, u), t + u
+            t, u = (f + (m - 1.0)) * y, k * x
+            x, y = fma(p, t, u), t + u
+        return x, y
+
+    return levels
+
 
 # The compiler unrolls only short loops.
 _doubles_38 = positive(19, 12)
@@ -99,6 +127,20 @@ _to_5 = _upwards(1, 5)
 _to_9 = _upwards(5, 9)
 _to_13 = _upwards(9, 13)
 _to_16 = _upwards(13, 16)
+
+
+@kernel
+def sine_deficit(d: float) -> DoubleDouble:
+    """Return (1 - s)/d^2, s = sin(pi d)/(pi d)."""
+    w, w_low = two_product(d, d)
+    tail = fma(_S11, w, _S10)
+    tail = fma(tail, w, _S9)
+    tail = fma(tail, w, _S8)
+    tail = fma(tail, w, _S7)
+    tail = fma(tail, w, _S6)
+    tail = fma(tail, w, _S5)
+    tail = fma(tail, w, _S4)
+    return _sine_first((w, w_low), (tail, 0.0))
 
 
 @kernel

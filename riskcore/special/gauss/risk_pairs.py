@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
 from riskcore.special.floats import fast_two_sum, fma, two_sum
-from riskcore.special.gauss.regions import F_BACKWARD, P_FORWARD
 from riskcore.special.gauss.rounding import (
     BESIDE_E_16,
     BESIDE_E_32,
@@ -48,6 +47,10 @@ REGIONS = 11
 P_NEAR_ONE = 0.75
 # and below this one at most 3 times to any r(n).
 P_HALF = 0.5
+# Below this one real f, but for the integer next to it, by reflection.
+P_FORWARD = 0.3
+# From this f on the fraction with its levels serves real numbers from P_FORWARD on.
+F_BACKWARD = 4.0
 # Outside of these low parts may underflow, U, which grows like f^levels, may overflow,
 # and f - 1 is not exact.
 RARE = 2.0**-900
@@ -389,24 +392,39 @@ def by_levels_real(f: float, p: float, x: float, y: float) -> Triple:
 # --- f from 16 on --------------------------------------------------------------------
 
 
-def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
-    """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
+def _levels_of_e(last: int) -> Callable[..., DoubleDouble]:
+    """Make the kernel of (a, b), E = a/b, from x/y = U(2*last + 1)/U(2*last + 2).
 
     S(n + 2) = b + k X(n + 1), X(n) = (p b + k X(n + 1))/(b + k X(n + 1)) with
-    k = 1 + ceil(n/2), b = f + floor(n/2); E = X(1)/(f + X(1)): from U(2*last + 1) on
-    nothing is subtracted, and q E is good to some units of its last place.
+    k = 1 + ceil(n/2), b = f + floor(n/2); E = X(1)/(f + X(1)): nothing is subtracted.
     """
 
     @kernel
-    def by_e(f: float, p: float, x: float, y: float) -> Triple:
-        q = 1.0 - p
+    def levels(f: float, p: float, x: float, y: float) -> DoubleDouble:
         b = (f + (last - 1.0)) * y
         u = fma(-(f + (last - 1.0)), y, x)
         above, below = fma(p, b, u), x
         for n in range(2 * last - 2, 0, -1):
             b, u = (f + n // 2) * below, (1.0 + (n + 1) // 2) * above
             above, below = fma(p, b, u), b + u
-        part = q * above / fma(f, below, above)
+        return above, fma(f, below, above)
+
+    return levels
+
+
+def _by_e(
+    levels: Callable[..., DoubleDouble], of_e: float, beside: float
+) -> Callable[..., Triple]:
+    """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
+
+    q E is good to some units of its last place.
+    """
+
+    @kernel
+    def by_e(f: float, p: float, x: float, y: float) -> Triple:
+        q = 1.0 - p
+        above, below = levels(f, p, x, y)
+        part = q * above / below
         D, D_low = fast_two_sum(f - 1.0, p)
         D, rest = fast_two_sum(D, part)
         D_low += rest
@@ -419,5 +437,21 @@ def _by_e(last: int, of_e: float, beside: float) -> Callable[..., Triple]:
 
 
 tail_17 = _tail(17, 2)
-by_e_16 = _by_e(3, OF_E_16, BESIDE_E_16)  # after tail_35
-by_e_32 = _by_e(2, OF_E_32, BESIDE_E_32)  # after tail_17
+_levels_16 = _levels_of_e(3)  # after tail_35
+_levels_32 = _levels_of_e(2)  # after tail_17
+by_e_16 = _by_e(_levels_16, OF_E_16, BESIDE_E_16)
+by_e_32 = _by_e(_levels_32, OF_E_32, BESIDE_E_32)
+
+
+@kernel
+def e_16(f: float, p: float) -> float:
+    """Return E for 16 <= f < 32."""
+    above, below = _levels_16(f, p, *tail_35(f, p))
+    return above / below
+
+
+@kernel
+def e_32(f: float, p: float) -> float:
+    """Return E for f >= 32."""
+    above, below = _levels_32(f, p, *tail_17(f, p))
+    return above / below

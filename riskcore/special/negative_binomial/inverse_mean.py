@@ -21,10 +21,14 @@ The Poisson law is the limit s q/p = mu, p -> 1, and has Noerlund's fraction alo
 from __future__ import annotations
 
 from riskcore.compiled.jit import kernel
-from riskcore.special.double_double import DoubleDouble, dd_add, dd_divide
+from riskcore.special.double_double import (
+    DoubleDouble,
+    dd_add,
+    dd_divide,
+    quotient_pair,
+)
 from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import fma, two_sum
-from riskcore.special.gauss.regions import quotient_pair
 from riskcore.special.near_one import dd_log1p
 from riskcore.special.negative_binomial.inverse_mean_fractions import (
     by_gauss,
@@ -63,8 +67,7 @@ _B_VAST = 2.0**30
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 # From this a on, too, for f >= 1.
 A_LARGE = 20.0
-# Below this p integers go upwards from f = 2; up to f = 4 below the other. As without a
-# prior: special/gauss/regions.py.
+# Below this p integers go upwards from f = 2; up to f = 4 below the other.
 P_FORWARD = 0.3
 P_SMALL = 0.5
 F_SMALL = 4.0

@@ -20,6 +20,7 @@ from riskcore.special.double_double import (
     dd_multiply,
     dd_multiply_double,
     dd_multiply_positive,
+    quotient_pair,
 )
 from riskcore.special.elementary import log_high_low
 from riskcore.special.floats import (
@@ -29,7 +30,6 @@ from riskcore.special.floats import (
     two_product,
     two_sum,
 )
-from riskcore.special.gauss.regions import quotient_pair
 from riskcore.special.near_one import expm1_pair
 from riskcore.special.negative_binomial.inverse_mean_parts import (
     PAIR_STEPS,

@@ -12,9 +12,9 @@ from riskcore.special.double_double import (
     dd_add,
     dd_multiply_double,
     dd_multiply_positive,
+    quotient_pair,
 )
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
-from riskcore.special.gauss.regions import quotient_pair
 from riskcore.special.near_one import expm1_pair
 
 Ratio = tuple[float, float, float, float]  # numerator and denominator, two pairs

@@ -13,7 +13,9 @@ from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.elementary import log_pair
 from riskcore.special.gauss import risk_blocks, risk_pairs, rounding
 from riskcore.special.gauss.risk_pairs import (
+    BACKWARD_REAL,
     FORWARD_15,
+    FORWARD_REAL,
     FROM_16,
     FROM_32,
     LEVELS,
@@ -218,6 +220,33 @@ def test_hard_cases(f, p):
     assert is_nearest(float(riskcore.individual_risk(f, p)), f, p, 1.0)
 
 
+def test_regions_meet_where_the_note_says():
+    # notes/correct_rounding.md has the table.
+    below_p, below_f = around(risk_pairs.P_NEAR_ONE)[0], around(16.0)[0]
+    assert region(1.0, below_p) == ONE
+    assert region(1.0, 0.75) == region(2.0, 0.75) == region(3.0, 0.75) == NEAR_ONE
+    assert region(2.0, below_p) == region(4.0, below_p) == SMALL
+    assert region(4.0, 0.75) == LEVELS
+    assert region(5.0, around(0.5)[0]) == region(15.0, around(0.5)[0]) == FORWARD_15
+    assert region(5.0, 0.5) == region(15.0, 0.5) == LEVELS
+    assert region(9.5, around(0.3)[0]) == region(below_f, 0.1) == FORWARD_REAL
+    assert region(9.5, 0.3) == region(below_f, 0.9) == LEVELS_REAL
+    assert region(around(4.0)[0], 0.3) == region(2.5, around(0.5)[0]) == BACKWARD_REAL
+    assert region(around(4.0)[2], 0.3) == region(2.5, 0.5) == LEVELS_REAL
+    assert region(around(2.0)[0], 0.5) == region(1.5, 1.0) == BACKWARD_REAL
+    assert region(0.5, 0.5) == region(risk_pairs.RARE, 0.5) == BACKWARD_REAL
+    assert region(16.0, 1e-9) == region(around(32.0)[0], 1.0) == FROM_16
+    assert region(32.0, 1e-9) == region(risk_pairs.F_HUGE, 1.0) == FROM_32
+    assert region(1.0, risk_pairs.RARE) == ONE
+    assert region(1.5, risk_pairs.RARE) == FORWARD_REAL
+    for cell in [
+        (around(risk_pairs.F_HUGE)[2], 0.5),
+        (1.0, around(risk_pairs.RARE)[0]),
+        (around(risk_pairs.RARE)[0], 0.5),
+    ]:
+        assert region(*cell) == OTHER
+
+
 def test_ends_of_the_domain():
     cells = [(0.0, 0.5), (-1.0, 0.5), (2.0, 0.0), (2.0, -0.5), (2.0, 1.5)]
     cells += [(math.nan, 0.5), (2.0, math.nan), (math.inf, 0.5), (2.0, math.inf)]
@@ -252,3 +281,17 @@ def test_logarithm_as_a_pair():
         assert abs(low) < 2.0**-17 * abs(high)
     assert worst < 2.0**-68
     assert log_pair(1.0) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("which", "e"), [(FROM_16, risk_pairs.e_16), (FROM_32, risk_pairs.e_32)]
+)
+def test_e_counts_little_in_the_gradient(which, e):
+    # dr/dp = C/D, C = 1 - E, D = f - q C: E is off by less than u/4, C near 1.
+    f, p = cells(which, 300, seed=7)
+    few = (f < 1e4) & (p < 1.0)
+    assert few.sum() > 100
+    for x, y in zip(f[few].tolist(), p[few].tolist(), strict=True):
+        r, q = exact(x, y, 1.0, 400), 1 - arb(y)
+        D = arb(y) / r
+        assert abs((arb(x) - D) / q - (1 - arb(e(x, y)))) < 2.0**-55
