@@ -51,6 +51,8 @@ FAINT = 2.0**-960
 CHUNK = 2500
 
 ERROR_KNOWN = 0.005  # ulp
+HALF = arb(0.5)  # ulp: an error below it is that of correct rounding
+UNDECIDED = 8000  # bits at which an error is no longer told from 1/2
 BALL_PRECISION = 128
 SERIES_FROM = 200  # f from which the series needs fewer than 50 terms
 
@@ -242,6 +244,13 @@ def error_in_ulp(value, exact):
     return (arb(value) - exact) * arb(2) ** (53 - exponent)
 
 
+def rounded_down_below_half(error):
+    """Return an error as a double, less than 1/2 in size if it is."""
+    size = float(error.mid())
+    below = math.copysign(math.nextafter(0.5, 0.0), size)
+    return below if abs(size) >= 0.5 and abs(error) < HALF else size
+
+
 def errors(values, exact, x, y):
     """Return the errors in ulp of ``values`` at (x, y), known to ``ERROR_KNOWN``."""
     # Bits to hold 1 - p and f - 1, and as many to lose where they cancel.
@@ -256,9 +265,11 @@ def errors(values, exact, x, y):
             if case[1].is_finite()
         ]
         if len(found) == len(values) and all(
-            error.rad() < ERROR_KNOWN for error in found
+            error.rad() < ERROR_KNOWN
+            and (not abs(error).overlaps(HALF) or precision > UNDECIDED)
+            for error in found
         ):
-            return [float(error.mid()) for error in found]
+            return [rounded_down_below_half(error) for error in found]
         precision *= 2
     raise ArithmeticError(f"no narrow ball at {x.hex()}, {y.hex()}")
 
