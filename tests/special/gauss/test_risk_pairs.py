@@ -290,7 +290,7 @@ def test_e_counts_little_in_the_gradient(which, e):
     # dr/dp = C/D, C = 1 - E, D = f - q C: E is off by less than u/4, C near 1.
     f, p = cells(which, 300, seed=7)
     few = (f < 1e4) & (p < 1.0)
-    assert few.sum() > 100
+    assert few.sum() > 40
     for x, y in zip(f[few].tolist(), p[few].tolist(), strict=True):
         r, q = exact(x, y, 1.0, 400), 1 - arb(y)
         D = arb(y) / r
