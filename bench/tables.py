@@ -91,6 +91,9 @@ SECTIONS = (
     Section("sweep", PAGE, "sweep"),
     Section("sweep", "notes/accuracy.md", "kernel"),
     Section("continued_fraction", PAGE, "fraction"),
+    Section(
+        "other_libraries", "notes/correct_rounding.md", "other_libraries", measured=True
+    ),
     Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
