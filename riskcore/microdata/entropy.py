@@ -24,6 +24,7 @@ def entropy(weight: NDArray[Any]) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> entropy(np.array([1.0, 1.0, 2.0, 0.0]))
     1.5
     """

@@ -166,6 +166,7 @@ def values(result):
     return sum(result.suppressed.values())
 
 
+@pytest.mark.slow
 def test_a_survey_from_all_pairs_and_threes():
     data, keys = survey(1500)
     for subsets, k in ((2, 3), (3, 3)):
