@@ -57,8 +57,9 @@ def nearest_by_arb(f, p):
 def nearest_by_enclosures(f, p):
     """Return the doubles nearest to r, and where the enclosures tell them."""
     high, low, radius, n = risk_enclosure(f, p)
-    # Twice the radius covers the rounding of the sums in doubles.
-    told = (high + (low - 2.0 * radius) == high) & (high + (low + 2.0 * radius) == high)
+    # low may be half an ulp of high, and the sum be rounded to it: an ulp of low more.
+    wide = 2.0 * radius + 2.0**-52 * np.abs(low)
+    told = (high + (low - wide) == high) & (high + (low + wide) == high)
     return high, told & (n == 0)
 
 

@@ -77,6 +77,12 @@ def test_bounds_and_risk_at_hard_cases():
     assert np.all(riskcore.individual_risk(f, p) == nearest)
 
 
+def test_next_to_a_middle_that_only_many_bits_tell():
+    # r is 2^-155 of itself below the middle of these two doubles (Arb).
+    r = riskcore.individual_risk(2.0**52, 0.5 + 2.0**-53)
+    assert r == float.fromhex("0x1.0000000000001p-53")
+
+
 # --- the search --------------------------------------------------------------------
 
 
