@@ -6,7 +6,8 @@ For random cells of each region: the largest error of the pair before it is roun
 relative to r and to the bound that the rounding test takes, after a climb from the
 worst cells; and how many cells fail that test, how many of them also fail that of the
 double-double pairs, and how many the proven balls. Errors are differences from the
-balls' midpoints, which are good to 2^-99.
+balls' midpoints, which are good to 2^-99. A picture shows over f and p how many cells
+fail the test: those with a midpoint of two doubles within the bound.
 """
 
 import math
@@ -14,15 +15,24 @@ import sys
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from bench._common import HERE, command, replace, table
+from bench.atlas import save
 from riskcore.compiled.jit import native
 from riskcore.risk.bounds import risk_enclosure
 from riskcore.special.gauss import risk_pairs
 from riskcore.special.gauss.pairs import ERROR
 from riskcore.special.gauss.pairs import risk_pairs as slow_pairs
 from riskcore.special.gauss.risk_blocks import _pair
-from riskcore.special.gauss.risk_pairs import OTHER, region
+from riskcore.special.gauss.risk_pairs import (
+    OTHER,
+    P_FORWARD,
+    P_HALF,
+    P_NEAR_ONE,
+    region,
+)
 
 NAMES = {
     risk_pairs.ONE: "f = 1, p < 0.75",
@@ -39,6 +49,16 @@ NAMES = {
 CELLS = 1_000_000
 CLIMBERS, STEPS = 200, 60
 BLOCK = 512
+
+# Rows of the map, a name and the range of f; those of REAL take no integers.
+REAL = {"f in (0, 0.5)": (0.01, 0.5), "f in (0.5, 1)": (0.5, 1.0),
+        "f in (1, 2)": (1.0, 2.0), "f in (2, 4)": (2.0, 4.0),
+        "f in (4, 16)": (4.0, 16.0)}  # fmt: skip
+LARGE = {"[16, 32)": (16.0, 32.0), "[32, 128)": (32.0, 128.0),
+         "[128, 1000)": (128.0, 1000.0), "[1000, 1e6)": (1000.0, 1e6)}  # fmt: skip
+ROWS = {**REAL, **{f"{f}": (f, f) for f in range(1, 16)}, **LARGE}
+COLUMNS = np.linspace(-16, 16, 97)  # edges, in log(p/q)
+IN_A_FIELD = 200
 
 
 @native("float64*, float64*, float64*, float64*, float64*, float64*, int64")
@@ -162,12 +182,59 @@ def without_balls(f, p):
     return int((~((low + radius < up / 2) & (radius - low < down / 2))).sum())
 
 
+def fields():
+    """Return which share of the cells fails the test, by row and column of the map."""
+    rng = np.random.default_rng(1)
+    shares = []
+    for name, (low, high) in ROWS.items():
+        n = (len(COLUMNS) - 1) * IN_A_FIELD
+        f = np.exp(rng.uniform(math.log(low), math.log(high), n))
+        f = f if name in REAL else np.round(f)
+        odds = np.repeat(COLUMNS[:-1], IN_A_FIELD) + rng.uniform(0, 1, n) / 3
+        p = 1 / (1 + np.exp(-odds))
+        columns = [np.empty(n) for _ in range(4)]
+        pairs_of(f, p, *columns, n)
+        _, first, _, error = columns
+        shares.append((2 * error / np.spacing(first)).reshape(-1, IN_A_FIELD).mean(1))
+    return np.array(shares)
+
+
+def draw_map(shares):
+    figure = Figure((8.6, 6.2), layout="constrained")
+    axes = figure.subplots()
+    mesh = axes.pcolormesh(
+        COLUMNS, np.arange(len(ROWS) + 1), shares, rasterized=True,
+        cmap="viridis_r", norm=LogNorm(1e-5, 1e-2),
+    )  # fmt: skip
+    for cut in (P_FORWARD, P_HALF, P_NEAR_ONE):
+        axes.axvline(math.log(cut / (1 - cut)), color="0.3", lw=0.6, ls=":")
+    marks = [1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999, 1 - 1e-6]
+    labels = ["1e-6", "1e-4", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999", "1 - 1e-6"]
+    axes.set_xticks([math.log(p / (1 - p)) for p in marks], labels)
+    axes.set_yticks(np.arange(len(ROWS)) + 0.5, ROWS)
+    axes.set(xlabel="sampling fraction p", ylabel="sample frequency f")
+    bar = figure.colorbar(mesh, ax=axes, extend="both")
+    bar.set_label("share of the cells that the fast path leaves to the next step")
+    return save(figure, "slower-steps")
+
+
 def main():
     n = int(float(sys.argv[1])) if len(sys.argv) > 1 else CELLS
     header = ["region", "cells", "largest error", "of its bound", "at f, p"]
     header += ["fail the test", "and the pairs'", "and the balls'"]
     rows = [row(which, n) for which in NAMES]
-    text = f"`{command()}`\n\n{table(header, rows)}"
+    shares = fields()
+    text = f"""\
+`{command()}`
+
+{table(header, rows)}
+
+![Share of the cells that fail the test]({draw_map(shares)})
+
+The picture shows which share of the cells fails the test, as the bound of each cell
+tells it: a midpoint of two doubles lies within. At most {100 * shares.max():.2f} % fail
+in a field. Dotted are the cuts between the methods at p = {P_FORWARD}, {P_HALF} and
+{P_NEAR_ONE}."""
     print(text)
     replace(HERE.parent / "notes" / "correct_rounding.md", "rounding_rates", text)
 

@@ -6,7 +6,7 @@ At each point of the kernel's fast regions the error in ulp comes from risk_encl
 which shares no code with them and is proven to 2^-90. Then a search around the worst
 points looks for worse. Where the kernel itself takes the enclosures, Arb measures. At
 every point individual_risk_bounds must be neighbours or equal, and r one of the two.
-Writes the section on the kernel of notes/accuracy.md with its pictures, and the summary
+Writes the section on the kernel of notes/accuracy.md with its picture, and the summary
 in bench/README.md; an error of 1 ulp or a failure of the bounds ends it with status 1.
 """
 
@@ -23,7 +23,6 @@ from importlib.metadata import version
 import numba
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 import riskcore
@@ -192,50 +191,21 @@ ARB_GROUPS = ("borders and their neighbours", "extreme f and p", "subnormal p")
 
 # --- what is found -----------------------------------------------------------------
 
-# Rows of the map; f < 16 that are not integers have rows of their own.
-REAL_ROWS = {"f in (0, 0.5]": 0.5, "f in (0.5, 1)": 1.0, "f in (1, 2)": 2.0,
-             "f in (2, 16)": 16.0}  # fmt: skip
-LARGE_ROWS = {"[16, 32)": 16, "[32, 128)": 32, "[128, 1000)": 128,
-              "[1000, 1e6)": 1000, "from 1e6": 1e6}  # fmt: skip
-ROWS = [*REAL_ROWS, *(f"{f}" for f in range(1, 16)), *LARGE_ROWS]
-# Edges of the columns, in log(p/q); what lies beyond joins the outer columns.
-COLUMNS = np.linspace(-16, 16, 97)
-
-
-def row_of_map(f):
-    small = np.searchsorted(list(REAL_ROWS.values()), f)
-    large = np.searchsorted(list(LARGE_ROWS.values()), f, side="right")
-    integer = (f == np.floor(f)) & (f < 16)
-    row = np.where(f < 16, small, len(REAL_ROWS) + 14 + large)
-    return np.where(integer, len(REAL_ROWS) + f - 1, row).astype(int)
-
-
-def column_of_map(p):
-    with np.errstate(divide="ignore"):
-        column = np.searchsorted(COLUMNS, np.log(p) - np.log1p(-p), side="right") - 1
-    return column.clip(0, len(COLUMNS) - 2)
-
 
 class Found:
-    """Errors by region: counts, histogram, worst points; the map; failures."""
+    """Errors by region: counts, histogram, worst points; failures."""
 
     def __init__(self):
         self.points = np.zeros(regions.REGIONS, int)
         self.rounded = np.zeros(regions.REGIONS, int)
         self.histogram = np.zeros((regions.REGIONS, BINS + 1), int)
         self.worst = [[] for _ in range(regions.REGIONS)]
-        self.map = np.zeros((len(ROWS), len(COLUMNS) - 1))
         self.checked = 0
         self.failures = []
 
     def note(self, f, p, error, wanted):
         """Add the errors of the regions wanted."""
         code, error = region_of(f, p), np.abs(error)
-        np.maximum.at(
-            self.map,
-            (row_of_map(f), column_of_map(p)),
-            np.where(np.isin(code, wanted), error, 0.0),
-        )
         for number in wanted:
             (here,) = np.nonzero(code == number)
             if len(here) == 0:
@@ -266,7 +236,6 @@ class Found:
         self.points += other.points
         self.rounded += other.rounded
         self.histogram += other.histogram
-        self.map = np.maximum(self.map, other.map)
         self.checked += other.checked
         self.failures += other.failures
         for number, points in enumerate(other.worst):
@@ -367,30 +336,6 @@ def draw_histogram(found):
     return save(figure, "kernel-histogram")
 
 
-def draw_map(found):
-    figure = Figure((8.6, 6.2), layout="constrained")
-    axes = figure.subplots()
-    bands = np.arange(0.5, 1.01, 0.05)
-    shades = colormaps["viridis_r"](np.linspace(0.08, 0.94, len(bands) - 1))
-    colours = ListedColormap(shades).with_extremes(under="white", over="red")
-    values = np.ma.masked_equal(found.map, 0)
-    mesh = axes.pcolormesh(
-        COLUMNS, np.arange(len(ROWS) + 1), values, cmap=colours, rasterized=True,
-        norm=BoundaryNorm(bands, len(bands) - 1),
-    )  # fmt: skip
-    for cut in (P_FORWARD, P_HALF, P_NEAR_ONE):
-        axes.axvline(math.log(cut / (1 - cut)), color="0.3", lw=0.6, ls=":")
-    marks = [1e-6, 1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999, 1 - 1e-6]
-    labels = ["1e-6", "1e-4", "0.01", "0.1", "0.5", "0.9", "0.99", "0.9999", "1 - 1e-6"]
-    axes.set_xticks([math.log(p / (1 - p)) for p in marks], labels)
-    axes.set_yticks(np.arange(len(ROWS)) + 0.5, ROWS)
-    axes.set(xlabel="sampling fraction p", ylabel="sample frequency f")
-    axes.patch.set_facecolor("0.85")
-    bar = figure.colorbar(mesh, ax=axes, extend="both", ticks=bands[::2])
-    bar.set_label("largest |error|, ulp")
-    return save(figure, "kernel-map")
-
-
 def rounded(found, number):
     points = found.points[number]
     return f"{100 * found.rounded[number] / points:.3f} %" if points else ""
@@ -471,8 +416,7 @@ def page(found, searched, seed):
         the kernel takes the midpoints of the enclosures. Correctly rounded is an error
         of at most 1/2. The points are {shares}. The search starts from the {KEPT} worst
         of each region: {ROUNDS} rounds of {AROUND} points at distances from 1/4 down to
-        2^-53 around the {KEPT} worst so far. Errors of 3/4 belong to r below 2^-960,
-        whose second word loses bits to underflow."""
+        2^-53 around the {KEPT} worst so far."""
     )
     bounds = paragraph(
         f"""At all {found.checked:,} points the bounds of individual_risk_bounds are
@@ -489,12 +433,6 @@ def page(found, searched, seed):
 {bounds}
 
 ![Histogram of the errors by region]({draw_histogram(found)})
-
-![Largest error over f and p]({draw_map(found)})
-
-White is at most 1/2, grey has no points; f below 16 that are not integers are in the
-four rows at the bottom, the outer columns hold what lies beyond. Dotted are the cuts
-between the methods at p = {P_FORWARD}, {P_HALF}, {P_NEAR_ONE}.
 
 The worst points, with those of the search:
 
@@ -551,8 +489,6 @@ def main():
         found.add(gather(pool, sweep_by_arb, by_arb, "Arb"))
         starts = [(number, options.seed, found.worst[number]) for number in FAST]
         searched = {} if options.quick else dict(pool.imap_unordered(search, starts))
-    for near in searched.values():
-        found.map = np.maximum(found.map, near.map)
     if options.quick:
         print(region_table(found, searched))
         print(worst_table(found, searched))
