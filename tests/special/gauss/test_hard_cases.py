@@ -136,6 +136,23 @@ def test_euclid_finds_the_first_hit():
 # --- the count ---------------------------------------------------------------------
 
 
+def test_enclosures_tell_subnormal_results():
+    rng = np.random.default_rng(3)
+    f = np.concatenate([rng.integers(1, 50, 300), rng.uniform(0.01, 50, 300)])
+    p = 2.0 ** rng.uniform(-1074, -1015, 600)
+    nearest, told = correct_rounding.nearest_by_enclosures(f, p)
+    assert (nearest < 2.0**-1022).sum() > 300
+    assert told.mean() > 0.95
+    for at in zip(f[told].tolist(), p[told].tolist(), nearest[told], strict=True):
+        assert correct_rounding.nearest_by_arb(*at[:2]) == at[2]
+    # Just below p/(f-1): 1.5 units, a midpoint, and one unit.
+    nearest, told = correct_rounding.nearest_by_enclosures(
+        np.array([3.0, 2.0]), np.array([3 * 2.0**-1074, 2.0**-1074])
+    )
+    assert not told[0]
+    assert (nearest[1], told[1]) == (2.0**-1074, True)
+
+
 def test_wrong_results_are_counted(monkeypatch):
     rng = np.random.default_rng(2)
     f, p = rng.integers(16, 2000, 400).astype(float), rng.uniform(0.01, 1.0, 400)
