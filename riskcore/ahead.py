@@ -79,9 +79,10 @@ def compile_for(
         for platform, machine in machines.items():
             content = jit.machine_code(code, machine)
             pieces[platform][name] = shipped.Piece(sources, content)
-        for symbol, compiled in code.shared.items():
+        for symbol in code.shared:
             if symbol not in pieces[platform]:
-                add(symbol, jit.modules_of_shared(symbol), compiled())
+                its = jit.shared_kernel(symbol)
+                add(symbol, its.modules, its.code())
 
     for name in names or known:
         add(name, known[name].modules, known[name].code())

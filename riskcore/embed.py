@@ -214,7 +214,9 @@ def _make_scalar(ufunc: np.ufunc) -> CFunction:
     code = code_in_c(loop.identity)
     kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * ufunc.nin)
     arguments = ", ".join(f"double {name}" for name in names)
-    return _pointer(kind, code.address(), f"double {ufunc.__name__}({arguments});")
+    return _pointer(
+        kind, code.address(whole=True), f"double {ufunc.__name__}({arguments});"
+    )
 
 
 def _make_arrays(ufunc: np.ufunc) -> CFunction:
@@ -226,7 +228,7 @@ def _make_arrays(ufunc: np.ufunc) -> CFunction:
     kind = ctypes.CFUNCTYPE(None, *[_DOUBLES] * count, ctypes.c_int64)
     return _pointer(
         kind,
-        loop_on_arrays(loop.address(), count),
+        loop_on_arrays(loop.address(whole=True), count),
         f"void {ufunc.__name__}({arguments}, int64_t n);",
     )
 
@@ -238,7 +240,9 @@ def _make_integrand(ufunc: np.ufunc) -> CFunction:
         raise TypeError(f"{ufunc.__name__} has {ufunc.nin} arguments, needs 2")
     code = code_of_integrand(loop.identity, source)
     kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int, _DOUBLES)
-    return _pointer(kind, code.address(), f"double {ufunc.__name__}(int n, double *x);")
+    return _pointer(
+        kind, code.address(whole=True), f"double {ufunc.__name__}(int n, double *x);"
+    )
 
 
 def code_of_integrand(identity: str, source: UfuncSource) -> Native:

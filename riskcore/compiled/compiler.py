@@ -3,16 +3,17 @@
 Numba makes machine code of every function on its own, with wrappers for Python and C.
 Kernels are only ever called by other kernels, so theirs are left out: their code is
 optimised, kept as LLVM's and linked into the entry points, and there is one piece of
-machine code for each of these. A shared kernel, a long one beside the fast paths, gets
-its own, which the entry points call. The code of users, which Numba compiles itself,
-calls the machine code of a ufunc through a pointer that it asks for at its first call:
-to compile the kernel into it would take many seconds.
+machine code for each of these. A shared kernel, a long one beside the fast paths, has a
+piece of its own; who calls it knows its signature and its symbol. The code of users,
+which Numba compiles itself, calls the machine code of a ufunc through a pointer that it
+asks for at its first call: to compile the kernel into it would take many seconds.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import llvmlite.binding as llvm
@@ -46,7 +47,7 @@ class Code(NamedTuple):
 
     symbol: str  # the function to call
     assembly: str
-    shared: dict[str, Callable[[], Code]]  # what it calls, by symbol
+    shared: tuple[str, ...]  # symbols of the shared kernels that it calls
 
 
 # --- telling Numba -------------------------------------------------------------------
@@ -57,25 +58,78 @@ def add_primitive(
 ) -> None:
     """Let compiled code replace a function by what ``emit`` builds."""
     arguments, result = normalize_signature(text)
-    template = type(
-        function.__name__,
-        (ConcreteTemplate,),
-        {"key": function, "cases": [signature(result, *arguments)]},
+    _add_typed(
+        function,
+        signature(result, *arguments),
+        lambda context, builder, sig, args: emit(builder, *args),
     )
+
+
+def _add_typed(
+    function: Callable[..., Any], typed: Any, lower: Callable[..., Any]
+) -> None:
+    """Let compiled code call a function of known types."""
+    members = {"key": function, "cases": [typed]}
+    template = type(function.__name__, (ConcreteTemplate,), members)
     infer_global(function, numba.types.Function(template))
-    lower_builtin(function, *arguments)(
-        lambda context, builder, sig, args: emit(builder, *args)
-    )
+    lower_builtin(function, *typed.args)(lower)
 
 
-def add_kernel(function: Callable[..., Any], symbol: str) -> None:
-    """Let compiled code call a function; with a symbol, as a shared one."""
-    register_jitable(
-        **OPTIONS,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        pipeline_class=type("Kernel", (_Kernel,), {"symbol": symbol}),
-    )(function)
+_KERNEL_OPTIONS: Any = {
+    **OPTIONS,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+
+def add_kernel(function: Callable[..., Any]) -> None:
+    """Let compiled code call a function."""
+    register_jitable(**_KERNEL_OPTIONS, pipeline_class=_Kernel)(function)
+
+
+class _Shared(NamedTuple):
+    """A shared kernel: what is called by a symbol."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]  # Numba's types
+    result: Any
+
+
+_shared: dict[str, _Shared] = {}
+
+
+def add_shared(
+    function: Callable[..., Any], symbol: str, arguments: list[str], returns: list[str]
+) -> None:
+    """Let compiled code call a shared kernel by its symbol.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel.
+    symbol : str
+        What its machine code is called.
+    arguments, returns : list of str
+        Types, as for `compiled`; several results are a tuple.
+    """
+    kinds = tuple(normalize_signature(f"({_numba_types(arguments)})")[0])
+    found = [getattr(numba.types, each) for each in returns]
+    result = found[0] if len(found) == 1 else numba.types.Tuple(found)
+    _shared[symbol] = _Shared(function, kinds, result)
+
+    def call(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        if not isinstance(context.active_code_library, _Library):
+            context.active_code_library.add_linking_library(_for_users(symbol))
+        convention = context.call_conv
+        kind = convention.get_function_type(sig.return_type, sig.args)
+        callee = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        # The status tells whether something was raised: no kernel can.
+        _, value = convention.call_function(
+            builder, callee, sig.return_type, sig.args, values
+        )
+        return value
+
+    _add_typed(function, signature(result, *kinds), call)
 
 
 def add_call(name: Any, identity: str, inputs: int) -> None:
@@ -242,12 +296,31 @@ def compiled(
     RuntimeError
         If a kernel allocates or raises: it would need Numba's runtime, or worse.
     """
-    types = ", ".join(map(_numba_type, arguments))
+    types = _numba_types(arguments)
     compiler = numba.cfunc(f"{returns}({types})", pipeline_class=_Entry, **OPTIONS)
     made: Any = compiler(function)
     library: _Library = made._library
     library._final_module.get_function(made.native_name).name = symbol
     return library.code(symbol, function.__name__)
+
+
+def shared_code(symbol: str) -> Code:
+    """Compile a shared kernel, and all that it calls."""
+    function, arguments, result = _shared[symbol]
+    compiler = numba.njit(pipeline_class=_SharedKernel, **_KERNEL_OPTIONS)
+    dispatcher: Any = compiler(function)
+    dispatcher.compile(arguments)
+    made = dispatcher.overloads[arguments]
+    if made.signature.return_type != result:
+        raise TypeError(f"{symbol} returns {made.signature.return_type}, not {result}")
+    library: _Library = made.library
+    library._ensure_finalized()
+    library._final_module.get_function(library.entry).name = symbol
+    return library.code(symbol, symbol)
+
+
+def _numba_types(texts: list[str]) -> str:
+    return ", ".join(map(_numba_type, texts))
 
 
 def _numba_type(text: str) -> str:
@@ -260,74 +333,38 @@ class _Library(JITCodeLibrary):
     # Whether it is optimised before it is linked into others. Kernels are: their
     # branches have then become selections, and loops that inline them can use vectors.
     alone = True
-    symbol = ""  # of a shared kernel
     entry = ""  # Numba's name of the function
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.shared: dict[str, _Library] = {}
 
     def finalize(self) -> None:
         """Link and optimise; Numba would also make machine code."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._link(library)
+            module = library._get_module_for_linking
+            if isinstance(library, _Library):
+                module = library._module_for_kernels
+            self._final_module.link_in(module(), preserve=True)
         if self.alone:
             self._optimize_final_module()
         self._finalized = True
-
-    def _link(self, library: Any) -> None:
-        module = library._get_module_for_linking
-        if isinstance(library, _Library):
-            module = library._module_for_kernels
-            self.shared |= library.shared_by_callers()
-        self._final_module.link_in(module(), preserve=True)
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return the address of a wrapper: there is none."""
         self._ensure_finalized()
         return 0
 
-    def shared_by_callers(self) -> dict[str, _Library]:
-        """Return the shared kernels that callers of this one call, by symbol."""
-        return {self.symbol: self} if self.symbol else self.shared
-
     def _module_for_kernels(self) -> Any:
         """Return what a kernel links that calls this one."""
-        return self._call() if self.symbol else super()._get_module_for_linking()
+        return super()._get_module_for_linking()
 
     def _get_module_for_linking(self) -> Any:
         """Return what code of users links: with the shared kernels."""
         module = self._module_for_kernels().clone()
-        needed = dict(self.shared_by_callers())
-        while needed:
-            symbol, library = needed.popitem()
-            if module.get_function(symbol).is_declaration:
-                module.link_in(library._definition())
-                module.get_function(symbol).linkage = "linkonce_odr"
-                needed |= library.shared
+        added: set[str] = set()
+        while needed := _called(module) - added:
+            for symbol in needed:
+                module.link_in(_for_users(symbol)._module_for_kernels(), preserve=True)
+            added |= needed
         return module
-
-    def _definition(self) -> Any:
-        """Return the module of a shared kernel, under its symbol."""
-        module = super()._get_module_for_linking().clone()
-        module.get_function(self.entry).name = self.symbol
-        return module
-
-    def _call(self) -> Any:
-        """Return a module that has Numba's name of a shared kernel call its symbol.
-
-        It returns 0, which tells that nothing was raised: no kernel can.
-        """
-        function = self._final_module.get_function(self.entry)
-        types = [str(each.type) for each in function.arguments]
-        given = ", ".join(f"{kind} %a{i}" for i, kind in enumerate(types))
-        return llvm.parse_assembly(
-            f"declare i32 @{self.symbol}({', '.join(types)})\n"
-            f"define linkonce_odr i32 @{self.entry}({given}) alwaysinline {{\n"
-            f"  %status = call i32 @{self.symbol}({given})\n"
-            "  ret i32 0\n}\n"
-        )
 
     def code(self, symbol: str, name: str) -> Code:
         """Return what to make machine code of; ``name`` is for the error."""
@@ -341,28 +378,35 @@ class _Library(JITCodeLibrary):
                 variable.linkage = "internal"
         self._optimize_final_module()
         module = self._final_module
-        used = {each.name for each in module.functions if each.is_declaration}
         assembly = str(module)
         strange = {
             each
-            for each in used - _C_LIBRARY - set(self.shared)
+            for each in _declared(module) - _C_LIBRARY - set(_shared)
             if not each.startswith("llvm.") and assembly.count(f"@{each}(") > 1
         }
         if strange:
             raise RuntimeError(f"{name} calls {sorted(strange)}")
-        calls = {
-            key: library.shared_code
-            for key, library in self.shared.items()
-            if assembly.count(f"@{key}(") > 1
-        }
-        return Code(symbol, assembly, calls)
+        return Code(symbol, assembly, tuple(sorted(_called(module))))
 
-    def shared_code(self) -> Code:
-        """Return what to make the machine code of a shared kernel of."""
-        library = _Library(self._codegen, self.symbol)
-        library._final_module = self._definition()
-        library.shared = self.shared
-        return library.code(self.symbol, self.symbol)
+
+def _declared(module: Any) -> set[str]:
+    return {each.name for each in module.functions if each.is_declaration}
+
+
+def _called(module: Any) -> set[str]:
+    """Return the symbols of the shared kernels that a module calls and has not."""
+    declared = _declared(module) & set(_shared)
+    assembly = str(module) if declared else ""
+    return {each for each in declared if assembly.count(f"@{each}(") > 1}
+
+
+@cache
+def _for_users(symbol: str) -> _Library:
+    """Return the code of a shared kernel, for code of users to link."""
+    library = _Library(cpu_target.target_context.codegen(), symbol)
+    library._final_module.link_in(llvm.parse_assembly(shared_code(symbol).assembly))
+    library._finalized = True
+    return library
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -390,13 +434,12 @@ class _Compiler(CompilerBase):
     """Numba's pipeline, with another library and another last step."""
 
     lowering: Any = NativeLowering
-    symbol = ""
     alone = True
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         library = _Library(self.state.targetctx.codegen(), "riskcore")
-        library.symbol, library.alone = self.symbol, self.alone
+        library.alone = self.alone
         self.state.library = library
 
     def define_pipelines(self) -> list[Any]:
@@ -412,6 +455,10 @@ class _Compiler(CompilerBase):
 
 class _Kernel(_Compiler):
     lowering = _KernelLowering
+
+
+class _SharedKernel(_Kernel):
+    alone = False
 
 
 class _Entry(_Compiler):

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_kernels: list[tuple[Callable[..., Any], str]] = []
-_shared: dict[str, Callable[..., Any]] = {}
+_kernels: list[Callable[..., Any]] = []
+_shared: dict[str, Shared] = {}
+_new_shared: list[str] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _calls: list[tuple[str, tuple[Any, ...]]] = []
 # Two locks: Numba registers with its own compiler lock held, and compiling, which takes
 # that one, happens under the first.
-_loaded: set[str] = set()
 _lock = threading.RLock()
 _registering = threading.RLock()
 _log = logging.getLogger("riskcore")
@@ -54,19 +54,34 @@ _log = logging.getLogger("riskcore")
 
 def kernel(function: Function) -> Function:
     """Mark a plain function as callable from compiled code."""
-    _kernels.append((function, ""))
+    _kernels.append(function)
     return function
 
 
-def shared(function: Function) -> Function:
+def shared(signature: str, returns: str = "void") -> Callable[[Function], Function]:
     """Mark a kernel that is compiled once for all entry points, and not inlined.
 
-    For what is long and beside the fast paths.
+    For what is long and beside the fast paths: it is compiled when it is first called.
+
+    Parameters
+    ----------
+    signature : str
+        Argument types, as of ``native``.
+    returns : str
+        The type of the result; of several, which are a tuple, separated by commas.
     """
-    symbol = f"{function.__module__}.{function.__name__}".replace(".", "_")
-    _kernels.append((function, symbol))
-    _shared[symbol] = function
-    return function
+
+    def mark(function: Function) -> Function:
+        symbol = f"{function.__module__}.{function.__name__}".replace(".", "_")
+        _shared[symbol] = Shared(function, symbol, _split(signature), _split(returns))
+        _new_shared.append(symbol)
+        return function
+
+    return mark
+
+
+def _split(types: str) -> list[str]:
+    return [part.strip() for part in types.split(",")]
 
 
 def primitive(
@@ -115,6 +130,11 @@ def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
     _callable("add_kernel_call", name, scalar)
 
 
+def shared_kernel(symbol: str) -> Shared:
+    """Return the shared kernel of a symbol."""
+    return _shared[symbol]
+
+
 def _callable(how: str, *what: Any) -> None:
     with _registering:
         _calls.append((how, what))
@@ -143,7 +163,10 @@ def _register(in_every_process: bool = False) -> None:
         while _primitives:
             compiler.add_primitive(*_primitives.pop())
         while _kernels:
-            compiler.add_kernel(*_kernels.pop())
+            compiler.add_kernel(_kernels.pop())
+        while _new_shared:
+            its = _shared[_new_shared.pop()]
+            compiler.add_shared(its.function, its.symbol, its.arguments, its.returns)
         while _calls:
             how, what = _calls.pop()
             getattr(compiler, how)(*what)
@@ -201,15 +224,27 @@ class Native:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.modules = frozenset(_modules(function))
-        self._types = [part.strip() for part in signature.split(",")]
+        self._types = _split(signature)
         self._address: int | None = None
+        self._shared: list[str] = []
         self._call: Callable[..., Any] | None = None
 
-    def address(self) -> int:
-        """Return the address of the compiled code, compiling it if need be."""
+    def address(self, *, whole: bool = False) -> int:
+        """Return the address of the compiled code, compiling it if need be.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether the shared kernels that it calls are there, too. Otherwise one that
+            was never compiled is when it is first called, which takes Python.
+        """
         with _lock:  # once: LLVM must not load again what another thread is running
             if self._address is None:
-                self._address = _load(self.identity, self.modules, self.code)
+                content = _content(self.identity, self.modules, self.code)
+                self._address, self._shared = _loaded(content), _symbols(content)[1:]
+            if whole:
+                for symbol in self._shared:
+                    _shared[symbol].provide(whole=True)
             return self._address
 
     def code(self) -> Code:
@@ -397,37 +432,29 @@ def loop_on_arrays(loop: int, count: int) -> int:
     return address
 
 
-def _load(identity: str, modules: frozenset[str], compiled: Callable[[], Code]) -> int:
-    """Return the address of an entry point: shipped, from the cache, or compiled."""
-    objects = _kept(identity, modules)
-    if objects is None:
+def _content(
+    identity: str, modules: frozenset[str], compiled: Callable[[], Code]
+) -> bytes:
+    """Return machine code as it is kept: shipped, from the cache, or compiled."""
+    content = _kept(identity, modules)
+    if content is None:
         with code_cache.alone(_build(modules), f"{identity}.o"):
-            objects = _kept(identity, modules)  # by the process that was waited for
-            if objects is None:
+            content = _kept(identity, modules)  # by the process that was waited for
+            if content is None:
                 _log.info("compiling %s, once for this installation", identity)
                 with uninterrupted():
-                    objects = _made(identity, modules, compiled())
-    return _linked(objects)
+                    content = machine_code(compiled(), _machine()[0])
+                    code_cache.write(_build(modules), f"{identity}.o", content)
+    return content
 
 
-# Machine code as it is kept: a line with the symbol of the function and those of the
-# shared kernels it calls, then an object file. In the order in which to load them.
-def _kept(identity: str, modules: frozenset[str]) -> list[bytes] | None:
-    """Return the machine code of an entry point if all of it is there."""
+def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
+    """Return the machine code of an entry point or a shared kernel, if it is there."""
     content = _shipped(identity, modules)
     if content is None:
         content = code_cache.read(_build(modules), f"{identity}.o")
-    if content is None:
-        return None
-    objects = []
-    for symbol in _symbols(content)[1:]:
-        if symbol not in _shared:
-            return None
-        needed = _kept(symbol, modules_of_shared(symbol))
-        if needed is None:
-            return None
-        objects += needed
-    return [*objects, content]
+    known = content and all(symbol in _shared for symbol in _symbols(content)[1:])
+    return content if known else None
 
 
 def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
@@ -438,19 +465,12 @@ def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
     return shipped.read(identity, sources_digest(modules), triple, processor, features)
 
 
-def _made(identity: str, modules: frozenset[str], code: Code) -> list[bytes]:
-    """Make machine code and keep it, first that of the shared kernels."""
-    objects = []
-    for symbol, compiled in code.shared.items():
-        its = modules_of_shared(symbol)
-        objects += _kept(symbol, its) or _made(symbol, its, compiled())
-    content = machine_code(code, _machine()[0])
-    code_cache.write(_build(modules), f"{identity}.o", content)
-    return [*objects, content]
-
-
 def machine_code(code: Code, machine: Any) -> bytes:
-    """Return machine code as it is kept, for one of LLVM's target machines."""
+    """Return machine code as it is kept, for one of LLVM's target machines.
+
+    It is a line with the symbol of the function and those of the shared kernels that it
+    calls, then an object file.
+    """
     import llvmlite.binding as llvm
 
     module = llvm.parse_assembly(code.assembly)
@@ -460,31 +480,162 @@ def machine_code(code: Code, machine: Any) -> bytes:
     return symbols.encode() + b"\n" + bytes(machine.emit_object(module))
 
 
-def modules_of_shared(symbol: str) -> frozenset[str]:
-    """Return the modules that the machine code of a shared kernel is made of."""
-    return frozenset(_modules(_shared[symbol]))
-
-
 def _symbols(content: bytes) -> list[str]:
     return content.partition(b"\n")[0].decode().split()
 
 
-def _linked(objects: list[bytes]) -> int:
-    """Load machine code, shared kernels but once; return the address of the last."""
+def _loaded(content: bytes) -> int:
+    """Load machine code and what it calls; return the address of its function."""
     import llvmlite.binding as llvm
 
+    symbol, *needed = _symbols(content)
+    for each in needed:
+        _shared[each].prepare()
     engine = _machine()[1]
-    address = 0
-    for content in objects:
-        symbol = _symbols(content)[0]
-        if symbol in _shared and symbol in _loaded:
-            continue
-        _loaded.add(symbol)
-        code = content.partition(b"\n")[2]
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        address = engine.get_function_address(symbol)
+    code = content.partition(b"\n")[2]
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address: int = engine.get_function_address(symbol)
     return address
+
+
+# --- shared kernels ------------------------------------------------------------------
+
+
+class Shared:
+    """A shared kernel: machine code that other machine code calls by a symbol.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel.
+    symbol : str
+        What its machine code is called.
+    arguments, returns : list of str
+        Their types.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        symbol: str,
+        arguments: list[str],
+        returns: list[str],
+    ) -> None:
+        self.function = function
+        self.symbol = symbol
+        self.arguments = arguments
+        self.returns = returns
+        self._address: int | None = None
+        self._needed: list[str] = []
+        # Where the machine code is; a stand-in looks there, and asks if it is 0.
+        self._place: ctypes.c_uint64 | None = None
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The modules that its machine code is made of."""
+        return frozenset(_modules(self.function))
+
+    def code(self) -> Code:
+        """Compile with Numba, which is loaded here."""
+        _register()
+        from riskcore.compiled import compiler
+
+        return compiler.shared_code(self.symbol)
+
+    def prepare(self) -> None:
+        """Let its symbol be known: load what is kept, else put a stand-in there."""
+        if self._address is not None or self._place is not None:
+            return
+        content = _kept(self.symbol, self.modules)
+        if content is None:
+            self._stand_in()
+        else:
+            self._load(content)
+
+    def provide(self, *, whole: bool = False) -> int:
+        """Return its address, compiling it if need be; ``whole`` as of `Native`."""
+        with _lock:
+            if self._address is None:
+                self._load(_content(self.symbol, self.modules, self.code))
+            assert self._address is not None
+            for each in self._needed if whole else ():
+                _shared[each].provide(whole=True)
+            return self._address
+
+    def _load(self, content: bytes) -> None:
+        self._address = _loaded(content)
+        self._needed = _symbols(content)[1:]
+        if self._place is not None:
+            self._place.value = self._address
+
+    def _stand_in(self) -> None:
+        """Put code behind its symbol that looks in a place, and asks if that is 0.
+
+        Its arguments are those of the convention of Numba: where the result goes, where
+        an error would go, the kernel's own; it returns whether there was an error.
+        """
+        import llvmlite.binding as llvm
+        from llvmlite import ir
+
+        self._place = ctypes.c_uint64(0)
+        word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kinds = {"int64": word, "float64": ir.DoubleType(), "boolean": ir.IntType(8)}
+        kind = ir.FunctionType(
+            ir.IntType(32),
+            [pointer, pointer]
+            + [pointer if each[-1] == "*" else kinds[each] for each in self.arguments],
+        )
+        module = ir.Module()
+        name = f"{self.symbol}_stand_in"
+        entry = ir.Function(module, kind, name)
+        build = ir.IRBuilder(entry.append_basic_block())
+        place = build.inttoptr(word(ctypes.addressof(self._place)), word.as_pointer())
+        known = build.load_atomic(place, "acquire", 8)
+        with build.if_else(build.icmp_unsigned("!=", known, word(0)), likely=True) as (
+            there,
+            missing,
+        ):
+            with there:
+                at_once = build.block
+            with missing:
+                self._name = ctypes.create_string_buffer(self.symbol.encode())
+                asked = ir.FunctionType(word, [word])
+                finder = ctypes.cast(_provider, ctypes.c_void_p).value
+                ask = build.inttoptr(word(finder), asked.as_pointer())
+                found = build.call(ask, [word(ctypes.addressof(self._name))])
+                later = build.block
+        code = build.phi(word)
+        code.add_incoming(known, at_once)
+        code.add_incoming(found, later)
+        code = build.inttoptr(code, kind.as_pointer())
+        build.ret(build.call(code, entry.args))
+        engine = _machine()[1]
+        engine.add_module(llvm.parse_assembly(str(module)))
+        engine.finalize_object()
+        llvm.add_symbol(self.symbol, engine.get_function_address(name))
+
+
+def _provide(symbol: bytes) -> int:
+    """Return the address of a shared kernel, for its stand-in.
+
+    The machine code that called cannot go on without it, and nothing can be raised
+    through it. So if there is none, the process ends.
+    """
+    try:
+        with uninterrupted():
+            return _shared[symbol.decode()].provide()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.write(
+            f"riskcore: {symbol.decode()} could not be compiled, and what called it "
+            "has no result without it. The process ends.\n"
+        )
+        sys.stderr.flush()
+        os.abort()
+
+
+_provider = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_char_p)(_provide)
 
 
 @cache

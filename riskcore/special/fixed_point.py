@@ -214,7 +214,7 @@ def shift(z: Any, x: Any, s: int, n: int) -> None:
             over(z, z, 1 << rest, n)
 
 
-@shared
+@shared("int64*, int64*, int64*, int64")
 def multiply(z: Any, x: Any, y: Any, n: int) -> None:
     """Let z be x y."""
     x_lost, y_lost = error(x, n), error(y, n)
@@ -233,7 +233,7 @@ def multiply(z: Any, x: Any, y: Any, n: int) -> None:
     set_error(z, n, lost)
 
 
-@shared
+@shared("int64*, int64*, int64*, int64")
 def divide(z: Any, x: Any, y: Any, n: int) -> None:
     """Let z be x/y for 2^-20 < y < 2^20.
 
@@ -344,7 +344,7 @@ def pi(z: Any, n: int) -> None:
     times(z, z, 4, n)
 
 
-@shared
+@shared("int64*, int64*, int64, int64")
 def log(z: Any, x: Any, exponent: int, n: int) -> None:
     """Let z be log(x 2^exponent), 1/4 < x < 4, |exponent| < 2^12.
 
@@ -376,7 +376,7 @@ def log(z: Any, x: Any, exponent: int, n: int) -> None:
     add(z, y, total, n)
 
 
-@shared
+@shared("int64*, int64*, int64", "int64")
 def exp(z: Any, x: Any, n: int) -> int:
     """Let z be exp(x)/2^k for |x| < 2^11, and return k, by Taylor's series.
 
@@ -401,7 +401,7 @@ def exp(z: Any, x: Any, n: int) -> int:
     return k
 
 
-@shared
+@shared("int64*, int64*, int64")
 def sinc(z: Any, x: Any, n: int) -> None:
     """Let z be sin(pi x)/(pi x) for |x| <= 1/2, by Taylor's series."""
     w, term = number(), number()

@@ -93,12 +93,13 @@ def test_registering_while_another_thread_compiles(monkeypatch):
     # Numba may ask for the kernels with its compiler lock held.
     compiling = threading.Event()
 
-    def load(identity, modules, compiled):
+    def content(identity, modules, compiled):
         compiling.set()  # the lock of this package is held; Numba's is waited for
         compiled()
-        return 0
+        return b"another\n"
 
-    monkeypatch.setattr(jit, "_load", load)
+    monkeypatch.setattr(jit, "_content", content)
+    monkeypatch.setattr(jit, "_loaded", lambda content: 0)
     another = Native(difference, "float64, float64", "another", "float64")
     thread = threading.Thread(target=another.address, daemon=True)
     registering = threading.Thread(target=register_with_numba, daemon=True)
@@ -297,7 +298,7 @@ from riskcore.compiled.jit import Native, kernel, shared
 @kernel
 def half(x):
     return x / 2.0
-@shared
+@shared("float64, int64", "float64, int64")
 def parts(x, n):
     return half(x), n + 1
 def total(x):
@@ -321,6 +322,73 @@ def test_a_shared_kernel_is_compiled_once(python, first_run):
         line = file.read_bytes()[32:].partition(b"\n")[0]  # after the digest
         assert b"__main___parts" in line
     assert python(SHARED, cache=cache) == "6.5 2.5 False"
+
+
+# A kernel that is called for negative numbers alone, by several threads at once.
+RARE = """
+import sys, threading
+from riskcore.compiled.jit import Native, kernel, shared
+@shared("float64*, int64, boolean", "float64")
+def rare(x, n, small):
+    return x[0] - n - small
+@kernel
+def common(x, n):
+    return rare(x, n, x[0] < -5.0) if x[0] < 0.0 else x[0]
+def nested(x, n):
+    return 2.0 * common(x, n)
+import numpy as np
+made = [Native(each, "float64*, int64", returns="float64") for each in (common, nested)]
+"""
+
+
+@pytest.mark.compiles
+def test_a_shared_kernel_is_compiled_when_it_is_called(python, tmp_path):
+    calls = """
+print(*(each(np.array([3.0]), 2) for each in made))
+print("__main___rare" in {path.stem for path in pathlib.Path(sys.argv[1]).rglob("*.o")})
+found = []
+def call():
+    found.extend(each(np.array([-6.0]), 2) for each in made)
+threads = [threading.Thread(target=call) for _ in range(4)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(sorted(found), "numba" in sys.modules)
+"""
+    code = RARE + calls.replace("sys.argv[1]", repr(str(tmp_path)))
+    code = "import pathlib\n" + code
+    results = "[-18.0, -18.0, -18.0, -18.0, -9.0, -9.0, -9.0, -9.0]"
+    printed = python(code, cache=tmp_path / "cache")
+    assert printed.split("\n") == ["3.0 6.0", "False", f"{results} True"]
+    printed = python(code, cache=tmp_path / "cache")
+    assert printed.split("\n") == ["3.0 6.0", "True", f"{results} False"]
+
+
+@pytest.mark.compiles
+def test_whole_code_does_not_ask_python(python, tmp_path):
+    code = (
+        RARE
+        + """
+from riskcore.compiled import jit
+print(*(each(np.array([1.0]), 2) for each in made))  # by now there is a stand-in
+made[1].address(whole=True)
+jit._shared["__main___rare"].provide = None  # who asks ends the process
+print(*(each(np.array([-1.0]), 2) for each in made))
+"""
+    )
+    printed = python(code, cache=tmp_path / "cache")
+    assert printed.split("\n") == ["1.0 2.0", "-3.0 -6.0"]
+
+
+@pytest.mark.compiles
+def test_a_shared_kernel_that_cannot_be_compiled_ends_the_process(python, tmp_path):
+    code = RARE.replace("return x[0] - n - small", "return [x[0]][n]")
+    code += "print(made[0](np.array([3.0]), 0), flush=True)\n"
+    code += "print('result', made[0](np.array([-3.0]), 0), flush=True)"
+    process = python(code, cache=tmp_path / "cache", wait=False)
+    printed, errors = process.communicate()
+    assert process.returncode != 0
+    assert printed.strip() == "3.0"
+    assert "__main___rare could not be compiled" in errors
 
 
 @pytest.mark.compiles
@@ -461,7 +529,9 @@ def test_functions_used_are_found():
 def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
     # The function that is compiled may only enclose the kernel.
     made = []
-    monkeypatch.setattr(Native, "address", lambda self: made.append(self) or 1)
+    monkeypatch.setattr(
+        Native, "address", lambda self, whole=False: made.append(self) or 1
+    )
     ufunc = riskcore.individual_risk
     for make in (embed._make_scalar, embed._make_integrand):
         make(ufunc)

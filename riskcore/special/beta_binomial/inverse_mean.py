@@ -304,7 +304,7 @@ def is_reflected(f: float, alpha: float, beta: float, M: float) -> bool:
     return small & (alpha < _ALPHA_LARGE) & (M > _M_SMALL) & (8.0 * f <= M)
 
 
-@shared
+@shared("float64, float64, float64, float64", "float64, float64")
 def inverse_mean(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
     """Return r = E[1/(f + X)] and its rest, for f, alpha, beta > 0 and a whole M."""
     if M == 0.0:
@@ -319,7 +319,7 @@ def inverse_mean(f: float, alpha: float, beta: float, M: float) -> DoubleDouble:
     return dd_divide(1.0, 0.0, *dd_add(D, D_low, f, 0.0))
 
 
-@shared
+@shared("float64, float64, float64", "float64, float64")
 def inverse_mean_binomial(f: float, share: float, M: float) -> DoubleDouble:
     """Return E[1/(f + X)] and its rest, X binomial of M people and a share."""
     if M == 0.0:
@@ -330,7 +330,7 @@ def inverse_mean_binomial(f: float, share: float, M: float) -> DoubleDouble:
     return dd_divide(1.0, 0.0, *dd_add(D, D_low, f, 0.0))
 
 
-@shared
+@shared("float64, float64, float64, float64", "float64")
 def log_inverse_mean(f: float, alpha: float, beta: float, M: float) -> float:
     """Return log r; by the fraction for f >= 1 from D - 1, right also near r = 1."""
     few = is_forward(f, alpha, beta, M) | is_reflected(f, alpha, beta, M)

@@ -74,7 +74,7 @@ def _levels(f: float, p: float, n: int) -> int:
     return min(levels, 2 * m + 4)
 
 
-@shared
+@shared("int64*, float64, float64, int64*, int64, int64*, int64*, int64")
 def _e(
     z: Any, f: float, p_double: float, g: Any, s: int, p: Any, q: Any, n: int
 ) -> None:  # fmt: skip
@@ -245,7 +245,7 @@ def _by_contiguity(
     return p_scale + scaled_by
 
 
-@shared
+@shared("int64*, float64, float64, float64, int64", "int64")
 def risk_in_words(z: Any, f: float, a: float, b: float, n: int) -> int:
     """Let z 2^s be r(f, a/b) for 0 < a < b, with its error, and return s."""
     p_mantissa, p, q, t = number(), number(), number(), number()
@@ -341,7 +341,7 @@ def _at_a_limit(f: float, a: float, b: float, B: Any, s: int, n: int) -> int:
     return 0
 
 
-@shared
+@shared("float64, float64, float64, float64, boolean", "int64")
 def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
     """Return the sign of r(f, a/b) - x, or of r less the middle above x.
 
@@ -384,7 +384,7 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
         n = WORDS
 
 
-@shared
+@shared("float64, float64", "float64")
 def log_near_one(f: float, p: float) -> float:
     """Return log r(f, p) to a unit in the last place, for p < 1 and |r - 1| < 2^-34.
 

@@ -284,7 +284,7 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
     return divide(above, below), n - k
 
 
-@shared
+@shared("float64, float64", "float64, float64, int64")
 def risk_midpoint(f: float, p: float) -> tuple[float, float, int]:
     """Return the midpoint of `risk_ball`, a double-double, and n; no radius."""
     (high, low, _), n = risk_ball(f, p)

@@ -115,7 +115,7 @@ def _inside(f: float, a: float, b: float) -> bool:
     return (f > 0.0) & (f < math.inf) & (a > 0.0) & (a <= b) & (b < math.inf)
 
 
-@shared
+@shared("float64, float64", "float64")
 def nearest_slow(f: float, p: float) -> float:
     """Return the double nearest r(f, p); nan outside the domain."""
     if not _inside(f, p, 1.0):
@@ -163,7 +163,7 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
     return (high, low, (1.0 + 8.0 * UNIT) * (radius + r * lost)), n
 
 
-@shared
+@shared("float64, float64", "float64")
 def nearest_slow_of(f: float, F: float) -> float:
     """Return the double nearest r(f, f/F), f/F exactly; nan outside the domain."""
     if not _inside(f, f, F):
@@ -183,7 +183,7 @@ def _is_nearest_pair(high: float, low: float, error: float) -> bool:
     return (low + error < up) & (error - low < down)
 
 
-@shared
+@shared("float64*, float64*, float64*, int64")
 def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
     """Fill in the doubles nearest r(f, p) for n <= BLOCK cells.
 
@@ -199,7 +199,7 @@ def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
             out[i] = nearest_slow(f[i], p[i])
 
 
-@shared
+@shared("float64*, float64*, float64*, int64")
 def nearest_block_of(f: Any, F: Any, out: Any, n: int) -> None:
     """Fill in the doubles nearest r(f, f/F) for n <= BLOCK cells.
 
@@ -243,7 +243,7 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
     return (over >= 0.0) & (s_low + base_low >= 0.0)
 
 
-@shared
+@shared("float64, float64", "float64, float64")
 def sides_slow(f: float, p: float) -> tuple[float, float]:
     """Return neighbours around r(f, p), or r twice where it is a double; else nan.
 
@@ -265,7 +265,7 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     return _towards_zero(lower, n), _from_zero(upper, n)
 
 
-@shared
+@shared("float64*, float64*, float64*, float64*, int64")
 def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
     """Fill in the doubles around r(f, p) for n <= BLOCK cells, see ``sides_slow``.
 

@@ -355,7 +355,7 @@ def _fill(group: int, f: Any, p: Any, high: Any, low: Any, n: int) -> None:
         _fraction(levels, in_pairs, f, p, high, low, n)
 
 
-@shared
+@shared("float64*, float64*, float64*, float64*, int64")
 def risk_pairs(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
     """Fill in r(f, p) as high + low for n <= BLOCK cells; nan where no method serves.
 

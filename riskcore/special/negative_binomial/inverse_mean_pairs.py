@@ -176,7 +176,7 @@ def _upwards(
     return r, r_low
 
 
-@shared
+@shared("float64, float64, float64", "float64, float64")
 def inverse_mean_pair(f: float, s: float, p: float) -> DoubleDouble:
     """Return r(f, s, p) in the region OTHER of ``inverse_mean``."""
     a = s - f

@@ -177,7 +177,7 @@ def _reflected_square(f: float, s: float, p: float) -> DoubleDouble:
     return dd_add(high, low, x, x_low)
 
 
-@shared
+@shared("float64, float64, float64", "float64")
 def _square_pair(f: float, s: float, p: float) -> float:
     """Return E[1/(f+X)^2] by a shape below s, and upwards.
 

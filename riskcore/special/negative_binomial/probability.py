@@ -183,7 +183,7 @@ def probability_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDo
     return _exponent_of_fraction(f, j, j_low, p)
 
 
-@shared
+@shared("float64, float64, float64, float64", "float64, float64")
 def _exponent_of_fraction(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
     """Return ``probability_exponent`` for fractions f < 16 and for tiny p."""
     q, q_low = two_sum(1.0, -p)

@@ -85,7 +85,7 @@ def _decided(f: float, j: float, p: float, above: bool, level: float) -> float:
     return 0.0 if abs(tail) <= _EQUAL * level else tail
 
 
-@shared
+@shared("float64, float64, float64, boolean, float64", "float64")
 def decided(f: float, j: float, p: float, above: bool, level: float) -> float:
     """Return the sign of (tail - level), 0 for equal, by sums of pairs.
 
