@@ -1,30 +1,41 @@
-"""Time the kernels beside numpy.log and scipy.special.hyp2f1.
+"""Time the kernels beside numpy.log, numpy.power and scipy.special.hyp2f1.
 
-    python -m bench.bench_kernel [rounds]
+    python -m bench.bench_kernel --rounds 15 --against REVISION
     python -m pytest bench -n 0 --benchmark-enable --benchmark-only
 
-Rounds interleave all of them in one process; the figures are medians. SciPy computes
-p/f 2F1(1, 1; f+1; 1-p) for one cell in a hundred.
+Rounds interleave all of them; the figures are medians. SciPy computes p/f 2F1(1, 1;
+f+1; 1-p) for a thousand cells. An earlier commit runs in a process of its own,
+which waits while others are timed.
 """
 
+import argparse
+import contextlib
 import ctypes
+import os
+import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import hyp2f1
 
 import riskcore
-from bench._common import command, interleaved, machine, publish, table
+from bench._common import HERE, command, interleaved, machine, publish, table
 from riskcore.embed import c_array_function
 
 CELLS = 1_000_000
 MANY = 10_000_000
-GOAL = 3.0  # times numpy.log
+GOAL_LOG = 6.0  # times numpy.log, on mixed cells, where it has AVX-512
+GOAL_POWER = 0.7  # times numpy.power, on mixed cells, elsewhere
 GOAL_THREADS = 1.8  # times one thread
-SCIPY_SHARE = 100  # SciPy gets one cell in a hundred
+GOAL_BEFORE = 1.25  # times the commit before results were correctly rounded
+GOAL_REAL = 60.0  # ns a cell of real f, and of bounds
+GOAL_MEDIUM = 1.5  # times what f = 2 to 4 cost, for f = 5 to 15
+FEW = 1000  # the cells that SciPy gets
 SCALAR_CALLS = 2000
 FUNCTIONS = [
     riskcore.individual_risk,
@@ -59,6 +70,14 @@ CASES = {
         rng.integers(2, 16, n).astype(float),
         log_uniform(rng, 1e-4, 1, n),
     ),
+    "integer f in 2 to 4, p in [1e-4, 1)": lambda rng, n: (
+        rng.integers(2, 5, n).astype(float),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
+    "integer f in 5 to 15, p in [1e-4, 1)": lambda rng, n: (
+        rng.integers(5, 16, n).astype(float),
+        log_uniform(rng, 1e-4, 1, n),
+    ),
     "Zipf f, p in [1e-4, 1)": lambda rng, n: (
         rng.zipf(1.7, n).clip(1, 10**9).astype(float),
         log_uniform(rng, 1e-4, 1, n),
@@ -84,8 +103,8 @@ CASES = {
         rng.uniform(0.3, 1, n),
     ),
 }
-MIXED, ONES, _, _, LARGE, NEAR_ONE, REAL, *_ = CASES
-WITH_GOALS = [MIXED, ONES, LARGE, NEAR_ONE]
+MIXED, ONES, _, SMALL, MEDIUM, _, LARGE, NEAR_ONE, REAL, *_ = CASES
+IN_LARGE_ARRAYS = [MIXED, ONES, LARGE, NEAR_ONE]
 
 
 def cells(case, n=CELLS):
@@ -108,6 +127,70 @@ def by_two_threads(pool, f, p, out):
     ]
     for job in jobs:
         job.result()
+
+
+class Earlier:
+    """`individual_risk` of another commit, in a process that waits for its turn."""
+
+    RUN = """
+import sys
+
+import numpy as np
+
+import riskcore
+
+assert riskcore.__file__.startswith(sys.argv[1]), riskcore.__file__
+for line in sys.stdin:
+    name = line.strip()
+    if name:
+        f, p = np.load(name)
+        out = np.empty_like(p)
+    riskcore.individual_risk(f, p, out=out)
+    print(flush=True)
+"""
+
+    def __init__(self, tree, folder):
+        environment = dict(
+            os.environ, PYTHONPATH=str(tree), RISKCORE_CACHE_DIR=str(folder / "cache")
+        )
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", self.RUN, str(tree)],
+            env=environment, cwd=folder, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def take(self, f, p):
+        """Let it load the cells that all further calls evaluate."""
+        name = self.folder / "cells.npy"
+        np.save(name, np.stack([f, p]))
+        self(name)
+
+    def __call__(self, name=""):
+        self.process.stdin.write(f"{name}\n")
+        self.process.stdin.flush()
+        if not self.process.stdout.readline():
+            raise RuntimeError("the earlier commit did not run")
+
+
+@contextlib.contextmanager
+def earlier(revision):
+    """Yield the rival of a revision, or None without one."""
+    if not revision:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        tree = folder / "tree"
+        git = ["git", "-C", str(HERE.parent), "worktree"]
+        subprocess.run([*git, "add", "-q", "--detach", tree, revision], check=True)
+        try:
+            rival = Earlier(tree, folder)
+            yield rival
+            rival.process.stdin.close()
+            rival.process.wait()
+        finally:
+            subprocess.run([*git, "remove", "--force", tree], check=True)
 
 
 # --- benches for pytest ------------------------------------------------------------
@@ -138,7 +221,7 @@ def bench_numpy_log(benchmark):
 
 
 def bench_scipy(benchmark):
-    f, p = cells(MIXED, CELLS // SCIPY_SHARE)
+    f, p = cells(MIXED, FEW)
     benchmark(by_scipy, f, p)
 
 
@@ -156,21 +239,23 @@ def by_log_in_two_threads(pool, p, out):
         job.result()
 
 
-def speed_row(case, n, rounds, pool):
+def speed_row(case, n, rounds, pool, before):
     """Return one case: our time, that of the rivals, SciPy's nan and inf."""
     f, p = cells(case, n)
-    few = n // SCIPY_SHARE
-    ours, logarithm = np.empty(n), np.empty(n)
-    medians = interleaved(
-        {
-            "ours": lambda: riskcore.individual_risk(f, p, out=ours),
-            "threads": lambda: by_two_threads(pool, f, p, ours),
-            "log": lambda: np.log(p, out=logarithm),
-            "log threads": lambda: by_log_in_two_threads(pool, p, logarithm),
-            "scipy": lambda: by_scipy(f[:few], p[:few]),
-        },
-        rounds,
-    )
+    few = FEW
+    ours, others = np.empty(n), np.empty(n)
+    work = {
+        "ours": lambda: riskcore.individual_risk(f, p, out=ours),
+        "threads": lambda: by_two_threads(pool, f, p, ours),
+        "log": lambda: np.log(p, out=others),
+        "log threads": lambda: by_log_in_two_threads(pool, p, others),
+        "power": lambda: np.power(p, f, out=others),
+        "scipy": lambda: by_scipy(f[:few], p[:few]),
+    }
+    if before is not None:
+        before.take(f, p)
+        work["before"] = before
+    medians = interleaved(work, rounds)
     ns = {name: 1e9 * seconds / n for name, seconds in medians.items()}
     ns["scipy"] *= n / few
     not_finite = ~np.isfinite(by_scipy(f[:few], p[:few]))
@@ -178,8 +263,10 @@ def speed_row(case, n, rounds, pool):
         case,
         f"{n:.0e}",
         f"{ns['ours']:.2f}",
+        f"{ns['ours'] / ns['before']:.2f}" if before is not None else "",
         f"{ns['log']:.2f}",
         f"{ns['ours'] / ns['log']:.1f}",
+        f"{ns['ours'] / ns['power']:.2f}",
         f"{ns['ours'] / ns['threads']:.2f}",
         f"{ns['log'] / ns['log threads']:.2f}",
         f"{ns['scipy']:.0f}",
@@ -241,36 +328,77 @@ def scalar_rows(rounds):
     return [[name, f"{1e9 * taken:.0f}"] for name, taken in medians.items()]
 
 
-def goal_rows(speed):
+def bounds_row(case, n, rounds):
+    """Return the ns per cell of both proven bounds."""
+    f, p = cells(case, n)
+    lower, upper = np.empty(n), np.empty(n)
+    work = lambda: riskcore.individual_risk_bounds(f, p, out=(lower, upper))  # noqa: E731
+    return [case, f"{1e9 * interleaved({'bounds': work}, rounds)['bounds'] / n:.2f}"]
+
+
+def has_avx512():
+    with open("/proc/cpuinfo") as lines:
+        return "avx512f" in lines.read()
+
+
+def goal_rows(speed, bounds, compared):
     """Return for each goal what was reached."""
     rows = []
-    for case, n, _, _, ratio, threads, *_ in speed:
-        reached = "reached" if float(ratio) <= GOAL else "missed"
-        rows.append([f"{case}: {GOAL:g} times numpy.log", n, ratio, reached])
+
+    def add(goal, n, measured, good):
+        rows.append([goal, n, measured, "reached" if good else "missed"])
+
+    for case, n, ns, before, _, log, power, threads, *_ in speed:
+        if compared and n == f"{CELLS:.0e}":
+            good = float(before) <= GOAL_BEFORE
+            add(f"{case}: {GOAL_BEFORE:g} times the earlier commit", n, before, good)
         if case == MIXED:
-            reached = "reached" if float(threads) >= GOAL_THREADS else "missed"
-            goal = f"{case}: two threads {GOAL_THREADS} times one"
-            rows.append([goal, n, threads, reached])
+            if has_avx512():
+                goal = f"{case}: {GOAL_LOG:g} times numpy.log"
+                add(goal, n, log, float(log) <= GOAL_LOG)
+            else:
+                goal = f"{case}: {GOAL_POWER:g} times numpy.power"
+                add(goal, n, power, float(power) <= GOAL_POWER)
+            goal = f"{case}: two threads {GOAL_THREADS:g} times one"
+            add(goal, n, threads, float(threads) >= GOAL_THREADS)
+        if case.startswith("real"):
+            add(f"{case}: {GOAL_REAL:g} ns", n, ns, float(ns) <= GOAL_REAL)
+    ns = {case: float(ns) for case, n, ns, *_ in speed if n == f"{CELLS:.0e}"}
+    ratio = ns[MEDIUM] / ns[SMALL]
+    goal = f"{MEDIUM}: {GOAL_MEDIUM:g} times f in 2 to 4"
+    add(goal, f"{CELLS:.0e}", f"{ratio:.2f}", ratio <= GOAL_MEDIUM)
+    for case, found in bounds:
+        goal = f"bounds, {case}: {GOAL_REAL:g} ns"
+        add(goal, f"{CELLS:.0e}", found, float(found) <= GOAL_REAL)
     return rows
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    with ThreadPoolExecutor(2) as pool:
-        speed = [speed_row(case, CELLS, rounds, pool) for case in CASES]
-        speed += [speed_row(case, MANY, 5, pool) for case in WITH_GOALS]
-    header = ["individual_risk, ns per cell", "cells", "riskcore", "numpy.log"]
-    header += ["ratio to log", "two threads", "log in two", "SciPy", "SciPy / riskcore"]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--against", metavar="REVISION", help="an earlier commit")
+    options = parser.parse_args()
+    rounds, revision = options.rounds, options.against
+    with ThreadPoolExecutor(2) as pool, earlier(revision) as before:
+        speed = [speed_row(case, CELLS, rounds, pool, before) for case in CASES]
+        speed += [speed_row(case, MANY, 5, pool, before) for case in IN_LARGE_ARRAYS]
+    bounds = [bounds_row(case, CELLS, rounds) for case in CASES]
+    header = ["individual_risk, ns per cell", "cells", "riskcore", "ratio to before"]
+    header += ["numpy.log", "ratio to log", "ratio to power"]
+    header += ["two threads", "log in two", "SciPy", "SciPy / riskcore"]
     header += ["SciPy not finite"]
     about = (
-        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}; SciPy computes one cell "
-        f"in {SCIPY_SHARE}; medians of {rounds} interleaved rounds (5 for {MANY:.0e}); "
+        f"`{command()}`: {machine('numpy', 'scipy', 'numba')}, "
+        f"{'with' if has_avx512() else 'without'} AVX-512; SciPy computes "
+        f"{FEW} cells; medians of {rounds} interleaved rounds (5 for {MANY:.0e}); "
         "two threads: times faster than one."
     )
-    goals = goal_rows([row for row in speed if row[0] in WITH_GOALS])
+    if revision:
+        about += f" Before: commit {revision}, in the same rounds."
     tables = [
         table(header, speed),
-        table(["goal", "cells", "measured", ""], goals),
+        table(["goal", "cells", "measured", ""], goal_rows(speed, bounds, revision)),
+        table(["individual_risk_bounds", "ns per cell"], bounds),
         table(["mixed cells", "ns per cell"], function_rows(MIXED, CELLS, rounds)),
         table([REAL, "ns per cell"], function_rows(REAL, CELLS, rounds)),
         table(
@@ -278,7 +406,7 @@ def main():
         ),
         table(["call with two numbers", "ns"], scalar_rows(rounds)),
     ]
-    shown = itemgetter(0, 2, 4, 8)  # the case, our ns, the two ratios
+    shown = itemgetter(0, 2, 5, 10)  # the case, our ns, the two ratios
     brief = table(list(shown(header)), map(shown, speed[: len(CASES)]))
     publish("kernel", "\n\n".join([about, *tables]), f"{brief}\n\n{about}")
 

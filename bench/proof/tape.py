@@ -14,6 +14,7 @@ of second order is left out, and what compensates compensates.
 import numpy as np
 
 from bench.proof.models import OUTWARD, UNIT, Model
+from riskcore.special import floats
 
 LEAST = 2.0**-1074  # more than an underflowing operation loses
 NO_GRID = -5000
@@ -758,7 +759,8 @@ def fast_two_sum(a, b):
     if b.is_zero():
         return a, 0.0
     x, y = aligned(a, b)
-    if np.all(x.smallest() >= y.largest()):
+    larger = x.smallest() >= y.largest()
+    if a.tape.answer({True: larger, False: ~larger}):
         return two_sum(a, b)
     s = a + b
     return s, b - (s - a)
@@ -834,6 +836,8 @@ def from_bits(pattern):
     if isinstance(pattern, Pattern):
         assert pattern.shifted == 0
         return pattern.number
+    if isinstance(pattern, int):
+        return floats.from_bits(pattern)
     raise TypeError("from_bits of what is no pattern")
 
 

@@ -144,14 +144,29 @@ def sine_deficit(d: float) -> DoubleDouble:
 
 
 @kernel
-def forward_real(f: float, p: float) -> Triple:
-    """Return r for f < 16 that is no integer and p < 0.3.
+def reflected_fraction(d: float, p: float, q: float, q_low: float) -> DoubleDouble:
+    """Return S = p/D(1-d, q) for |d| <= 1/2, p < 0.3, given q = 1 - p as a pair."""
+    # S = p e/((q-d) e + p x), E(1-d, q) = x/e
+    g, g_low = two_sum(1.0, -d)
+    x, y = _doubles_20(g, q, q, 1.0)
+    above, below = _pairs_4((g, g_low), (q, q_low), (x / y, 0.0), (1.0, 0.0))
+    e, e_low = dd_multiply_positive(g, g_low, *below)
+    e, e_low = dd_add_positive(e, e_low, *above)
+    h, h_low = two_sum(q, -d)
+    h, h_low = dd_multiply_positive(h, h_low + q_low, e, e_low)
+    x, x_low = dd_multiply_double(*above, p)
+    h, h_low = dd_add_positive(h, h_low, x, x_low)
+    e, e_low = dd_multiply_double(e, e_low, p)
+    return quotient_pair(e, e_low, h, h_low)
+
+
+@kernel
+def by_reflection(n: float, d: float, p: float) -> Triple:
+    """Return r for f = n + d, n a whole number up to 16, |d| <= 1/2, and p < 0.3.
 
     With s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s - d S, and
     T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S, r = v T.
     """
-    n = (f + _TWO_52) - _TWO_52
-    d = f - n
     q = 1.0 - p
     q_low = (1.0 - q) - p
     v, v_low = quotient_pair(p, 0.0, q, q_low)
@@ -164,18 +179,7 @@ def forward_real(f: float, p: float) -> Triple:
     C, C_low = dd_multiply_double(c, c_low, d)
     s, s_low = fast_two_sum(1.0, -C)
     s_low -= C_low
-    # S = p e/((q-d) e + p x), E(1-d, q) = x/e
-    g, g_low = two_sum(1.0, -d)
-    x, y = _doubles_20(g, q, q, 1.0)
-    above, below = _pairs_4((g, g_low), (q, q_low), (x / y, 0.0), (1.0, 0.0))
-    e, e_low = dd_multiply_positive(g, g_low, *below)
-    e, e_low = dd_add_positive(e, e_low, *above)
-    h, h_low = two_sum(q, -d)
-    h, h_low = dd_multiply_positive(h, h_low + q_low, e, e_low)
-    x, x_low = dd_multiply_double(*above, p)
-    h, h_low = dd_add_positive(h, h_low, x, x_low)
-    e, e_low = dd_multiply_double(e, e_low, p)
-    S, S_low = quotient_pair(e, e_low, h, h_low)
+    S, S_low = reflected_fraction(d, p, q, q_low)
     T, T_low = quotient_pair(-less, -less_low, d, 0.0)
     T, T_low = dd_add(T, T_low, -c, -c_low)
     T, T_low = quotient_pair(T, T_low, s, s_low)
@@ -194,6 +198,13 @@ def forward_real(f: float, p: float) -> Triple:
     least = n == 0.0
     high, low = fast_two_sum(R if least else r, R_low if least else r_low)
     return high, low, REFLECTED * high
+
+
+@kernel
+def forward_real(f: float, p: float) -> Triple:
+    """Return r for f < 16 that is no integer and p < 0.3."""
+    n = (f + _TWO_52) - _TWO_52
+    return by_reflection(n, f - n, p)
 
 
 @kernel
