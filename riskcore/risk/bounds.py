@@ -1,19 +1,28 @@
 """Bounds of the individual risk: doubles proven to enclose the exact value.
 
-The proof is in notes/rounding_proof.md. Nothing here rests on the sampled error of
-``individual_risk``, and no code is shared with it but the floating-point primitives.
+The pairs of ``individual_risk`` tell the two doubles around r but where one of them may
+be r; what is proved of their error is in notes/proof_of_rounding.md. Slower steps tell
+these few, proved in notes/rounding_proof.md.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from riskcore.compiled.contract import Contract
 from riskcore.compiled.jit import kernel
 from riskcore.compiled.ufunc_maker import UfuncSource, clear_flags, on_demand
-from riskcore.special.floats import BLOCK, stack
+from riskcore.special.floats import BLOCK, fast_two_sum, integer_stack, stack
+from riskcore.special.gauss import risk_blocks
+from riskcore.special.gauss.blocks import code_stack, gather, list_of, scatter
 from riskcore.special.gauss.enclosure import risk_ball
-from riskcore.special.gauss.nearest import sides_block, sides_slow
+from riskcore.special.gauss.nearest import (
+    double_above,
+    double_below,
+    sides_block,
+    sides_slow,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +32,55 @@ if TYPE_CHECKING:
 
 
 @kernel
+def _below(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    """Return the double below r, where no double is within the error; else nan."""
+    high, low = fast_two_sum(high, low)
+    lower = high if low > error else double_below(high)
+    return lower if abs(low) > error else math.nan
+
+
+_value, _block = risk_blocks.by_region(_below)
+
+
+@kernel
 def risk_bounds(f: float, p: float) -> tuple[float, float]:
     """Return the doubles around r(f, p); nan outside the domain."""
+    lower = _value(f, p, 0.0)
+    if lower == lower:
+        return lower, double_above(lower)
     return sides_slow(f, p)
+
+
+@kernel
+def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the bounds that are missing."""
+    codes, left = code_stack(), integer_stack()
+    f_left, p_left, nothing = stack(), stack(), stack()
+    lower_left, upper_left = stack(), stack()
+    for i in range(n):
+        codes[i] = lower[i] == lower[i]
+    m = list_of(codes, n, 0, left)
+    gather(f, p, f, left, f_left, p_left, nothing, m)
+    sides_block(f_left, p_left, lower_left, upper_left, m)
+    scatter(lower_left, left, lower, m)
+    scatter(upper_left, left, upper, m)
+
+
+@kernel
+def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the doubles around r(f, p) for n <= BLOCK cells.
+
+    The results must not overlap the others.
+    """
+    _block(f, p, f, lower, n)
+    missing = 0
+    for i in range(n):
+        upper[i] = double_above(lower[i])
+        missing += lower[i] != lower[i]
+    if missing > 0:
+        _remaining(f, p, lower, upper, n)
 
 
 def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
@@ -38,7 +93,7 @@ def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
             f[i] = args[0][(first + i) * (steps[0] >> 3)]
         for i in range(n):
             p[i] = args[1][(first + i) * (steps[1] >> 3)]
-        sides_block(f, p, lower, upper, n)
+        bounds_block(f, p, lower, upper, n)
         for i in range(n):
             args[2][(first + i) * (steps[2] >> 3)] = lower[i]
         for i in range(n):
@@ -98,12 +153,13 @@ riskcore.individual_risk : r itself, rounded.
 
 Notes
 -----
-Double-doubles with a proven bound of their error, 2^-84 of r, decide nearly all cells,
-some tens of nanoseconds each in arrays; double-double balls, as a rule 2^-103 of r,
-those they leave; fixed point with 308 bits, then 1092, those in which r is next to a
-double, such as f = 4, p = 2^-53. ``notes/rounding_proof.md`` has the proof. No cell is
-known that 308 bits leave open; were there one that 1092 do, the bounds would be two ulp
-apart.
+The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
+error, some 2^-65 of r, decide nearly all cells; double-doubles, 2^-84 of r, most of
+those they leave; then double-double balls, as a rule 2^-103 of r, and fixed point with
+308 bits, then 1092, for r next to a double, such as f = 4, p = 2^-53.
+``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have the proofs. No cell
+is known that 308 bits leave open; were there one that 1092 do, the bounds would be two
+ulp apart.
 
 References
 ----------
@@ -158,8 +214,8 @@ Examples
 
 __getattr__ = on_demand(__name__, UFUNCS)
 
-# The exact value lies between the two: proved in notes/rounding_proof.md. They are one
-# unit apart or none.
+# The exact value lies between the two: proved in notes/proof_of_rounding.md and
+# notes/rounding_proof.md. They are one unit apart or none.
 CONTRACTS = (
     Contract(
         "individual_risk_bounds",

@@ -16,6 +16,7 @@ from riskcore.accuracy import reference
 from riskcore.risk import bounds
 from riskcore.risk.bounds import risk_bounds, risk_enclosure
 from riskcore.special.gauss.enclosure import F_HUGE, F_LEVELS, P_LEVELS, P_SHORT
+from riskcore.special.gauss.nearest import sides_slow
 
 DATA = Path(__file__).parents[1] / "data"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
@@ -294,7 +295,35 @@ def test_interpreted_gives_the_same_bits(cells):
     ]
     assert np.array_equal(np.array(compiled).T, interpreted)
     pairs = [risk_bounds(x, y) for x, y in zip(f.tolist(), p.tolist(), strict=True)]
-    assert np.array_equal(np.array(riskcore.individual_risk_bounds(f, p)).T, pairs)
+    expected = np.array(riskcore.individual_risk_bounds(f, p))
+    assert np.array_equal(expected.T, pairs)
+    lower, upper = np.zeros_like(expected).tolist()
+    bounds.bounds_block(f.tolist(), p.tolist(), lower, upper, len(f))
+    assert np.array_equal([lower, upper], expected)
+
+
+def test_the_fast_path_and_the_balls_agree(cells, method):
+    f, p = cells(60, method, seed=19)
+    found = riskcore.individual_risk_bounds(f, p)
+    slow = [sides_slow(x, y) for x, y in zip(f.tolist(), p.tolist(), strict=True)]
+    assert np.array_equal(np.array(found).T, slow)
+
+
+def test_a_pair_tells_its_neighbours_unless_a_double_is_within_its_error():
+    ulp, error = 2.0**-52, 2.0**-60
+    above_one = math.nextafter(1, 2)
+    for low, expected in [
+        (2 * error, 1.0),
+        (math.nextafter(error, 1), 1.0),
+        (-2 * error, math.nextafter(1, 0)),
+        (ulp + 2 * error, above_one),
+        (ulp - 2 * error, 1.0),
+        (0.75 * ulp, 1.0),  # nearer to the double above
+        (-1.25 * ulp, 1 - 1.5 * ulp),
+    ]:
+        assert bounds._below(2.0, 0.5, 0.5, 1.0, low, error) == expected, low
+    for low in (0.0, error, -error, 0.5 * error, ulp, ulp + error, -ulp, ulp / 2 - ulp):
+        assert math.isnan(bounds._below(2.0, 0.5, 0.5, 1.0, low, error)), low
 
 
 @pytest.mark.slow  # Numba takes some 10 s

@@ -42,13 +42,13 @@ _UP = 2.0**460
 
 
 @kernel
-def _next(x: float) -> float:
+def double_above(x: float) -> float:
     """Return the double above x >= 0."""
     return from_bits(bits(x) + 1)
 
 
 @kernel
-def _previous(x: float) -> float:
+def double_below(x: float) -> float:
     """Return the double below x > 0, for infinity the largest."""
     return from_bits(bits(x) - 1)
 
@@ -59,7 +59,7 @@ def _towards_zero(x: float, n: int) -> float:
     step = 1 if n > 0 else -1
     for _ in range(abs(n)):
         y = scaled(x, -step)
-        x = _previous(y) if scaled(y, step) > x else y
+        x = double_below(y) if scaled(y, step) > x else y
     return x
 
 
@@ -69,7 +69,7 @@ def _from_zero(x: float, n: int) -> float:
     step = 1 if n > 0 else -1
     for _ in range(abs(n)):
         y = scaled(x, -step)
-        x = _next(y) if scaled(y, step) < x else y
+        x = double_above(y) if scaled(y, step) < x else y
     return x
 
 
@@ -84,7 +84,7 @@ def _is_nearest(ball: Ball, n: int, result: float) -> bool:
     changes no answer.
     """
     high, low, radius = ball
-    up, down = 0.5 * (_next(high) - high), 0.5 * (high - _previous(high))
+    up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
     # high - back is exact: back is high rounded to fewer bits.
     back = scaled(result, n)
     most = abs(high - back) + (abs(low) + radius)
@@ -104,9 +104,9 @@ def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
     if _is_nearest(ball, n, result):
         return result
     # Upwards from a double that is not above r, until the next middle is.
-    x = _towards_zero(_previous(high) if low < radius else high, n)
+    x = _towards_zero(double_below(high) if low < radius else high, n)
     while x <= _LARGEST and side(f, a, b, x, True) > 0:
-        x = _next(x)
+        x = double_above(x)
     return x
 
 
@@ -179,7 +179,7 @@ def nearest_slow_of(f: float, F: float) -> float:
 
 @kernel
 def _is_nearest_pair(high: float, low: float, error: float) -> bool:
-    up, down = 0.5 * (_next(high) - high), 0.5 * (high - _previous(high))
+    up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
     return (low + error < up) & (error - low < down)
 
 
@@ -260,8 +260,8 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
         if scaled(x, n) == high:
             where = side(f, p, 1.0, x, False)
             low_open, high_open = where <= 0, where >= 0
-    lower = _previous(high) if low_open else high
-    upper = _next(high) if high_open else high
+    lower = double_below(high) if low_open else high
+    upper = double_above(high) if high_open else high
     return _towards_zero(lower, n), _from_zero(upper, n)
 
 
@@ -276,8 +276,8 @@ def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
         high, low = lower[i], upper[i]
         error = ERROR * high
         above, below = low >= error, low <= -error
-        lower[i] = high if above else (_previous(high) if below else math.nan)
-        upper[i] = high if below else (_next(high) if above else math.nan)
+        lower[i] = high if above else (double_below(high) if below else math.nan)
+        upper[i] = high if below else (double_above(high) if above else math.nan)
     for i in range(n):
         if lower[i] != lower[i]:
             lower[i], upper[i] = sides_slow(f[i], p[i])
