@@ -36,7 +36,7 @@ class Counted(NamedTuple):
     wrong: int = 0
     by_arb: int = 0  # points that Arb alone judged
     wrong_by_arb: int = 0
-    outside: int = 0  # of the bounds of individual_risk_bounds
+    outside: int = 0  # of the bounds, or these are no neighbours
 
     def plus(self, other):
         return Counted(*(a + b for a, b in zip(self, other, strict=True)))
@@ -82,7 +82,8 @@ def judge(f, p, arb_alone):
     f, p = f[inside], p[inside]
     r = riskcore.individual_risk(f, p)
     lower, upper = riskcore.individual_risk_bounds(f, p)
-    outside = int(((r < lower) | (r > upper) | np.isnan(r)).sum())
+    apart = upper > np.nextafter(lower, np.inf)
+    outside = int(((r < lower) | (r > upper) | np.isnan(r) | apart).sum())
     if arb_alone:
         wrong = sum(
             nearest_by_arb(*at) != found
@@ -140,7 +141,7 @@ def text_of(counted, seed):
         )  # fmt: skip
     header = [
         "region", "points", "left to Arb", "not correctly rounded", "right",
-        "by Arb alone", "of them not", "outside the bounds",
+        "by Arb alone", "of them not", "outside the bounds or these apart",
     ]  # fmt: skip
     return (
         f"`{command()}`: riskcore {riskcore.__version__}, "
