@@ -17,7 +17,7 @@ import time
 from importlib.metadata import version
 
 from bench._common import HERE, command, replace, table
-from bench.proof import claims, mutants, prover, rebind
+from bench.proof import claims, mutants, parts, prover, reflection
 
 PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
 
@@ -58,7 +58,7 @@ def about():
 def page(results):
     """Put the results into their page."""
     rows, seconds = rows_of(results)
-    log = claims.log_left_out(claims.elementary.log_pair)
+    log = parts.log_left_out(parts.elementary.log_pair)
     text = (
         f"{about()}\n\nOf the logarithm the formula leaves out at most "
         f"{power_of_two(log)}.\n\n{table(HEADER, rows, texts=2)}"
@@ -77,7 +77,7 @@ def main():
     if options.mutants:
         return mutants.run(options.mutants, PAGE, about())
     start = time.perf_counter()
-    rebind.check_theorems()
+    reflection.check_theorems()
     results = []
     for claim in claims.of_risk():
         if options.regions and claim.region not in options.regions:

@@ -5,7 +5,7 @@ import numpy as np
 from bench.proof import tape as recorded
 from bench.proof.models import Space
 from bench.proof.rebind import Copies
-from bench.proof.tape import Tape, UndecidedError
+from bench.proof.tape import SCALE, Tape, UndecidedError
 
 NAMES = {
     "fma": recorded.fma,
@@ -30,8 +30,8 @@ class Runs:
     array with one row (lower, upper, lower, upper, ...) per box.
     """
 
-    def __init__(self, program, variables, degree):
-        self.program = program
+    def __init__(self, program, variables, degree, scale=SCALE):
+        self.program, self.scale = program, scale
         self.space = Space(variables, degree)
 
     def over(self, boxes):
@@ -41,7 +41,7 @@ class Runs:
             waiting = [(every, {})]
             while waiting:
                 indices, path = waiting.pop()
-                tape = Tape(self.space, len(indices), path)
+                tape = Tape(self.space, len(indices), path, self.scale)
                 try:
                     result = self.program(tape, boxes[indices])
                 except UndecidedError as question:

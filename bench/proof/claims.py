@@ -7,7 +7,6 @@ the kernel computes the formula (``exact.py``).
 """
 
 import functools
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -15,16 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import arb, arb_series
 
-from bench.proof import exact, fraction
+from bench.proof import exact, fraction, prover, reflection
 from bench.proof.bound import copies
-from bench.proof.series import in_exponent, left_out
+from bench.proof.boxes import (
+    before,
+    by_binades,
+    down_to,
+    even,
+    geometric,
+    near_one_boxes,
+    whole,
+    with_f,
+)
+from bench.proof.parts import log_left_out
+from bench.proof.series import left_out
 from bench.proof.tape import Number, projective, same
 from riskcore.special import elementary
-from riskcore.special.floats import from_bits
 from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs
-
-# Where the logarithm changes its formula: the first mantissas of 3/4, of 1, of 5/4.
-FIRST = (from_bits(elementary._LOWER_END_BITS), 7 / 8, np.nextafter(9 / 8, 2.0))
 
 
 class Claim(NamedTuple):
@@ -33,95 +39,12 @@ class Claim(NamedTuple):
     region: str
     where: str
     boxes: np.ndarray  # rows (f from, f to, p from, p to)
-    program: Callable[..., Any]  # (tape, boxes) -> (high, low, error)
+    bounds: Callable[..., Any]  # (boxes) -> shares, relative bounds, see prover.py
     left: Callable[..., Any]  # (boxes) -> what the formula leaves out, relative to r
     formula: Callable[[], int]  # proves that the kernel is it; returns points tried
-    degree: int = 6
-
-
-def before(x):
-    return np.nextafter(x, 0.0)
-
-
-def ends_of(cuts):
-    """Return the boxes between cuts: doubles from one to before the next."""
-    cuts = np.unique(cuts)
-    return np.stack([cuts[:-1], np.maximum(cuts[:-1], before(cuts[1:]))], axis=1)
-
-
-def by_binades(lower, upper, pieces):
-    """Return boxes of p, cut where the logarithm changes its formula."""
-    borders = sorted([*FIRST, 1.0])
-    ends = zip(borders, [*borders[1:], 2 * FIRST[0]], strict=True)
-    within = np.concatenate([np.linspace(*one, pieces + 1) for one in ends])
-    lowest = math.frexp(lower)[1] - 2
-    cuts = np.append(np.ldexp(within[:, None], np.arange(lowest, 1)), [lower, upper])
-    return ends_of(cuts[(cuts >= lower) & (cuts <= upper)])
-
-
-def with_f(f, p):
-    """Return the boxes of each f (ends) and each p (ends)."""
-    f, p = np.asarray(f, float), np.asarray(p, float)
-    return np.hstack([np.repeat(f, len(p), axis=0), np.tile(p, (len(f), 1))])
-
-
-def whole(numbers, p):
-    return with_f([(float(n), float(n)) for n in numbers], p)
-
-
-def geometric(lower, upper, ratio):
-    """Return boxes of f, cut at powers of 2: there the grid of doubles changes."""
-    count = int(np.ceil(np.log(upper / lower) / np.log(ratio)))
-    twos = 2.0 ** np.arange(np.ceil(np.log2(lower)), np.log2(upper))
-    between = np.geomspace(lower, upper, count + 1)[1:-1]
-    return ends_of(np.concatenate([[lower, upper], between, twos]))
-
-
-def closed(boxes, upper):
-    """Let the last boxes of p end with upper."""
-    boxes = np.array(boxes)
-    boxes[boxes[:, -1] == before(upper), -1] = upper
-    return boxes
 
 
 # --- the logarithm -------------------------------------------------------------------
-
-# The smallest exponent of the regions' p.
-LOWEST = -960
-
-
-def _log(kernel):
-    def run(copier, z):
-        high, low = copier.of(kernel)(z)
-        return low + high
-
-    return run
-
-
-@functools.cache
-def log_left_out(kernel, pieces=8):
-    """Return a bound of |kernel - log x|, exact arithmetic, for x >= 2^LOWEST.
-
-    It is taken at the first and the last exponent: the kernel is linear in it.
-    """
-    worst = 0.0
-    for low, high in zip(FIRST, (*FIRST[1:], 2 * FIRST[0]), strict=True):
-        for lower, upper in ends_of(np.linspace(low, high, pieces + 1)):
-            for k in (0, LOWEST):
-
-                def truth(z, k=k):
-                    return z.log() + k * arb.const_log2()
-
-                worst = max(worst, left_out(_log(kernel), truth, lower, upper, k))
-            linear_in_exponent(kernel, lower, upper)
-    return worst
-
-
-def linear_in_exponent(kernel, lower, upper):
-    """Raise unless a kernel of the logarithm is linear in the exponent."""
-    found = in_exponent(_log(kernel), lower, upper)
-    if any(coefficient != 0 for coefficient in found):
-        raise ValueError(f"{kernel.__name__} is not linear in the exponent")
 
 
 def charged(number, error):
@@ -331,42 +254,15 @@ def no_formula():
 # --- the claims ----------------------------------------------------------------------
 
 
-def near_one_boxes(lower, pieces):
-    """Return boxes of p up to 1, the closer the nearer to it."""
-    cuts = {1.0, 1.0 - 2.0**-53}
-    q = 1.0 - lower
-    while q > 2.0**-53:
-        cuts |= {1.0 - q * (1.0 - i / (2.0 * pieces)) for i in range(pieces)}
-        q *= 0.5
-    return closed([*ends_of(list(cuts)), (1.0, 1.0)], 1.0)
-
-
-def even(lower, upper, pieces):
-    """Return boxes of p of one width."""
-    boxes = ends_of([*np.linspace(lower, upper, pieces + 1), max(lower, 0.5)])
-    return closed(boxes, 1.0) if upper == 1.0 else boxes
-
-
-def down_to(lower, pieces):
-    """Return boxes of p up to 1: those near 0 by binades, one from ``lower`` on."""
-    cuts = np.concatenate(
-        [
-            2.0 ** np.arange(-16, -4),
-            np.linspace(2.0**-4, 1.0, pieces),
-            1.0 - 2.0 ** np.arange(-14, -5),
-        ]
-    )
-    return closed([(lower, before(cuts[0])), *ends_of(cuts)], 1.0)
-
-
 def of_risk():
     """Return the claims of the pairs of ``individual_risk``."""
     r = risk_pairs
     claims = []
 
-    def add(name, where, boxes, left, formula, of_f=False, **more):
+    def add(name, where, boxes, left, formula, of_f=False, degree=6):
         program = program_of(getattr(r, name), of_f)
-        claims.append(Claim(name, where, boxes, program, left, formula, **more))
+        bounds = functools.partial(prover.bounds, program, degree=degree)
+        claims.append(Claim(name, where, boxes, bounds, left, formula))
 
     for name, numbers, upper in (
         ("ONE", [1], r.P_NEAR_ONE),
@@ -417,4 +313,20 @@ def of_risk():
         formula = backward_formula(below_one)
         of_f = len(f) == 1
         add("BACKWARD_REAL", where, with_f(f, p), backward_left, formula, of_f)
+    return claims + of_reflection()
+
+
+def of_reflection():
+    """Return the claims of FORWARD_REAL, one for each n and sign of f - n."""
+    claims = []
+    for n in range(17):
+        for sign in (1.0, -1.0):
+            boxes = reflection.boxes_of(n, sign)
+            if not len(boxes):
+                continue
+            least, most = boxes[:, :2].min(), boxes[:, :2].max()
+            where = f"{least:.4g} <= f <= {most:.4g}, p < {risk_pairs.P_FORWARD:g}"
+            bounds = functools.partial(reflection.bounds, n)
+            formula = functools.partial(reflection.formula, n)
+            claims.append(Claim("FORWARD_REAL", where, boxes, bounds, _none, formula))
     return claims

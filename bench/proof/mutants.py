@@ -15,13 +15,17 @@ import traceback
 
 from bench._common import replace, table
 from bench.mutation import ROOT, another_program, mutants
-from bench.proof import claims, exact, prover, rebind
+from bench.proof import claims, exact, parts, prover, reflection
 from riskcore.special.gauss import rounding
 
 # In the order in which they import each other.
 MODULES = (
     "riskcore/special/elementary.py",
+    "riskcore/special/double_double.py",
+    "riskcore/special/near_one.py",
+    "riskcore/special/gauss/enclosure.py",
     "riskcore/special/gauss/rounding.py",
+    "riskcore/special/gauss/real_pairs.py",
     "riskcore/special/gauss/risk_pairs.py",
     "riskcore/special/gauss/risk_blocks.py",
 )
@@ -66,12 +70,13 @@ def constants(names):
         if function.__name__ in names:
             used |= set(function.__code__.co_names)
     # Those that come to a kernel by the function that makes it.
-    bounds = {name for name in vars(rounding) if name.isupper()} - NOT_CLAIMED
+    bounds = {name for name in vars(rounding) if name.isupper()}
     return {name for name in used if name.strip("_").isupper()} | bounds
 
 
-NOT_CLAIMED = {"REFLECTED"}  # of FORWARD_REAL
-MAKES = re.compile(r"= _(by_e|tail|upwards|levels|downwards)\(")
+MAKES = re.compile(
+    r"= (_by_e|_tail|_upwards|_levels|_downwards|_pairs|positive|series|polynomial)\("
+)
 
 
 def numbers(source, module, used):
@@ -104,8 +109,8 @@ def put(mutant):
     first = MODULES.index(mutant.module) + 1
     for name in DOTTED[first:]:
         importlib.reload(sys.modules[name])
-    importlib.reload(claims)
-    importlib.reload(prover)
+    for one in (parts, reflection, claims, prover):
+        importlib.reload(one)
 
 
 def shares(function=""):
@@ -117,7 +122,7 @@ def shares(function=""):
     exact.FEWER = POINTS
     found = {}
     try:
-        rebind.check_theorems()
+        reflection.check_theorems()
         names = kernels()
         every = set().union(*names.values())  # else what makes kernels, or constants
         for claim in claims.of_risk():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.proof.bound import Runs
+from bench.proof.boxes import halves
 from bench.proof.models import UNIT
 from bench.proof.tape import NO_GRID, Number, aligned, same
 
@@ -57,28 +58,6 @@ def bounds(program, boxes, degree):
     return share, relative, slack
 
 
-def middle(lower, upper):
-    """Return where boxes are cut: by their size, if they are wide."""
-    geometric = np.sqrt(lower) * np.sqrt(upper)
-    return np.where(upper > 4 * lower, geometric, 0.5 * (lower + upper))
-
-
-def halves(boxes):
-    """Cut boxes in two, where they have a width: by p, and by f."""
-    f_low, f_high, p_low, p_high = boxes.T
-    f_middle = np.where(
-        f_high > 4 * f_low, np.sqrt(f_low) * np.sqrt(f_high), 0.5 * (f_low + f_high)
-    )
-    p_middle = np.where(
-        p_high > 4 * p_low, np.sqrt(p_low) * np.sqrt(p_high), 0.5 * (p_low + p_high)
-    )
-    parts = []
-    for one in ((f_low, f_middle), (f_middle, f_high)):
-        for two in ((p_low, p_middle), (p_middle, p_high)):
-            parts.append(np.stack([*one, *two], axis=1))
-    return np.unique(np.concatenate(parts), axis=0)
-
-
 def prove(claim, deepest=DEEPEST):
     """Return the result of a claim; a share above 1 says that it is not proved."""
     start = time.perf_counter()
@@ -86,9 +65,11 @@ def prove(claim, deepest=DEEPEST):
     waiting, count = claim.boxes, 0
     worst = (0.0, None, 0.0)
     for depth in range(deepest + 1):
-        share, relative, scale = bounds(claim.program, waiting, claim.degree)
+        share, relative, scale = claim.bounds(waiting)
         left = claim.left(waiting)
-        share = share + left * scale
+        with np.errstate(invalid="ignore"):
+            share = share + left * scale
+        share = np.where(np.isnan(share), np.inf, share)
         relative = relative + left
         again = (share > (ENOUGH if depth < ONLY else 1.0)) & (depth < deepest)
         wide = (waiting[:, 0] < waiting[:, 1]) | (waiting[:, 2] < waiting[:, 3])

@@ -44,11 +44,12 @@ def bare(source):
     return ast.dump(tree)
 
 
-def check_theorems():
-    """Raise unless the exact sums and products are those the theorems are about."""
-    for name, wanted in THEOREMS.items():
-        if bare(inspect.getsource(getattr(floats, name))) != bare(wanted):
-            raise ValueError(f"floats.{name} is not the one of its theorem")
+def check(module, theorems):
+    """Raise unless functions of a module read as in their theorems, by name."""
+    for name, wanted in theorems.items():
+        if bare(inspect.getsource(getattr(module, name))) != bare(wanted):
+            short = module.__name__.split(".")[-1]
+            raise ValueError(f"{short}.{name} is not the one of its theorem")
 
 
 class Copies:

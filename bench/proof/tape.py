@@ -14,14 +14,12 @@ of second order is left out, and what compensates compensates.
 import numpy as np
 
 from bench.proof.models import OUTWARD, UNIT, Model
-from riskcore.special import floats
 
 LEAST = 2.0**-1074  # more than an underflowing operation loses
 NO_GRID = -5000
 NO_UNIT = (None, 0)
 # A constant whose last place is this large is added to round, to few values.
 COARSE, MANY = 2.0**-4, 8
-# Derivatives are this many times themselves: those by what is large do not underflow.
 SCALE = 2.0**500
 
 
@@ -63,13 +61,17 @@ class Tape:
     boxes : int
     path : dict
         Answers to questions, by number, where more than one is possible.
+    scale : float
+        Derivatives are this many times themselves: those by what is large do not
+        underflow, and with 1 those by what is small do not overflow.
     """
 
     current = None  # the tape of the run
 
-    def __init__(self, space, boxes, path=None):
+    def __init__(self, space, boxes, path=None, scale=SCALE):
         Tape.current = self
         self.space, self.boxes, self.path = space, boxes, path or {}
+        self.scale = scale
         self.asked = 0
         self.nodes = []
         self.factor = None  # an input, see ``relative``
@@ -147,7 +149,7 @@ class Tape:
     @np.errstate(over="ignore", invalid="ignore")
     def parts(self, out, last=False):
         """Return the contribution of each node's rounding, by number of the node."""
-        slopes = {out.index: self.space.constant(SCALE, self.boxes)}
+        slopes = {out.index: self.space.constant(self.scale, self.boxes)}
         errors, found = {}, {}
         for node in reversed(self.nodes[: out.index + 1]):
             slope = slopes.pop(node.index, None)
@@ -155,7 +157,7 @@ class Tape:
             for other in errors.pop(node.index, ()):
                 effect = other if effect is None else effect.plus(other)
             if effect is not None and node.rounding is not None:
-                part = effect.largest() * node.rounding / SCALE
+                part = effect.largest() * node.rounding / self.scale
                 part = np.where(node.rounding == 0.0, 0.0, part)
                 found[node.index] = np.where(np.isnan(part), np.inf, part) * OUTWARD
             if slope is None:
@@ -802,26 +804,31 @@ class Pattern:
         if np.any(high > low + 1) or np.any(lower <= 0.0):
             raise ValueError("a box with more than two exponents")
         more = self.number.tape.answer({0: low == low, 1: high > low})
-        return Exponent(self.number.tape, low + more)
+        return Whole(self.number.tape, low + more)
 
 
-class Exponent:
+class Whole:
     """Integers, one for each box."""
 
     def __init__(self, tape, values):
         self.tape, self.values = tape, values
 
+    def __add__(self, other):
+        return Whole(self.tape, self.values + other)
+
     def __lshift__(self, places):
         assert places == 52
-        return Shifted(self.values)
+        return Shifted(self.tape, self.values)
 
     def __float__(self):
         raise TypeError("float() of integers in boxes: use real")
 
 
 class Shifted:
-    def __init__(self, exponent):
-        self.exponent = exponent
+    """Integers as the exponents of doubles, or of bits."""
+
+    def __init__(self, tape, exponent):
+        self.tape, self.exponent = tape, exponent
 
 
 def bits_of(x):
@@ -836,14 +843,14 @@ def from_bits(pattern):
     if isinstance(pattern, Pattern):
         assert pattern.shifted == 0
         return pattern.number
-    if isinstance(pattern, int):
-        return floats.from_bits(pattern)
+    if isinstance(pattern, Shifted):
+        return pattern.tape.constant(np.ldexp(1.0, pattern.exponent - 1023))
     raise TypeError("from_bits of what is no pattern")
 
 
 def real(x):
     """float() of kernels."""
-    if isinstance(x, Exponent):
+    if isinstance(x, Whole):
         return x.tape.constant(x.values.astype(float))
     if isinstance(x, Number):
         return x
@@ -852,13 +859,13 @@ def real(x):
 
 
 def whole(x):
-    """int() of kernels: the answer to a question."""
+    """int() of kernels: of each box one of two numbers, by the answer to a question."""
     if not isinstance(x, Number):
         return int(x)
-    lower, upper = np.trunc(x.ends)
-    values = range(int(lower.min()), int(upper.max()) + 1)
-    possible = {k: (lower <= k) & (upper >= k) for k in values}
-    return x.tape.answer(possible)
+    low, high = (np.trunc(end).astype(np.int64) for end in x.ends)
+    if np.any(high > low + 1):
+        raise ValueError("a box with more than two whole numbers")
+    return Whole(x.tape, low + x.tape.answer({0: low == low, 1: high > low}))
 
 
 def least(a, b):

@@ -74,6 +74,20 @@ def dd_multiply_double(a: float, a_low: float, b: float) -> DoubleDouble:
 
 
 @kernel
+def product_pair(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
+    """Return a b as a double and the rest, which may be more than half an ulp."""
+    high = a * b
+    return high, fma(a, b, -high) + fma(a, b_low, a_low * b)
+
+
+@kernel
+def sum_pair(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
+    """Return a + b as a double and the rest; |a| >= |b|, or a and b differ in sign."""
+    high, low = fast_two_sum(a, b)
+    return high, low + (a_low + b_low)
+
+
+@kernel
 def dd_divide(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
     """Return a / b."""
     high = a / b

@@ -23,7 +23,9 @@ from riskcore.special.double_double import (
     dd_add_positive,
     dd_multiply_double,
     dd_multiply_positive,
+    product_pair,
     quotient_pair,
+    sum_pair,
 )
 from riskcore.special.elementary import log_pair
 from riskcore.special.floats import fast_two_sum, fma, two_product, two_sum
@@ -97,6 +99,13 @@ _pairs_8 = _pairs(4)
 _pairs_4 = _pairs(2)
 
 
+@kernel
+def _inverse(g: float) -> DoubleDouble:
+    """Return 1/g as a pair."""
+    inverse = 1.0 / g
+    return inverse, fma(-inverse, g, 1.0) * inverse
+
+
 def _upwards(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel from T(d + first) to T(d + n), n <= last.
 
@@ -108,13 +117,9 @@ def _upwards(first: int, last: int) -> Callable[..., DoubleDouble]:
         n: float, d: float, v: float, v_low: float, T: float, T_low: float
     ) -> DoubleDouble:
         for step in range(first, last):
-            g = d + step
-            inverse = 1.0 / g
-            inverse_low = fma(-inverse, g, 1.0) * inverse
-            t, t_low = two_product(v, T)
-            t_low += fma(v, T_low, v_low * T)
-            t, rest = fast_two_sum(inverse, -t)
-            t_low = rest + (inverse_low - t_low)
+            inverse, inverse_low = _inverse(d + step)
+            t, t_low = product_pair(v, v_low, T, T_low)
+            t, t_low = sum_pair(inverse, inverse_low, -t, -t_low)
             further = n > step
             T = t if further else T
             T_low = t_low if further else T_low
@@ -161,24 +166,26 @@ def reflected_fraction(d: float, p: float, q: float, q_low: float) -> DoubleDoub
 
 
 @kernel
+def _log(v: float, v_low: float) -> DoubleDouble:
+    """Return the logarithm of a pair."""
+    high, low = log_pair(v)
+    return high, low + v_low / v
+
+
+@kernel
 def by_reflection(n: float, d: float, p: float) -> Triple:
     """Return r for f = n + d, n a whole number up to 16, |d| <= 1/2, and p < 0.3.
 
     With s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s - d S, and
     T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S, r = v T.
     """
-    q = 1.0 - p
-    q_low = (1.0 - q) - p
+    q, q_low = fast_two_sum(1.0, -p)
     v, v_low = quotient_pair(p, 0.0, q, q_low)
-    x, x_low = log_pair(v)
-    x_low += v_low / v
-    product, product_low = two_product(d, x)
-    product, product_low = fast_two_sum(product, fma(d, x_low, product_low))
-    power, power_low, less, less_low = exponentials(product, product_low)
+    y, y_low = dd_multiply_double(*_log(v, v_low), d)
+    power, power_low, less, less_low = exponentials(y, y_low)
     c, c_low = dd_multiply_double(*sine_deficit(d), d)
     C, C_low = dd_multiply_double(c, c_low, d)
-    s, s_low = fast_two_sum(1.0, -C)
-    s_low -= C_low
+    s, s_low = sum_pair(1.0, 0.0, -C, -C_low)
     S, S_low = reflected_fraction(d, p, q, q_low)
     T, T_low = quotient_pair(-less, -less_low, d, 0.0)
     T, T_low = dd_add(T, T_low, -c, -c_low)
@@ -188,8 +195,7 @@ def by_reflection(n: float, d: float, p: float) -> Triple:
     T, T_low = _to_9(n, d, v, v_low, T, T_low)
     T, T_low = _to_13(n, d, v, v_low, T, T_low)
     T, T_low = _to_16(n, d, v, v_low, T, T_low)
-    r, r_low = two_product(v, T)
-    r_low += fma(v, T_low, v_low * T)
+    r, r_low = product_pair(v, v_low, T, T_low)
     # n = 0
     power, power_low = quotient_pair(power, power_low, s, s_low)
     S, S_low = dd_multiply_double(S, S_low, d)

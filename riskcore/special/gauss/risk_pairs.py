@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from riskcore.compiled.jit import kernel
+from riskcore.special.double_double import DoubleDouble, product_pair, sum_pair
 from riskcore.special.floats import fast_two_sum, fma, two_sum
 from riskcore.special.gauss.rounding import (
     BESIDE_E_16,
@@ -25,7 +26,6 @@ from riskcore.special.gauss.rounding import (
     OF_SERIES,
 )
 
-DoubleDouble = tuple[float, float]
 Triple = tuple[float, float, float]
 
 # Regions of the risk. All but OTHER have loops that vectorise.
@@ -120,24 +120,10 @@ def _ratio(p: float) -> DoubleDouble:
 
 
 @kernel
-def _product(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
-    """Return a b as a pair, not normalised."""
-    high = a * b
-    return high, fma(a, b, -high) + fma(a, b_low, a_low * b)
-
-
-@kernel
-def _sum(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
-    """Return a + b as a pair, not normalised, for |a| >= |b|."""
-    high, low = fast_two_sum(a, b)
-    return high, low + (a_low + b_low)
-
-
-@kernel
 def by_logarithm_one(p: float, high: float, low: float) -> Triple:
     """Return r for f = 1, v L, given log p = high + low."""
     v, v_low = _ratio(p)
-    r, r_low = _product(v, v_low, -high, -low)
+    r, r_low = product_pair(v, v_low, -high, -low)
     return r, r_low, BY_LOGARITHM * r
 
 
@@ -176,7 +162,7 @@ _to_15 = _upwards(12, 15)
 def by_logarithm_4(f: float, p: float, high: float, low: float) -> Triple:
     """Return r for f = 1, ..., 4, given log p = high + low."""
     v, v_low = _ratio(p)
-    r, r_low = _product(v, v_low, -high, -low)
+    r, r_low = product_pair(v, v_low, -high, -low)
     r, r_low = _to_4(f, v, v_low, r, r_low)
     v2 = v * v
     return r, r_low, BY_LOGARITHM * fma(v2, v2, r)
@@ -192,7 +178,7 @@ def by_logarithm_8(
 ) -> tuple[float, float, float, float]:
     """Return v and r(min(f, 8)) as pairs, f = 1, ..., 15, given log p = high + low."""
     v, v_low = _ratio(p)
-    r, r_low = _product(v, v_low, -high, -low)
+    r, r_low = product_pair(v, v_low, -high, -low)
     r, r_low = _to_4(f, v, v_low, r, r_low)
     r, r_low = _to_8(f, v, v_low, r, r_low)
     return v, v_low, r, r_low
@@ -247,8 +233,8 @@ def near_one(f: float, p: float) -> Triple:
     t = fma(w2, fma(w, _T6, _T5), fma(w, _T4, _T3))
     t = fma(w2, fma(w, t, _T2), fma(w, _T1, _T0))
     b, b_low = fast_two_sum(0.2, w * t)
-    b, b_low = _product(w, w_low, b, b_low + _FIFTH_LOW)
-    a, a_low = _sum(1.0 / 3.0, _THIRD_LOW, b, b_low)
+    b, b_low = product_pair(w, w_low, b, b_low + _FIFTH_LOW)
+    a, a_low = sum_pair(1.0 / 3.0, _THIRD_LOW, b, b_low)
     m = 1.0 - z
     m_low = ((1.0 - m) - z) - z_low
     first, second = f == 1.0, f == 2.0
@@ -256,11 +242,11 @@ def near_one(f: float, p: float) -> Triple:
     y, y_low = z if first else m, z_low if first else m_low
     x = -x if second else x
     x_low = -x_low if second else x_low
-    a, a_low = _product(a, a_low, x, x_low)
-    a, a_low = _product(a, a_low, y, y_low)
-    a, a_low = _sum(1.0, 0.0, a, a_low)
+    a, a_low = product_pair(a, a_low, x, x_low)
+    a, a_low = product_pair(a, a_low, y, y_low)
+    a, a_low = sum_pair(1.0, 0.0, a, a_low)
     share = 1.0 if first else (0.5 if second else 0.25)
-    r, r_low = _product(a, a_low, share * m, share * m_low)
+    r, r_low = product_pair(a, a_low, share * m, share * m_low)
     return r, r_low, r * fma(w2, OF_SERIES, IN_PAIRS)
 
 
@@ -316,8 +302,8 @@ def _level(
     g_low = fma(kb, q_low, fma(kb, q, -g))
     s = a * x
     s_low = fma(a, x_low, fma(a, x, -s))
-    t, t_low = _product(g, g_low, y, y_low)
-    return _sum(s, s_low, -t, -t_low)
+    t, t_low = product_pair(g, g_low, y, y_low)
+    return sum_pair(s, s_low, -t, -t_low)
 
 
 @kernel
@@ -359,11 +345,11 @@ def _level_real(
 ) -> DoubleDouble:  # fmt: skip
     """Return (f + n) x - k b q y as a pair."""
     a, a_low = two_sum(f, n)
-    s, s_low = _product(a, a_low, x, x_low)
-    g, g_low = _product(b, b_low, k, 0.0)
-    g, g_low = _product(g, g_low, q, q_low)
-    t, t_low = _product(g, g_low, y, y_low)
-    return _sum(s, s_low, -t, -t_low)
+    s, s_low = product_pair(a, a_low, x, x_low)
+    g, g_low = product_pair(b, b_low, k, 0.0)
+    g, g_low = product_pair(g, g_low, q, q_low)
+    t, t_low = product_pair(g, g_low, y, y_low)
+    return sum_pair(s, s_low, -t, -t_low)
 
 
 tail_35 = _tail(35, 3)

@@ -24,7 +24,7 @@ OF_E_16 = 20.0 * 2.0**-53  # times r q E/D from f = 16, for E is but a double, a
 BESIDE_E_16 = 2.0**-69  # times r, what U loses and the cut leaves
 OF_E_32 = 36.0 * 2.0**-53  # the same from f = 32
 BESIDE_E_32 = 2.0**-68
-REFLECTED = 2.0**-61  # times r, real f < 16 and p < 0.3
+REFLECTED = 2.0**-63  # times r, real f < 16 and p < 0.3
 BACKWARD = 2.0**-63  # times r, real f < 4 and p >= 0.3
 
 
