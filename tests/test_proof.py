@@ -11,17 +11,21 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from riskcore.special import elementary, floats
-from riskcore.special.gauss import risk_blocks, risk_pairs
+from riskcore.special import double_double, elementary, floats, near_one
+from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs
 
 bound = import_module("bench.proof.bound")
 claims = import_module("bench.proof.claims")
+enclosures = import_module("bench.enclosures")
 exact = import_module("bench.proof.exact")
 fraction = import_module("bench.proof.fraction")
 models = import_module("bench.proof.models")
 mutants = import_module("bench.proof.mutants")
+pair_rules = import_module("bench.proof.pair_rules")
+parts = import_module("bench.proof.parts")
 prover = import_module("bench.proof.prover")
 rebind = import_module("bench.proof.rebind")
+reflection = import_module("bench.proof.reflection")
 series = import_module("bench.proof.series")
 tape = import_module("bench.proof.tape")
 
@@ -155,6 +159,14 @@ def by_logarithm(claim):
     return claim.region in ("ONE", "SMALL", "FORWARD_15")
 
 
+def by_reflection(claim):
+    return claim.region == "FORWARD_REAL"
+
+
+def by_fraction(claim):
+    return not by_logarithm(claim) and not by_reflection(claim)
+
+
 def named(claim):
     return f"{claim.region}, {claim.where}"
 
@@ -173,7 +185,7 @@ def test_kernels_by_the_logarithm_are_within_the_bounds_of_their_boxes(claim):
     rng = random.Random(2)
     few = some_boxes(claim, 8)
     few = few[few[:, 2] > 2.0**-100]
-    _, relative, _ = prover.bounds(claim.program, few, claim.degree)
+    _, relative, _ = claim.bounds(few)
     ctx.prec = 2000
     for box, most in zip(few, relative, strict=True):
         f = box[0]
@@ -187,12 +199,26 @@ def test_kernels_by_the_logarithm_are_within_the_bounds_of_their_boxes(claim):
             assert abs(arb(high) + arb(low) - true) <= arb(most) * true
 
 
-@pytest.mark.parametrize("claim", [c for c in CLAIMS if not by_logarithm(c)], ids=named)
+@pytest.mark.parametrize("claim", [*filter(by_reflection, CLAIMS)], ids=named)
+def test_kernels_by_reflection_are_within_the_bounds_of_their_boxes(claim):
+    rng = random.Random(4)
+    few = np.array(rng.sample(list(claim.boxes), 12))
+    share, relative, _ = claim.bounds(few)
+    for box, most in zip(few[share <= 1.0], relative[share <= 1.0], strict=True):
+        for _ in range(2):
+            f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
+            high, low, _ = real_pairs.forward_real(f, p)
+            true = enclosures.exact(f, p, 300)
+            assert abs(arb(high) + arb(low) - true) <= arb(most) * true, (f, p)
+    assert (share <= 1.0).any()
+
+
+@pytest.mark.parametrize("claim", [*filter(by_fraction, CLAIMS)], ids=named)
 def test_kernels_are_within_the_bounds_of_their_boxes(claim):
     """The same kernel in doubles and in rational numbers, at points of some boxes."""
     rng = random.Random(2)
     few = some_boxes(claim, 6)
-    _, relative, _ = prover.bounds(claim.program, few, claim.degree)
+    _, relative, _ = claim.bounds(few)
     kernel = exact.copies().of(risk_blocks._pair)
     for box, most in zip(few, relative, strict=True):
         for _ in range(3):
@@ -226,6 +252,155 @@ def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
         a, b, c, d = boxes[names[where]].T
         assert np.any((a <= f) & (f <= b) & (c <= p) & (p <= d)), (names[where], f, p)
     assert min(tried.values()) > 10
+
+
+# --- pairs as numbers ----------------------------------------------------------------
+
+
+def random_pair(rng, exponents=(-3, 3), share=None):
+    """Return the two words of a pair, its true number, and it as a rule's argument."""
+    high = rng.choice([-1, 1]) * rng.uniform(1, 2) * 2.0 ** rng.randint(*exponents)
+    share = rng.choice([2.0**-53, 2.0**-50, 2.0**-30]) if share is None else share
+    low = high * share * rng.uniform(-1, 1)
+    error = abs(high) * rng.choice([0.0, 2.0**-90, 2.0**-70])
+    true = Fraction(high) + Fraction(low) + Fraction(error) * rng.choice([-1, 0, 1])
+    number = float(true)
+    # Ends of the true number, one box.
+    ends = np.nextafter(number, -np.inf), np.nextafter(number, np.inf)
+    pair = pair_rules.Pair(
+        *map(np.atleast_1d, ends), error, abs(low), share <= 2.0**-53
+    )
+    return high, low, true, pair
+
+
+RULES = {
+    "dd_add": lambda a, b: a + b,
+    "sum_pair": lambda a, b: a + b,
+    "product_pair": lambda a, b: a * b,
+    "quotient_pair": lambda a, b: a / b,
+}
+
+
+def check_rule(found, words, true, seen):
+    high, low = map(Fraction, words)
+    pair = found[0]
+    error = abs(high + low - true)
+    assert error <= Fraction(pair.error.item())
+    assert abs(low) <= Fraction(pair.low.item())
+    assert Fraction(pair.lower.item()) <= true <= Fraction(pair.upper.item())
+    if pair.normal:
+        assert abs(low) <= Fraction(2) ** -53 * abs(high)
+    if pair.error > 0:
+        seen.append(float(error) / pair.error.item())
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_hold_what_operations_on_pairs_lose(name):
+    rng, seen = random.Random(5), []
+    for i in range(3000):
+        a, a_low, x, one = random_pair(rng)
+        b, b_low, y, two = random_pair(rng, (-8, 3))
+        if i % 3 == 0:  # nearly equal
+            b, b_low = -a * (1 + rng.uniform(-1, 1) * 2.0 ** -rng.randint(1, 55)), 0.0
+            y = Fraction(b)
+            two = pair_rules.Pair.double(np.array([b]), np.array([b]))
+        if name == "sum_pair" and abs(b) > abs(a) and (a > 0) == (b > 0):
+            continue
+        words = getattr(double_double, name)(a, a_low, b, b_low)
+        seconds = one.second, two.second if b_low else 0.0
+        found = getattr(pair_rules, name)(one, seconds[0], two, seconds[1])
+        if np.isfinite(found[0].error).all():
+            check_rule(found, words, RULES[name](x, y), seen)
+    assert len(seen) > 1000
+    assert max(seen) > 0.01
+
+
+def test_rules_of_a_pair_and_a_double():
+    rng, seen, inverses = random.Random(6), [], []
+    for _ in range(2000):
+        a, a_low, x, one = random_pair(rng)
+        b = rng.uniform(0.01, 20)
+        two = pair_rules.Pair.double(np.array([b]), np.array([b]))
+        words = double_double.dd_multiply_double(a, a_low, b)
+        found = pair_rules.dd_multiply_double(one, one.second, two)
+        check_rule(found, words, x * Fraction(b), seen)
+        words = real_pairs._inverse(b)
+        check_rule(pair_rules.inverse(two), words, 1 / Fraction(b), inverses)
+    assert max(seen) > 0.01
+    assert max(inverses) > 0.01
+
+
+def test_words_of_two_pairs_are_refused():
+    one, two = (random_pair(random.Random(i))[3] for i in (1, 2))
+    with pytest.raises(TypeError, match="two pairs"):
+        pair_rules.dd_add(one, two.second, two, two.second)
+    with pytest.raises(TypeError, match="not the pair's"):
+        pair_rules.dd_add(one, 0.0, two, two.second)
+
+
+def test_a_box_too_wide_for_a_theorem_has_no_bound():
+    wide = pair_rules.Pair(np.array([-1.0]), np.array([1.0]))
+    one = pair_rules.Pair.double(np.array([1.0]), np.array([2.0]))
+    assert np.isinf(pair_rules.quotient_pair(one, 0.0, wide, 0.0)[0].error)
+    assert np.isinf(pair_rules.inverse(wide)[0].error)
+    assert np.isinf(pair_rules.fast_two_sum(one, one)[0].error)
+
+
+def off_by(words, true):
+    return abs(float(arb(words[0]) + arb(words[1]) - true))
+
+
+def test_parts_are_within_their_bounds():
+    rng = random.Random(7)
+    ctx.prec = 400
+    logarithm, sine, fraction_ = (
+        parts.of_log_of_odds(), parts.of_sine(), parts.of_fraction(),
+    )  # fmt: skip
+    power, less = parts.of_exponential()
+    for _ in range(300):
+        p = rng.choice([rng.uniform(0.0, 0.3), 2.0 ** -rng.uniform(2, 899)])
+        q, q_low = floats.fast_two_sum(1.0, -p)
+        v = double_double.quotient_pair(p, 0.0, q, q_low)
+        words, true = real_pairs._log(*v), (arb(p) / (1 - arb(p))).log()
+        assert off_by(words, true) <= logarithm.error
+        assert abs(words[1]) <= min(logarithm.low, logarithm.share * abs(words[0]))
+        x = rng.choice([rng.uniform(-313, 313), 2.0 ** -rng.uniform(1, 900)])
+        x_low = x * 2.0**-53 * rng.uniform(-1, 1)
+        y = arb(x) + arb(x_low)
+        found = near_one.exponentials(x, x_low)
+        for words, true, part in (
+            (found[:2], y.exp(), power),
+            (found[2:], y.expm1(), less),
+        ):
+            assert off_by(words, true) <= part.error * abs(float(true))
+            assert abs(words[1]) <= part.share * abs(words[0])
+        d = rng.choice([-1, 1]) * rng.choice(
+            [rng.uniform(0, 0.5), 2.0 ** -rng.uniform(2, 99)]
+        )
+        words = real_pairs.sine_deficit(d)
+        true = (1 - (arb(d) * arb.pi()).sin() / (arb(d) * arb.pi())) / arb(d) ** 2
+        assert off_by(words, true) <= sine.error * float(true)
+        words = real_pairs.reflected_fraction(d, p, q, q_low)
+        x = 1 - arb(d)
+        F = arb(p).hypgeom_2f1(1, 1, x + 1)  # D(g, q) = g/2F1(1, 1; g+1; p)
+        true = arb(p) * F / x
+        assert off_by(words, true) <= fraction_.error * float(true), (d, p)
+
+
+def test_another_reflection_is_another_formula(monkeypatch):
+    def other(copy, d):
+        return d * d, d * 0
+
+    names = reflection._names
+    monkeypatch.setattr(
+        reflection,
+        "_names",
+        lambda *free: {**names(*free), real_pairs.sine_deficit: other},
+    )
+    reflection.formula.cache_clear()
+    with pytest.raises(ValueError, match="not the formula"):
+        reflection.formula(1)
+    reflection.formula.cache_clear()
 
 
 # --- formulas ------------------------------------------------------------------------
@@ -269,7 +444,7 @@ def test_what_a_cut_leaves_is_below_its_bound(f, p, levels):
 
 def test_what_the_logarithm_leaves_out_is_below_its_bound():
     ctx.prec = 300
-    most = claims.log_left_out(elementary.log_pair)
+    most = parts.log_left_out(elementary.log_pair)
     rng, largest = random.Random(3), 0.0
     for lower, upper in ((0.6875, 0.874), (0.875, 1.125), (1.126, 1.374)):
         for _ in range(30):
@@ -287,10 +462,16 @@ def test_what_the_logarithm_leaves_out_is_below_its_bound():
 
 
 def test_theorems_are_those_of_the_source(monkeypatch):
-    rebind.check_theorems()
-    monkeypatch.setattr(floats, "fast_two_sum", floats.two_sum)
-    with pytest.raises(ValueError, match="fast_two_sum"):
-        rebind.check_theorems()
+    reflection.check_theorems()
+    for module, name, other in (
+        (floats, "fast_two_sum", floats.two_sum),
+        (double_double, "product_pair", double_double.sum_pair),
+        (real_pairs, "_inverse", elementary.atanh_series),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, other)
+            with pytest.raises(ValueError, match=name):
+                reflection.check_theorems()
 
 
 MUTANTS = """
@@ -315,7 +496,7 @@ def verdicts(functions, number):
 
 
 def test_a_change_of_the_source_is_noticed():
-    lines = verdicts(["downwards", "_last", "_product", "_ratio"], 1)
+    lines = verdicts(["downwards", "_last", "product_pair", "_ratio"], 1)
     assert len(lines) == 4
     assert all(line.startswith("noticed") for line in lines), lines
 
@@ -330,6 +511,8 @@ def test_nearly_all_changes_of_the_source_are_noticed():
         "by_levels",
         "by_e",
         "downwards",
+        "by_reflection",
+        "exponentials",
     ]
     lines = verdicts(functions, 8)
     passed = [line for line in lines if line.startswith("PASSES")]

@@ -235,11 +235,12 @@ def sum_pair(a, a_low, b, b_low):
     ordered = b.largest() <= np.where(opposite, 2.0, 1.0) * a.smallest()
     lower, upper = a.lower + b.lower, a.upper + b.upper
     c = U * (a.largest() + b.largest()) + a.low + b.low
-    error = a.error + b.error + 3.0 * U * c
-    error = error + np.where(ordered, 0.0, 2.0 * U * b.largest())
-    return words(lower, upper, error, c)
+    lost = np.where(ordered, 0.0, 2.0 * U * b.largest())
+    error = a.error + b.error + 3.0 * U * c + lost
+    return words(lower, upper, error, c + lost)
 
 
+@np.errstate(all="ignore")
 def quotient_pair(a, a_low, b, b_low):
     """Rule: |error| <= (6 U + 2 |b_low/b|) s, s a bound of the second word.
 
@@ -256,6 +257,7 @@ def quotient_pair(a, a_low, b, b_low):
     return words(lower, upper, error, low)
 
 
+@np.errstate(all="ignore")
 def inverse(g):
     """Rule: |error| <= 3 U^2/g."""
     g = joined(g, 0.0)

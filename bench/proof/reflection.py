@@ -104,12 +104,13 @@ def boxes_of(n, sign):
     d = np.append(2.0 ** np.arange(-53, -8), np.linspace(2.0**-8, 0.5, 128))
     f = np.unique(n + sign * d)
     f = ends_of(f[f != n])
-    p = 2.0 ** np.arange(-900, -8)
-    p = ends_of(np.append(p, np.geomspace(2.0**-8, risk_pairs.P_FORWARD, 41)[1:]))[:-1]
+    most = risk_pairs.P_FORWARD
+    p = np.append(2.0 ** np.arange(-900, -8), np.geomspace(2.0**-8, most, 41)[:-1])
+    p = ends_of(np.append(p, most))[:-1]
     if n == 0:
         # p^f is nearly 1.
         tiny = ends_of(2.0 ** np.arange(-900, -52))[:-1]
-        every = [(risk_pairs.RARE, before(risk_pairs.P_FORWARD))]
+        every = [(risk_pairs.RARE, before(most))]
         return np.concatenate([with_f(tiny, every), with_f(f, p)])
     if n == 1:
         return with_f(f, p)
@@ -120,6 +121,7 @@ def boxes_of(n, sign):
     return np.concatenate([with_f(few, p[small]), with_f(f, p[~small])])
 
 
+@np.errstate(all="ignore")  # boxes too wide have no bound
 def _run(n, d, p):
     """Return r as a pair, and what is claimed of its error."""
     kernel = Copies({"fast_two_sum": pair_rules.fast_two_sum}, INSTEAD)
