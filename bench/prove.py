@@ -55,6 +55,23 @@ def about():
     return f"`{command()}`: {packages}."
 
 
+def parts_table():
+    """Return what the parts of FORWARD_REAL are off by, and their second words."""
+    power, less = parts.of_exponential()
+    rows = [
+        ["log p/q, absolute", parts.of_log_of_odds()],
+        ["exp x, relative", power],
+        ["exp x - 1, relative", less],
+        ["(1 - sin(pi d)/(pi d))/d^2, relative", parts.of_sine()],
+        ["p/D(1-d, q), relative", parts.of_fraction()],
+    ]
+    shown = [
+        [name, power_of_two(part.error), power_of_two(part.share)]
+        for name, part in rows
+    ]
+    return table(["part", "off by", "second word over first"], shown)
+
+
 def page(results):
     """Put the results into their page."""
     rows, seconds = rows_of(results)
@@ -64,6 +81,7 @@ def page(results):
         f"{power_of_two(log)}.\n\n{table(HEADER, rows, texts=2)}"
     )
     replace(PAGE, "proof", text)
+    replace(PAGE, "proof_parts", f"{about()}\n\n{parts_table()}")
     times = [[name, f"{taken:.0f}"] for name, taken in seconds.items()]
     times.append(["all", f"{sum(seconds.values()):.0f}"])
     replace(PAGE, "proof_times", f"{about()}\n\n{table(['region', 'seconds'], times)}")

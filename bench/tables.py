@@ -128,6 +128,7 @@ SECTIONS = (
     Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_parts"),
     Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
 )

@@ -238,10 +238,12 @@ def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
     names = {number: name for name, number in REGIONS.items()}
     borders = [0.3, 0.5, 0.75, 1.0, 2.0**-900, 1 - 2.0**-53]
     tried = dict.fromkeys(names, 0)
-    for _ in range(4000):
+    for _ in range(6000):
         ends = rng.choice([risk_pairs.RARE, risk_pairs.F_HUGE])
-        some = rng.randint(1, 40), rng.uniform(0, 40), 2 ** rng.uniform(-900, 60), ends
-        f = float(rng.choice(some))
+        n = rng.randint(1, 40)
+        next_to = float(np.nextafter(n, rng.choice([0, 99])))
+        some = [n, rng.uniform(0, 40), 2 ** rng.uniform(-900, 60), ends, n - 0.5]
+        f = float(rng.choice([*some, next_to, float(np.nextafter(n - 0.5, 0))]))
         p = rng.choice([rng.random(), 2 ** rng.uniform(-900, 0), rng.choice(borders)])
         if rng.random() < 0.2:
             p = float(np.nextafter(p, 0))

@@ -21,6 +21,11 @@ def ends_of(cuts):
     return np.stack([cuts[:-1], np.maximum(cuts[:-1], before(cuts[1:]))], axis=1)
 
 
+def ends_through(cuts):
+    """Return the boxes between cuts; the last cut is in a box, too."""
+    return ends_of([*cuts, np.nextafter(np.max(cuts), np.inf)])
+
+
 def by_binades(lower, upper, pieces):
     """Return boxes of p, cut where the logarithm changes its formula."""
     borders = sorted([*FIRST, 1.0])

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from bench.proof import exact, pair_rules, parts, rebind
-from bench.proof.boxes import before, ends_of, with_f
+from bench.proof.boxes import before, ends_of, ends_through, with_f
 from bench.proof.pair_rules import Multiple, Pair, U, joined, words
 from bench.proof.rebind import Copies
 from riskcore.special import double_double, floats, near_one
@@ -103,20 +103,20 @@ def boxes_of(n, sign):
     # d log p is large where both are. The doubles next to n >= 1 are 2^-53 off.
     d = np.append(2.0 ** np.arange(-53, -8), np.linspace(2.0**-8, 0.5, 128))
     f = np.unique(n + sign * d)
-    f = ends_of(f[f != n])
+    f = ends_through(f[f != n])
     most = risk_pairs.P_FORWARD
     p = np.append(2.0 ** np.arange(-900, -8), np.geomspace(2.0**-8, most, 41)[:-1])
-    p = ends_of(np.append(p, most))[:-1]
+    p = ends_of(np.append(p, most))
     if n == 0:
         # p^f is nearly 1.
-        tiny = ends_of(2.0 ** np.arange(-900, -52))[:-1]
+        tiny = ends_of(2.0 ** np.arange(-900, -52))
         every = [(risk_pairs.RARE, before(most))]
         return np.concatenate([with_f(tiny, every), with_f(f, p)])
     if n == 1:
         return with_f(f, p)
     # For small p, v T is nothing beside 1/(f - 1).
     nearest = f[0, 0] if sign > 0 else f[-1, 1]
-    few = ends_of([nearest, *(n + sign * x for x in (2.0**-30, 2.0**-8, 0.5))])
+    few = ends_through([nearest, *(n + sign * x for x in (2.0**-30, 2.0**-8, 0.5))])
     small = p[:, 0] < 2.0**-64
     return np.concatenate([with_f(few, p[small]), with_f(f, p[~small])])
 
