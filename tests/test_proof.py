@@ -485,7 +485,7 @@ every, _ = mutants.drawn(0)
 for name in wanted:
     mine = [one for one in every if one.function.split(".")[-1] == name]
     for one in mine[:number]:
-        why = mutants.verdict(one, {})
+        why = mutants.begun(one, {})()
         print("noticed" if why else "PASSES", one.function, one.before, one.after)
 """
 

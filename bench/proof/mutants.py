@@ -155,8 +155,8 @@ def noticed(function, usual):
     return ""
 
 
-def verdict(mutant, usual):
-    """Return what `noticed` says of a mutant, by a process of its own."""
+def begun(mutant, usual):
+    """Let a process of its own look at a mutant; return how to get what it says."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -172,10 +172,26 @@ def verdict(mutant, usual):
         finally:
             os._exit(0)
     os.close(write)
-    with os.fdopen(read) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return "" if text == "PASSES" else text or "ended"
+
+    def verdict():
+        with os.fdopen(read) as pipe:
+            text = pipe.read()
+        os.waitpid(child, 0)
+        return "" if text == "PASSES" else text or "ended"
+
+    return verdict
+
+
+def verdicts(mutants, usual):
+    """Yield mutants with why each is noticed, if it is; as many at once as CPUs."""
+    waiting = []
+    for mutant in mutants:
+        waiting.append((mutant, begun(mutant, usual)))
+        if len(waiting) == os.cpu_count():
+            first, verdict = waiting.pop(0)
+            yield first, verdict()
+    for mutant, verdict in waiting:
+        yield mutant, verdict()
 
 
 def drawn(number):
@@ -189,8 +205,7 @@ def run(number, page, about):
     """Try mutants, and write those that pass; return the exit status."""
     every, chosen = drawn(number)
     passed, start, usual = [], time.perf_counter(), shares()
-    for one in chosen:
-        why = verdict(one, usual)
+    for one, why in verdicts(chosen, usual):
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
         if not why:
             passed.append(one)
