@@ -12,7 +12,8 @@ import numpy as np
 
 from bench.proof import exact, pair_rules, parts, rebind
 from bench.proof.boxes import before, ends_of, ends_through, with_f
-from bench.proof.pair_rules import Multiple, Pair, U, joined, words
+from bench.proof.pair_rules import Multiple, Pair, joined, words
+from bench.proof.prover import tested
 from bench.proof.rebind import Copies
 from riskcore.special import double_double, floats, near_one
 from riskcore.special.gauss import real_pairs, risk_pairs
@@ -141,9 +142,8 @@ def bounds(n, boxes):
         d, p = Pair.double(f_low - n, f_high - n), Pair.double(p_low, p_high)
         r, factor = _run(n, d, p)
         with np.errstate(all="ignore"):
-            # The rounding test adds the second word and the error, each rounded.
             claimed = factor * r.smallest()
-            lost = r.error + 2.0 * U * (r.low + factor * r.largest())
+            lost = tested(r.error, r.low, factor * r.largest())
             rows = [lost / claimed, lost / r.smallest(), r.largest() / claimed]
         found.append([np.where(np.isnan(row), np.inf, row) for row in rows])
     return tuple(np.concatenate(rows) for rows in zip(*found, strict=True))
