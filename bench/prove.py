@@ -56,7 +56,7 @@ def about():
 
 
 def parts_table():
-    """Return what the parts of FORWARD_REAL are off by, and their second words."""
+    """Return what parts are off by, and their second words."""
     power, less = parts.of_exponential()
     rows = [
         ["log p/q, absolute", parts.of_log_of_odds()],
@@ -64,6 +64,14 @@ def parts_table():
         ["exp x - 1, relative", less],
         ["(1 - sin(pi d)/(pi d))/d^2, relative", parts.of_sine()],
         ["p/D(1-d, q), relative", parts.of_fraction()],
+        [
+            "log x by log_pair, relative, |x - 1| >= 2^-22",
+            parts.of_logarithm(parts.elementary.log_pair, 22),
+        ],
+        [
+            "log x by log_high_low, relative, |x - 1| >= 2^-36",
+            parts.of_logarithm(parts.elementary.log_high_low, 36),
+        ],
     ]
     shown = [
         [name, power_of_two(part.error), power_of_two(part.share)]

@@ -389,6 +389,24 @@ def test_parts_are_within_their_bounds():
         assert off_by(words, true) <= fraction_.error * float(true), (d, p)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "closest"), [("log_pair", 22), ("log_high_low", 36)]
+)
+def test_logarithms_are_within_their_bounds(kernel, closest):
+    kernel = getattr(elementary, kernel)
+    part, largest = parts.of_logarithm(kernel, closest), 0.0
+    assert part.error < 2.0**-55
+    rng = random.Random(8)
+    ctx.prec = 300
+    for _ in range(2000):
+        near = 1 + rng.choice([-1, 1]) * 2.0 ** -rng.uniform(1.1, closest)
+        x = rng.choice([near, 2.0 ** rng.uniform(-960, 960), rng.uniform(0.6, 1.6)])
+        words, true = kernel(x, *parts.SCALED_BY[kernel]), arb(x).log()
+        if abs(x - 1) >= 2.0**-closest:
+            largest = max(largest, off_by(words, true) / abs(float(true)))
+    assert 0.01 * part.error < largest <= part.error
+
+
 def test_another_reflection_is_another_formula(monkeypatch):
     def other(copy, d):
         return d * d, d * 0

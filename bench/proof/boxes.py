@@ -31,8 +31,8 @@ def by_binades(lower, upper, pieces):
     borders = sorted([*FIRST, 1.0])
     ends = zip(borders, [*borders[1:], 2 * FIRST[0]], strict=True)
     within = np.concatenate([np.linspace(*one, pieces + 1) for one in ends])
-    lowest = math.frexp(lower)[1] - 2
-    cuts = np.append(np.ldexp(within[:, None], np.arange(lowest, 1)), [lower, upper])
+    first, last = math.frexp(lower)[1] - 2, max(1, math.frexp(upper)[1])
+    cuts = np.append(np.ldexp(within[:, None], np.arange(first, last)), [lower, upper])
     return ends_of(cuts[(cuts >= lower) & (cuts <= upper)])
 
 

@@ -6,6 +6,7 @@ variable or two, and what the formula leaves out.
 """
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from bench.proof.series import in_exponent, left_out
 from bench.proof.tape import NO_GRID, SCALE, Number, aligned, projective, same
 from riskcore.special import elementary, near_one
 from riskcore.special.double_double import quotient_pair
-from riskcore.special.floats import fast_two_sum
+from riskcore.special.floats import fast_two_sum, from_bits
 from riskcore.special.gauss import real_pairs, risk_pairs
 
 
@@ -86,13 +87,16 @@ def measured(program, boxes, variables, degree, scale=SCALE):
 def relative_part(program, boxes, enough):
     """Return the part of a pair of one variable, its error relative to it.
 
-    Boxes are halved while their bound is above ``enough``, nine times at most.
+    Boxes are halved while their bound is above ``enough``, nine times at most, and
+    while they do not become more.
     """
-    worst, shares = 0.0, 0.0
+    worst, shares, most = 0.0, 0.0, len(boxes)
     for depth in range(10):
         error, lower, upper, share = measured(program, boxes, 1, 6)
         relative = error / smallest(lower, upper)
-        again = (relative > enough) & (depth < 9)
+        again = ~(relative <= enough) & (depth < 9)
+        if 2 * again.sum() > most:
+            again[:] = False
         worst = max(worst, float(relative[~again].max(initial=0.0)))
         shares = max(shares, float(share[~again].max(initial=0.0)))
         if not again.any():
@@ -111,9 +115,18 @@ def smallest(lower, upper):
 LOWEST = -960
 
 
+# The kernels of the logarithm: their further arguments, and pieces of their mantissas.
+SCALED_BY = {elementary.log_pair: (), elementary.log_high_low: (0.0,)}
+HALF = from_bits(elementary._SQRT_HALF_BITS)
+MANTISSAS = {
+    elementary.log_pair: [*FIRST, 2.0 * FIRST[0]],
+    elementary.log_high_low: [*np.linspace(HALF, 2.0 * HALF, 5)],
+}
+
+
 def _log(kernel):
     def run(copier, z):
-        high, low = copier.of(kernel)(z)
+        high, low = copier.of(kernel)(z, *SCALED_BY[kernel])
         return low + high
 
     return run
@@ -126,7 +139,7 @@ def log_left_out(kernel, pieces=8):
     It is taken at the first and the last exponent: the kernel is linear in it.
     """
     worst = 0.0
-    for low, high in zip(FIRST, (*FIRST[1:], 2 * FIRST[0]), strict=True):
+    for low, high in itertools.pairwise(MANTISSAS[kernel]):
         for lower, upper in ends_of(np.linspace(low, high, pieces + 1)):
             for k in (0, LOWEST):
 
@@ -143,6 +156,36 @@ def linear_in_exponent(kernel, lower, upper):
     found = in_exponent(_log(kernel), lower, upper)
     if any(coefficient != 0 for coefficient in found):
         raise ValueError(f"{kernel.__name__} is not linear in the exponent")
+
+
+def next_to_one(first, last):
+    """Return boxes of x with 2^-last <= |x - 1| <= 2^-first, four to a binade."""
+    binades = [np.linspace(2.0**-k, 2.0 ** -(k + 1), 5) for k in range(first, last)]
+    off = np.concatenate([np.stack([one[1:], one[:-1]], axis=1) for one in binades])
+    return np.concatenate([1.0 - off[:, ::-1], 1.0 + off])
+
+
+@functools.cache
+def of_logarithm(kernel, closest):
+    """Return the bounds of log x, 2^-960 <= x <= 2^960, relative to it.
+
+    x is no nearer to 1 than 2^-closest. ``kernel`` is `log_pair` or `log_high_low`.
+    """
+
+    def program(tape, boxes):
+        x = tape.input(boxes[:, 2], boxes[:, 3], 0)
+        return copies().of(kernel)(x, *SCALED_BY[kernel])
+
+    near = next_to_one(3, closest)
+    far = np.concatenate([by_binades(2.0**LOWEST, 0.5, 4), by_binades(0.5, 2.0, 16)])
+    far = np.concatenate([far, by_binades(2.0, 2.0**-LOWEST, 4)])
+    far = far[(far[:, 1] <= 0.875) | (far[:, 0] >= 1.125)]
+    found = relative_part(program, one_variable(np.concatenate([near, far])), ENOUGH)
+    left = log_left_out(kernel) / math.log(1.125)
+    for lower, upper in near.tolist():
+        off = left_out(_log(kernel), arb_series.log, lower, upper)
+        left = max(left, off / min(abs(math.log(lower)), abs(math.log(upper))))
+    return found.plus(left * (1.0 + SLACK))
 
 
 def one_variable(boxes):

@@ -351,9 +351,9 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
-    subnormal; the largest error found is 0.50 ulp. It rests on bounds of fast paths
-    that searches have found at least four times too wide; what is proven of them, and
-    of the slower steps, is in ``notes/correct_rounding.md``.
+    subnormal; the largest error found is 0.50 ulp. The error bounds of its fast paths
+    are proved by a command, those of the slower steps by hand:
+    ``notes/correct_rounding.md`` says how, and what rests on tests.
 
 See Also
 --------
@@ -390,9 +390,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 log_r : ndarray or scalar
-    log r; nan outside the domain. Error below 1 ulp; the largest found is 0.73 ulp
+    log r; nan outside the domain. Error below 1 ulp, with proof
+    (``notes/correct_rounding.md``, section 6); the largest found is 0.73 ulp
     (``bench/accuracy.md``), for f < 1 next to r = 1, where the value passes through 0.
-    Measured, not proven (``notes/correct_rounding.md``, section 6).
 
 See Also
 --------
@@ -466,9 +466,8 @@ Returns
 -------
 r : ndarray or scalar
     Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
-    double nearest the exact value at the exact quotient f/F. The fast paths' bounds are
-    those of ``individual_risk``; what they leave open is decided with proof
-    (``notes/rounding_proof.md``). The largest error found is 0.50 ulp.
+    double nearest the exact value at the exact quotient f/F, with the proof of
+    ``individual_risk``. The largest error found is 0.50 ulp.
 
 See Also
 --------
@@ -500,6 +499,7 @@ CONTRACTS = (
             "0x1.fffffffffffffp-1",
         ),
         region="the whole domain",
+        shown="proved",
     ),
     Contract(
         "log_individual_risk",
@@ -509,6 +509,7 @@ CONTRACTS = (
             "0x1.73db070d65e1ep-2",
             "0x1.302977e0f1854p-5",
         ),
+        shown="proved",
     ),
     Contract(
         "individual_risk_gradient",
@@ -528,5 +529,6 @@ CONTRACTS = (
             "0x1.1b6acecde4df3p-391",
         ),
         region="the whole domain",
+        shown="proved",
     ),
 )
