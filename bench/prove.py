@@ -17,7 +17,7 @@ import time
 from importlib.metadata import version
 
 from bench._common import HERE, command, replace, table
-from bench.proof import claims, mutants, parts, prover, reflection
+from bench.proof import claims, gradient, mutants, parts, prover, reflection
 
 PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
 
@@ -80,9 +80,30 @@ def parts_table():
     return table(["part", "off by", "second word over first"], shown)
 
 
-def page(results):
+def of_gradient(results):
+    """Prove the gradient; return its rows, region by region, and whether it holds."""
+    found = gradient.of_pairs(results)
+    for claim in [*gradient.near_one(), *gradient.from_16()]:
+        one = prover.prove(claim)
+        found.append((claim.region, claim.where, one.relative, one.boxes))
+    worst = {}
+    for region, where, lost, boxes in found:
+        print(f"gradient | {region} | {where} | {power_of_two(lost)}", flush=True)
+        before = worst.get(region, (0.0, 0))
+        worst[region] = max(before[0], lost), before[1] + boxes
+    rows = [
+        [region, power_of_two(lost), f"{boxes}"]
+        for region, (lost, boxes) in worst.items()
+    ]
+    return rows, max(lost for lost, _ in worst.values()) <= gradient.FAITHFUL
+
+
+def page(results, rows_of_gradient):
     """Put the results into their page."""
     rows, seconds = rows_of(results)
+    header = ["gradient", "before the last rounding", "boxes"]
+    text = f"{about()}\n\n{table(header, rows_of_gradient)}"
+    replace(PAGE, "proof_gradient", text)
     log = parts.log_left_out(parts.elementary.log_pair)
     text = (
         f"{about()}\n\nOf the logarithm the formula leaves out at most "
@@ -119,7 +140,11 @@ def main():
             failed.append(name)
             print(f"WASTEFUL: {name} claims {1 / largest:.0f} times what is proved")
     if not options.regions:
-        page(results)
+        rows, holds = of_gradient(results)
+        if not holds:
+            failed.append("gradient")
+            print("NOT PROVED: the gradient")
+        page(results, rows)
     print(f"{len(results)} claims, {len(failed)} not proved", end=", ")
     print(f"{time.perf_counter() - start:.0f} s")
     return 1 if failed else 0

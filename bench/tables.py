@@ -129,6 +129,7 @@ SECTIONS = (
     Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof"),
     Section("prove", "notes/proof_of_rounding.md", "proof_parts"),
+    Section("prove", "notes/proof_of_rounding.md", "proof_gradient"),
     Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
     Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
 )

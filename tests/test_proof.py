@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+import riskcore
 from riskcore.special import double_double, elementary, floats, near_one
 from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs
 
@@ -19,6 +20,7 @@ claims = import_module("bench.proof.claims")
 enclosures = import_module("bench.enclosures")
 exact = import_module("bench.proof.exact")
 fraction = import_module("bench.proof.fraction")
+gradient = import_module("bench.proof.gradient")
 models = import_module("bench.proof.models")
 mutants = import_module("bench.proof.mutants")
 pair_rules = import_module("bench.proof.pair_rules")
@@ -254,6 +256,31 @@ def test_every_cell_of_a_region_is_in_a_box_of_its_claims():
         a, b, c, d = boxes[names[where]].T
         assert np.any((a <= f) & (f <= b) & (c <= p) & (p <= d)), (names[where], f, p)
     assert min(tried.values()) > 10
+
+
+GRADIENT = [*gradient.near_one(), *gradient.from_16()]
+
+
+@pytest.mark.parametrize("claim", GRADIENT, ids=named)
+def test_the_gradient_is_within_the_bounds_of_its_boxes(claim):
+    rng = random.Random(9)
+    few = np.array(rng.sample(list(claim.boxes), min(10, len(claim.boxes))))
+    share, lost, _ = claim.bounds(few)
+    for box, most in zip(few[share <= 1.0], lost[share <= 1.0], strict=True):
+        for _ in range(2):
+            f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
+            found = float(riskcore.individual_risk_gradient(f, p))
+            r = enclosures.exact(f, p, 400)
+            true = (f * r - p) / (arb(p) * (1 - arb(p)))
+            error = abs(float(arb(found) - true))
+            assert error <= 0.5 * np.spacing(found) + most * found, (f, p)
+    assert (share <= 1.0).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", GRADIENT, ids=named)
+def test_the_gradient_is_proved(claim):
+    assert prover.prove(claim).relative <= gradient.FAITHFUL
 
 
 # --- pairs as numbers ----------------------------------------------------------------

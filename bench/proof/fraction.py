@@ -67,18 +67,29 @@ def _shrunk(f, p, levels, last, x, left):
     return x, left * (1.0 + 1e-9)
 
 
+def _from_tail(f, p, levels, last):
+    """Return X_last from below and what is left of the error of the tail, per box."""
+    least, most = _between(f, p, levels)
+    # The tail rises with p and falls with f.
+    low, high = tail(f[1], p[0], levels), tail(f[0], p[1], levels)
+    left = np.maximum(most - low, high - least)
+    return _shrunk(f, p, levels, last, np.minimum(low, least), left)
+
+
 def cut(f, p, levels):
     """Return a bound of the relative error that the cut leaves in D, per box.
 
     ``f`` and ``p`` are the ends of the boxes. The roundings here are far below the
     factor that stands for them.
     """
-    least, most = _between(f, p, levels)
-    # The tail rises with p and falls with f.
-    low, high = tail(f[1], p[0], levels), tail(f[0], p[1], levels)
-    left = np.maximum(most - low, high - least)
-    x, left = _shrunk(f, p, levels, 0, np.minimum(low, least), left)
+    x, left = _from_tail(f, p, levels, 0)
     return left / (f[0] - 1.0 + x)
+
+
+def cut_of_e(f, p, levels):
+    """Return a bound of the error that the cut leaves in E = X_1/(f + X_1)."""
+    _, left = _from_tail(f, p, levels, 1)
+    return left / f[0]
 
 
 def cut_of_first(f, p, levels):

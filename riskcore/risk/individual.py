@@ -430,9 +430,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 gradient : ndarray or scalar
-    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 1 ulp; the
-    largest found is 0.65 ulp (``bench/accuracy.md``). Measured, not proven
-    (``notes/correct_rounding.md``, section 6).
+    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 1 ulp, with proof
+    where dr/dp is a normal number (``notes/correct_rounding.md``, section 6); the
+    largest found is 0.65 ulp (``bench/accuracy.md``).
 
 See Also
 --------
@@ -519,6 +519,7 @@ CONTRACTS = (
             "0x1.0f5b2da57f4ecp+4",
             "0x1.fbe2f1bd4168fp-1",
         ),
+        shown="proved",
     ),
     Contract(
         "individual_risk_from_frequencies",
