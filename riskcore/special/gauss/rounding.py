@@ -11,8 +11,8 @@ import math
 
 from riskcore.compiled.jit import kernel
 
-# Bounds of what the pairs of risk_pairs.py are off by. Each is at least four times the
-# largest error ever found by search (notes/correct_rounding.md).
+# Bounds of what pairs are off by, proved by ``python -m bench.prove``; searches found a
+# third of them at most (notes/correct_rounding.md).
 # Times r + v^4, f = 1 to 4: contiguity enlarges the error of the logarithm by v.
 BY_LOGARITHM = 2.0**-67
 BY_LOGARITHM_15 = 2.0**-65  # times r, f = 5 to 15
