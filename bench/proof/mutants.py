@@ -75,7 +75,7 @@ def constants(names):
 
 
 MAKES = re.compile(
-    r"= (_by_e|_tail|_upwards|_levels|_downwards|_pairs|positive|series|polynomial)\("
+    r"= (_by_e|_tail|_upwards|_levels|_downwards|_pairs|positive|series)\("
 )
 
 

@@ -265,7 +265,10 @@ def exponential_left_out():
 
 
 def _linear_in_exponent():
-    """Raise unless exp x - 1 is 2^k (1 + P(x - k log 2)) - 1 for every exponent."""
+    """Raise unless exp x is 2^k (1 + P(x - k log 2)) for every exponent.
+
+    P is exp x - 1 for exponent 0, and exp x - 1 is to be this less 1.
+    """
     ctx.prec, ctx.cap = 1200, 24
     x = arb_series([arb(1) / 8, 1])
     log_2 = arb(elementary.LN2_HIGH) + arb(elementary.LN2_LOW)
@@ -276,14 +279,14 @@ def _linear_in_exponent():
         parts = kernel(series.Series(x, ends), 0.0)
         return [series.Series(arb_series([0])).of(part) for part in parts]
 
-    base = found(0, x)
+    whole = 1 + sum(found(0, x)[2:])
     most = int(Y_MOST / math.log(2.0)) + 1
     for k in range(-most, most + 1):
         power, power_low, less, less_low = found(k, x + k * log_2)
         scale = arb(2) ** k
         for got, wanted in (
-            (power + power_low, scale * (base[0] + base[1])),
-            (less + less_low, scale * (1 + base[2] + base[3]) - 1),
+            (power + power_low, scale * whole),
+            (less + less_low, scale * whole - 1),
         ):
             difference = got - wanted
             if not all(
