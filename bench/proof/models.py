@@ -16,6 +16,11 @@ OUTWARD = 1.0 + 2.0**-40
 UNDERFLOW = 2.0**-1060
 
 
+def worst(bounds):
+    """Return the largest of some bounds; what is not a number is no bound."""
+    return float(np.max(np.where(np.isnan(bounds), np.inf, bounds), initial=0.0))
+
+
 @njit(cache=True)
 def _multiply(a, a_rest, b, b_rest, target, charge, out, out_rest):
     boxes, size = a.shape

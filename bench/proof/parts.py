@@ -18,6 +18,7 @@ from bench.proof import exact, fraction, series
 from bench.proof import tape as recorded
 from bench.proof.bound import NAMES, Runs, copies
 from bench.proof.boxes import FIRST, by_binades, ends_of, halves
+from bench.proof.models import worst
 from bench.proof.rebind import Copies
 from bench.proof.series import in_exponent, left_out
 from bench.proof.tape import NO_GRID, SCALE, Number, aligned, projective, same
@@ -90,19 +91,19 @@ def relative_part(program, boxes, enough):
     Boxes are halved while their bound is above ``enough``, nine times at most, and
     while they do not become more.
     """
-    worst, shares, most = 0.0, 0.0, len(boxes)
+    largest, shares, most = 0.0, 0.0, len(boxes)
     for depth in range(10):
         error, lower, upper, share = measured(program, boxes, 1, 6)
         relative = error / smallest(lower, upper)
         again = ~(relative <= enough) & (depth < 9)
         if 2 * again.sum() > most:
             again[:] = False
-        worst = max(worst, float(relative[~again].max(initial=0.0)))
-        shares = max(shares, float(share[~again].max(initial=0.0)))
+        largest = max(largest, worst(relative[~again]))
+        shares = max(shares, worst(share[~again]))
         if not again.any():
             break
         boxes = halves(boxes[again])
-    return Part(worst, shares)
+    return Part(largest, shares)
 
 
 def smallest(lower, upper):
@@ -210,10 +211,9 @@ def of_log_of_odds():
 
     boxes = one_variable(by_binades(risk_pairs.RARE, risk_pairs.P_FORWARD, 4))
     error, lower, upper, share = measured(program, boxes, 1, 6, 1.0)
-    largest = share * np.maximum(np.abs(lower), np.abs(upper))
-    left = log_left_out(elementary.log_pair)
-    found = map(float, (error.max(), share.max(), largest.max() * (1.0 + SLACK)))
-    return Part(*found).plus(left)
+    low = share * np.maximum(np.abs(lower), np.abs(upper)) * (1.0 + SLACK)
+    found = Part(worst(error), worst(share), worst(low))
+    return found.plus(log_left_out(elementary.log_pair))
 
 
 # --- the exponential -----------------------------------------------------------------
@@ -370,8 +370,8 @@ def of_sine():
         term *= -(arb.pi() ** 2) / ((2 * j + 4) * (2 * j + 5))
     lost += 2 * abs(term) * arb(0.25) ** 29
     least = smallest(lower, upper)
-    relative = float((error / least).max()) + float(lost.upper()) / least.min()
-    return Part(relative, float(share.max()))
+    relative = worst(error / least) + float(lost.upper()) / least.min()
+    return Part(relative, worst(share))
 
 
 # --- the fraction --------------------------------------------------------------------
@@ -413,16 +413,16 @@ def fraction_boxes():
 @functools.cache
 def of_fraction():
     """Return a relative bound of S, and of low/high."""
-    boxes, worst, shares = fraction_boxes(), 0.0, 0.0
+    boxes, largest, shares = fraction_boxes(), 0.0, 0.0
     for sign in (1.0, -1.0):
         error, lower, upper, share = measured(fraction_program(sign), boxes, 2, 8)
         ends = np.sort(sign * boxes[:, :2], axis=1).T
         q = 1.0 - boxes[:, 3], 1.0 - boxes[:, 2]
         cut = fraction.cut_of_first((1.0 - ends[1], 1.0 - ends[0]), q, 21)
         # p E counts at most by its share of D, which is below 1.
-        worst = max(worst, float((error / smallest(lower, upper) + cut).max()))
-        shares = max(shares, float(share.max()))
-    return Part(worst, shares)
+        largest = max(largest, worst(error / smallest(lower, upper) + cut))
+        shares = max(shares, worst(share))
+    return Part(largest, shares)
 
 
 def fraction_formula():

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bench.proof import models
 from bench.proof.bound import Runs
 from bench.proof.boxes import halves
 from bench.proof.models import UNIT
@@ -85,7 +86,7 @@ def prove(claim, deepest=DEEPEST):
         count += int(done.sum())
         if done.any():
             i = int(np.argmax(np.where(done, share, -1.0)))
-            largest = max(worst[2], float(relative[done].max()))
+            largest = max(worst[2], models.worst(relative[done]))
             if share[i] >= worst[0]:
                 worst = (float(share[i]), tuple(waiting[i]), largest)
             worst = (worst[0], worst[1], largest)
