@@ -50,11 +50,19 @@ def widened(lower, upper):
     return lower - SLACK * np.abs(lower), upper + SLACK * np.abs(upper)
 
 
-def beside(tape, of, share, power=0):
-    """Return a second word: anything up to a share of the first."""
-    size = share * of.largest()
-    model = tape.space.constant(0.0, tape.boxes).wider(size)
-    return Number(tape, model, (), NO_GRID, power=power)
+def pair_of(tape, number, share):
+    """Return a number as a pair, whose second word is at most a share of the first.
+
+    The first word is off by what the second one tells.
+    """
+    size = share * number.largest() * (1.0 + share)
+    lower, upper = number.ends[0] - size, number.ends[1] + size
+    grid = recorded.exponent(smallest(lower, upper)) - 52
+    high = Number(
+        tape, number.model.wider(size), ((number, same),), np.maximum(grid, -1074),
+        size, ends=(lower, upper),
+    )  # fmt: skip
+    return high, recorded._error_of(high, NO_GRID)
 
 
 def sum_of(tape, high, low):
@@ -312,8 +320,9 @@ def _nearest_exponent(x):
 
 def exponent_boxes():
     """Return boxes of x: those for which k = 0, and the others."""
-    wide = np.linspace(0.25, Y_MOST, 2049)
-    near = 2.0 ** np.arange(-905, -1)
+    border = 0.5 * math.log(2.0)  # they overlap there
+    wide = np.linspace(border + 1e-9, Y_MOST, 2049)
+    near = np.append(2.0 ** np.arange(-905, -2), np.linspace(0.25, border + 2e-9, 5))
     return [
         one_variable(np.concatenate([boxes, -boxes[:, ::-1]]))
         for boxes in (np.stack([x[:-1], x[1:]], axis=1) for x in (near, wide))
@@ -328,10 +337,9 @@ def of_exponential():
     """
 
     def program(tape, boxes):
-        x = tape.input(boxes[:, 2], boxes[:, 3], 0)
+        x, x_low = pair_of(tape, tape.input(boxes[:, 2], boxes[:, 3], 0), 2.0**-52)
         names = {**NAMES, "int": _nearest_exponent(x)}
-        kernel = Copies(names).of(near_one.exponentials)
-        return kernel(x, beside(tape, x, 2.0**-52))
+        return Copies(names).of(near_one.exponentials)(x, x_low)
 
     found = []
     for first, lost in zip((0, 2), exponential_left_out()[::-1], strict=True):

@@ -19,6 +19,14 @@ from riskcore.special import double_double, floats, near_one
 from riskcore.special.gauss import real_pairs, risk_pairs
 
 CHUNK = 100_000  # boxes at once
+# f - n is exact, n being the nearest whole number.
+FORWARD = {
+    "forward_real": """
+def forward_real(f, p):
+    n = (f + _TWO_52) - _TWO_52
+    return by_reflection(n, f - n, p)
+"""
+}
 
 
 def check_theorems():
@@ -26,6 +34,9 @@ def check_theorems():
     rebind.check(floats, rebind.THEOREMS)
     rebind.check(double_double, pair_rules.THEOREMS)
     rebind.check(real_pairs, pair_rules.INVERSE)
+    rebind.check(real_pairs, FORWARD)
+    if real_pairs._TWO_52 != 2.0**52:
+        raise ValueError("a number that is added to round, and does not")
 
 
 # --- the parts -----------------------------------------------------------------------
