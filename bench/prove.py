@@ -65,11 +65,11 @@ def parts_table():
         ["(1 - sin(pi d)/(pi d))/d^2, relative", parts.of_sine()],
         ["p/D(1-d, q), relative", parts.of_fraction()],
         [
-            "log x by log_pair, relative, |x - 1| >= 2^-22",
+            "log x by log_pair, relative, x off from 1 by 2^-22",
             parts.of_logarithm(parts.elementary.log_pair, 22),
         ],
         [
-            "log x by log_high_low, relative, |x - 1| >= 2^-36",
+            "log x by log_high_low, relative, x off by 2^-36",
             parts.of_logarithm(parts.elementary.log_high_low, 36),
         ],
     ]

@@ -3,7 +3,7 @@
 A pair high + low stands for a true number. Over each box it has the ends of the true
 number, a bound of |high + low - true|, and one of |low|. An operation on pairs is one
 step, whose own error is bounded by a theorem (notes/proof_of_rounding.md, section 4),
-however wide the box: magnitudes alone count. What each operation must read for its
+however wide the box: magnitudes alone count. What each operation must do for its
 theorem to hold is in `THEOREMS`. U = 2^-53; FAR is more than products of ten factors
 1 + U, and bounds are infinite where a box is too wide for a theorem.
 """
@@ -231,7 +231,7 @@ def sum_pair(a, a_low, b, b_low):
     |a|, by Sterbenz.
     """
     a, b = joined(a, a_low), joined(b, b_low)
-    opposite = _same_sign(a) & _same_sign(b) & (np.sign(a.lower) != np.sign(b.lower))
+    opposite = (a.lower >= 0.0) & (b.upper <= 0.0) | (a.upper <= 0.0) & (b.lower >= 0.0)
     ordered = b.largest() <= np.where(opposite, 2.0, 1.0) * a.smallest()
     lower, upper = a.lower + b.lower, a.upper + b.upper
     c = U * (a.largest() + b.largest()) + a.low + b.low
