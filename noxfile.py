@@ -56,7 +56,7 @@ def types(session):
 
 @nox.session
 def bench(session):
-    """Run a bench, `-- bench_kernel --rounds 9`; without a name cases of the kernels."""
+    """Run a bench, `-- bench_kernel --rounds 9`; by no name cases of the kernels."""
     install(session, "-e", ".[test]")
     name, *rest = session.posargs or [""]
     if name and not name.startswith("-"):
