@@ -355,10 +355,15 @@ int main(int argc, char **argv) {
     double *x = malloc(5 * n * sizeof(double));
     if (fread(x, sizeof(double), 2 * n, stdin) != 2 * n) return 1;
     double *first[] = {x, x + n, x + 2 * n}, *series[] = {x, x + n, x + 3 * n};
+    uint64_t mode = strtoull(argv[2], 0, 16), after;
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
     FIRST(first, &n, steps, 0);
+    __asm__ volatile("mrs %0, fpcr" : "=r"(after) : : "memory");
+    if (after != mode) return 2;
     riskcore_forms_series7(series, &n, steps, 0);
     for (int64_t i = 0; i < n; i++)
         x[4 * n + i] = riskcore_forms_series7_scalar(x[i], x[n + i]);
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
     return fwrite(x + 2 * n, sizeof(double), 3 * n, stdout) != 3 * n;
 }
 """
@@ -376,8 +381,12 @@ def test_code_for_arm64_gives_the_same_bits(objects, names, points, expected, tm
     subprocess.run([*build, first, "-o", "main"], check=True, cwd=tmp_path)
     run = ["qemu-aarch64", tmp_path / "main", str(points.shape[1])]
     given = points.tobytes()
-    got = subprocess.run(run, check=True, input=given, capture_output=True).stdout
-    assert got == expected.tobytes() + expected[1].tobytes()
+    # The default, then FPCR with rounding up, down and subnormal numbers as zero.
+    for mode in ("0", "400000", "800000", "1000000"):
+        result = subprocess.run(
+            [*run, mode], check=True, input=given, capture_output=True
+        )
+        assert result.stdout == expected.tobytes() + expected[1].tobytes(), mode
 
 
 # --- all entry points -----------------------------------------------------------------

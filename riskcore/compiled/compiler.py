@@ -48,6 +48,9 @@ class Code(NamedTuple):
     symbol: str  # the function to call
     assembly: str
     shared: tuple[str, ...]  # symbols of the shared kernels that it calls
+    # Types of the arguments and the result, of an entry point: it is called in any
+    # floating-point mode.
+    types: tuple[str, ...] = ()
 
 
 # --- telling Numba -------------------------------------------------------------------
@@ -301,7 +304,8 @@ def compiled(
     made: Any = compiler(function)
     library: _Library = made._library
     library._final_module.get_function(made.native_name).name = symbol
-    return library.code(symbol, function.__name__)
+    code = library.code(symbol, function.__name__)
+    return code._replace(types=(*arguments, returns))
 
 
 def shared_code(symbol: str) -> Code:

@@ -54,8 +54,31 @@ _log = logging.getLogger("riskcore")
 
 def kernel(function: Function) -> Function:
     """Mark a plain function as callable from compiled code."""
+    if not _rounds_to_nearest():
+        _misread.add(function.__module__)
     _kernels.append(function)
     return function
+
+
+def _rounds_to_nearest() -> bool:
+    """Return whether this thread rounds to nearest, as Python's own numbers need."""
+    one, half = 1.0, sys.float_info.epsilon / 2.0
+    return one + half == one and one + 1.5 * half > one
+
+
+_misread: set[str] = set()  # modules whose constants may have been read inexactly
+
+
+def _refuse_directed_rounding(identity: str) -> None:
+    """Refuse to compile from constants that Python rounded in another direction."""
+    if _misread or not _rounds_to_nearest():
+        raise RuntimeError(
+            f"{identity} is not compiled yet, and this thread rounds, or rounded when "
+            "riskcore was imported, in another direction than to nearest: the machine "
+            "code would be wrong, and kept for later processes. Import riskcore and "
+            "call the function once with fesetround(FE_TONEAREST); after that it can "
+            "be called in any mode."
+        )
 
 
 def shared(signature: str, returns: str = "void") -> Callable[[Function], Function]:
@@ -441,6 +464,7 @@ def _content(
         with code_cache.alone(_build(modules), f"{identity}.o"):
             content = _kept(identity, modules)  # by the process that was waited for
             if content is None:
+                _refuse_directed_rounding(identity)
                 _log.info("compiling %s, once for this installation", identity)
                 with uninterrupted():
                     content = machine_code(compiled(), _machine()[0])
@@ -473,9 +497,13 @@ def machine_code(code: Code, machine: Any) -> bytes:
     """
     import llvmlite.binding as llvm
 
+    from riskcore.compiled.float_mode import guard
+
     module = llvm.parse_assembly(code.assembly)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    if code.types:
+        guard(module, code.symbol, code.types)
     symbols = " ".join([code.symbol, *code.shared])
     return symbols.encode() + b"\n" + bytes(machine.emit_object(module))
 

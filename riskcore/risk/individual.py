@@ -82,13 +82,14 @@ def _store(room: Any, array: Any, first: int, step: int, n: int) -> None:
 
 
 @kernel
-def _apart(args: Any) -> bool:
-    """Return whether the result is none of the two arguments.
+def _in_place(args: Any, steps: Any, k: int) -> bool:
+    """Return whether a block may read argument ``k`` where it is.
 
-    NumPy lets it be one of them; a block must not, and then gets copies.
+    It reads its arguments again after it has written results. NumPy lets results take
+    the place of arguments that were read before, so the two may share memory.
     """
-    out = address(args[2])
-    return (out != address(args[0])) & (out != address(args[1]))
+    gap = address(args[2]) - address(args[k])
+    return bool((steps[k] == 8) & ((steps[2] != 8) | (abs(gap) >= 8 * BLOCK)))
 
 
 @kernel
@@ -106,8 +107,8 @@ def _loop(block: Block) -> Callable[..., None]:
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         f_room, p_room, out_room = stack(), stack(), stack()
-        f_is = _apart(args) & (steps[0] == 8)
-        p_is = _apart(args) & (steps[1] == 8)
+        f_is = _in_place(args, steps, 0)
+        p_is = _in_place(args, steps, 1)
         out_is = steps[2] == 8
         first, ahead = 0, _ahead(args, steps)
         while first < sizes[0]:
@@ -204,8 +205,8 @@ def _from_frequencies_scalar(f: float, F: float) -> float:
 def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
     f_room, F_room, out_room = stack(), stack(), stack()
     p, excess = stack(), stack()
-    f_is = _apart(args) & (steps[0] == 8)
-    F_is = _apart(args) & (steps[1] == 8)
+    f_is = _in_place(args, steps, 0)
+    F_is = _in_place(args, steps, 1)
     out_is = steps[2] == 8
     first, ahead = 0, _ahead(args, steps)
     while first < sizes[0]:

@@ -1,0 +1,160 @@
+"""The floating-point mode that compiled code needs, set around each entry point.
+
+The kernels need rounding to nearest, subnormal numbers, and no traps. Libraries built
+with ``-ffast-math`` change the mode of a thread to flush subnormal numbers to zero, and
+interval arithmetic changes the rounding direction. So each entry point first looks at
+the control register of its processor: it calls its body at once in the default mode,
+and otherwise sets the mode, calls the body and restores what it found. The body is a
+function of its own, because LLVM may move arithmetic past instructions that change the
+mode, but never out of a function that it does not inline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+_WORD, _LONG, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+_TYPES: dict[str, ir.Type] = {
+    "void": ir.VoidType(),
+    "int32": _WORD,
+    "int64": _LONG,
+    "uint64": _LONG,
+    "float64": ir.DoubleType(),
+}
+
+# MXCSR of x86-64: bits that change results (subnormal arguments as zero, masks of the
+# traps, rounding, subnormal results as zero), their default, and the exception flags.
+_X86_MODE, _X86_DEFAULT, _X86_FLAGS = 0xFFC0, 0x1F80, 0x3F
+
+
+class _X86:
+    """MXCSR, which is read and written through memory."""
+
+    def __init__(self, build: ir.IRBuilder) -> None:
+        self.build = build
+        self.place = build.alloca(_WORD)
+        self.old = self._read()
+        self.mode = build.and_(self.old, _WORD(_X86_MODE))
+
+    def is_default(self) -> Any:
+        return self.build.icmp_unsigned("==", self.mode, _WORD(_X86_DEFAULT))
+
+    def set_default(self) -> None:
+        others = self.build.and_(self.old, _WORD(0xFFFFFFFF ^ _X86_MODE))
+        self._write(self.build.or_(others, _WORD(_X86_DEFAULT)))
+
+    def restore(self) -> None:
+        """Restore the mode, and keep the exception flags as the body left them."""
+        flags = self.build.and_(self._read(), _WORD(_X86_FLAGS))
+        others = self.build.and_(self.old, _WORD(0xFFFFFFFF ^ _X86_FLAGS))
+        self._write(self.build.or_(others, flags))
+
+    def _read(self) -> Any:
+        self._call("stmxcsr")
+        return self.build.load(self.place)
+
+    def _write(self, value: Any) -> None:
+        self.build.store(value, self.place)
+        self._call("ldmxcsr")
+
+    def _call(self, instruction: str) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES])
+        function = _declared(self.build, f"llvm.x86.sse.{instruction}", kind)
+        self.build.call(function, [self.build.bitcast(self.place, _BYTES)])
+
+
+class _Arm64:
+    """FPCR, whose default is 0; the exception flags are in another register."""
+
+    def __init__(self, build: ir.IRBuilder) -> None:
+        self.build = build
+        read = ir.FunctionType(_LONG, [])
+        self.old = build.call(_declared(build, "llvm.aarch64.get.fpcr", read), [])
+
+    def is_default(self) -> Any:
+        return self.build.icmp_unsigned("==", self.old, _LONG(0))
+
+    def set_default(self) -> None:
+        self._write(_LONG(0))
+
+    def restore(self) -> None:
+        self._write(self.old)
+
+    def _write(self, value: Any) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [_LONG])
+        write = _declared(self.build, "llvm.aarch64.set.fpcr", kind)
+        self.build.call(write, [value])
+
+
+_REGISTERS: dict[str, Callable[[ir.IRBuilder], Any]] = {
+    "x86_64": _X86,
+    "aarch64": _Arm64,
+    "arm64": _Arm64,
+}
+
+
+def _declared(build: ir.IRBuilder, name: str, kind: ir.FunctionType) -> ir.Function:
+    known = build.module.globals.get(name)
+    return ir.Function(build.module, kind, name) if known is None else known
+
+
+def guard(module: Any, symbol: str, types: tuple[str, ...]) -> None:
+    """Let a function of a module run in the mode it needs, whoever calls it.
+
+    On processors that are not known here the module is left as it is.
+
+    Parameters
+    ----------
+    module : llvmlite.binding.ModuleRef
+        Its triple and data layout are those of the machine it is compiled for.
+    symbol : str
+        The function; its name is then that of the guard, which calls it.
+    types : tuple of str
+        Its arguments' types and the type of its result, as of ``jit.native``.
+    """
+    register = _REGISTERS.get(module.triple.partition("-")[0])
+    if register is None:
+        return
+    name = f"{symbol}_in_mode"
+    module.get_function(symbol).name = name
+    module.link_in(llvm.parse_assembly(_guard(module, symbol, name, types, register)))
+    body = module.get_function(name)
+    body.linkage = "internal"
+    body.add_function_attribute("noinline")
+
+
+def _guard(
+    module: Any,
+    symbol: str,
+    name: str,
+    types: tuple[str, ...],
+    register: Callable[[ir.IRBuilder], Any],
+) -> str:
+    *arguments, result = [
+        _BYTES if each.endswith("*") else _TYPES[each] for each in types
+    ]
+    kind = ir.FunctionType(result, arguments)
+    made = ir.Module()
+    made.triple, made.data_layout = module.triple, module.data_layout
+    body = ir.Function(made, kind, name)
+    entry = ir.Function(made, kind, symbol)
+    build = ir.IRBuilder(entry.append_basic_block())
+    control = register(build)
+    usual, other = entry.append_basic_block(), entry.append_basic_block()
+    build.cbranch(control.is_default(), usual, other).set_weights([1000, 1])
+
+    def call_and_return(restore: Callable[[], None]) -> None:
+        value = build.call(body, entry.args)
+        restore()
+        build.ret_void() if result == ir.VoidType() else build.ret(value)
+
+    build.position_at_end(usual)
+    call_and_return(lambda: None)
+    build.position_at_end(other)
+    control.set_default()
+    call_and_return(control.restore)
+    return str(made)
