@@ -5,10 +5,10 @@ a Cython module or SciPy, and Numba calls them in compiled code. They give the b
 the ufuncs give, are safe in any number of threads, need no GIL, and stay valid as long
 as the process lives. They neither allocate nor raise: outside the domain the value is
 nan. On x86-64 and arm64 they can be called in any floating-point mode: each call looks
-at the mode of its thread, sets rounding to nearest with subnormal numbers if it differs,
-and restores it. On other processors, and in user code under ``@njit`` that calls
-``individual_risk_bounds``, the mode must be the default one. ``c_array_function`` clears
-the floating-point exception flags.
+at the mode of its thread, sets rounding to nearest with subnormal numbers if it
+differs, and restores it. On other processors, and in user code under ``@njit`` that
+calls ``individual_risk_bounds``, the mode must be the default one. ``c_array_function``
+clears the floating-point exception flags.
 """
 
 from __future__ import annotations

@@ -123,8 +123,12 @@ def test_the_reference_is_for_accuracy_alone():
     assert units_imported("accuracy/reference") == set()
 
 
+# Modules that are imported late themselves.
+LATE = {"compiled/compiler", "compiled/float_mode"}
+
+
 @pytest.mark.parametrize("module", modules)
-def test_compilers_are_known_to_two_modules(module):
+def test_compilers_are_known_to_three_modules(module):
     # But for the emitters of single instructions, which are LLVM code by nature.
     found = {
         name
@@ -132,7 +136,7 @@ def test_compilers_are_known_to_two_modules(module):
         if name.split(".")[0] in COMPILERS
         and not function.lstrip("_").startswith("emit")
     }
-    assert not found or module in {"compiled/jit", "compiled/compiler"}
+    assert not found or module in {"compiled/jit", *LATE}
 
 
 @pytest.mark.parametrize("module", modules)
@@ -140,7 +144,7 @@ def test_heavy_libraries_are_imported_late(module):
     late = HEAVY - ({"mpmath"} if unit_of(module) == "accuracy" else set())
     loaded = {name for name, inside in imports_when_loaded(modules[module])}
     at_import = {name.split(".")[0] for name in loaded}
-    if module != "compiled/compiler":  # which is imported late itself
+    if module not in LATE:
         assert at_import & late == set()
         assert not any(name.startswith("riskcore.compiled.compiler") for name in loaded)
     if module in {"__init__", "compiled/code_cache", "compiled/jit"}:
