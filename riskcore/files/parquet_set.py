@@ -261,7 +261,7 @@ def _refuse_unless_single(paths: Sequence[Path]) -> None:
         if not stat.S_ISREG(about.st_mode):
             raise OSError(f"{path}: a device or pipe, not a file")
         other = known.setdefault((about.st_dev, about.st_ino), path)
-        if other is not path:
+        if about.st_ino and other is not path:
             raise ValueError(
                 f"{path}: the same file as {other}, whose records would count twice; "
                 "remove one of them, or name the files to be read by a pattern"

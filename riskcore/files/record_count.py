@@ -399,8 +399,9 @@ def _are_labels(file: _Bytes, place: int, name: int) -> bool:
 
 _LINE = 80
 _RECORD = b"HEADER RECORD*******"
-# Of the 140 bytes about a variable, its length and its place in a record.
-_ABOUT = struct.Struct(">4xH78xI52x")
+# Of the 140 bytes about a variable, its kind, length and place in a record.
+_ABOUT = struct.Struct(">H2xH78xI52x")
+_TEXT = 2
 
 
 def count_transport(path: Path) -> RecordCount:
@@ -424,24 +425,22 @@ def count_transport(path: Path) -> RecordCount:
             _ABOUT.unpack(file.take(_ABOUT.size)) for _ in range(_whole(file, columns))
         ]
         file.skip(-file.file.tell() % _LINE)
-        width = sum(length for length, _ in about)
+        width = sum(length for _, length, _ in about)
         # In files of SAS itself the places are not those of the data, but also fill a
         # record; some programs state none.
-        ends = [0, *(place + length for length, place in sorted(about, key=_place))]
-        if any(p for _, p in about) and ends[:-1] != sorted(p for _, p in about):
+        parts = sorted((place, length) for _, length, place in about)
+        ends = [0, *(place + length for place, length in parts)]
+        if any(place for place, _ in parts) and ends[:-1] != [at for at, _ in parts]:
             file.refuse("the widths of its variables do not fit their places")
         if not width:
             file.refuse("it has no variables")
+        stated = None
         if eight:
-            return _transport_records(file, width, _stated_after_labels(file))
-        _header(file, "OBS")
-        return _transport_records(file, width, None)
-
-
-def _place(about: tuple[int, int]) -> tuple[int, int]:
-    """Return what variables are ordered by: their place, and then their length."""
-    length, place = about
-    return place, length
+            stated = _stated_after_labels(file)
+        else:
+            _header(file, "OBS")
+        blank = all(kind == _TEXT for kind, *_ in about)
+        return _transport_records(file, width, stated, blank=blank)
 
 
 def _header(file: _Bytes, *names: str) -> tuple[str, bytes]:
@@ -472,8 +471,13 @@ def _stated_after_labels(file: _Bytes) -> int | None:
     return _whole(file, numbers[:15]) or None if numbers.strip() else None
 
 
-def _transport_records(file: _Bytes, width: int, stated: int | None) -> RecordCount:
-    """Return the records, which blanks follow up to the end of a line."""
+def _transport_records(
+    file: _Bytes, width: int, stated: int | None, *, blank: bool
+) -> RecordCount:
+    """Return the records, which blanks follow up to the end of a line.
+
+    Only if all variables are text can a record be blank.
+    """
     size = file.left
     if size % _LINE:
         file.refuse(f"its {file.size:,} bytes are not lines of {_LINE} bytes")
@@ -487,7 +491,8 @@ def _transport_records(file: _Bytes, width: int, stated: int | None) -> RecordCo
         done += len(part)
     records = -(-filled // width) if stated is None else stated
     end = records * width
-    if filled <= end <= size < end + _LINE:
+    fits = filled <= end <= size < end + _LINE
+    if fits and (blank or not records or filled > end - width):
         return RecordCount(records, stated is not None)
     if stated is not None:
         file.refuse(
