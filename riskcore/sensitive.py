@@ -350,8 +350,6 @@ def _hierarchical(
         # Also of a tree whose levels have one group each, of which none is left.
         _refuse_lacking(column.name, 1, hierarchy.lacking(values))
         hierarchy = hierarchy.groups_of(values)
-    elif not hierarchy:
-        _refuse_lacking(column.name, 1, values)
     for level, group in enumerate(hierarchy, 1):
         lacking = [value for value in values if value not in group]
         _refuse_lacking(column.name, level, lacking)

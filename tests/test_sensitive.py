@@ -271,7 +271,6 @@ def test_c_is_what_is_written(c):
         ({"ordered": ["key"]}, ValueError, "ordered: 'key' is no sensitive variable"),
         ({"ordered": ["s"], "hierarchies": {"s": []}}, ValueError, "'s' has a hier"),
         ({"hierarchies": {"s": [{"a": 1}]}}, ValueError, "level 1: no group for 'b'"),
-        ({"hierarchies": {"s": []}}, ValueError, "no group for 'a', 'b' of the data"),
         (
             {"hierarchies": {"s": Hierarchy([dict.fromkeys("ACDEb", "all")])}},
             ValueError,
