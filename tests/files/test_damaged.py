@@ -84,11 +84,14 @@ def sav(path, frame, **how):
 def sav_of_unknown_length(path, frame, **how):
     sav(path, frame, **how)
     patched(path, 80, struct.pack("<i", -1))
+    # The number stands in a record of its own, too.
+    place = path.read_bytes().index(struct.pack("<4i", 7, 16, 8, 2))
+    patched(path, place + 24, struct.pack("<q", -1))
 
 
-def sav_without_end(path, frame):
+def sav_without_end(path, frame, write=sav):
     """Write packed data without a mark of the end, as some programs do."""
-    sav(path, frame, row_compress=True)
+    write(path, frame, row_compress=True)
     data = bytearray(path.read_bytes())
     data[data.rindex(252)] = 0
     path.write_bytes(data)
@@ -125,8 +128,13 @@ KINDS = {
     "sav, plain": Kind(".sav", sav, {}),
     "sav, packed": Kind(".sav", sav, {"row_compress": True}),
     "sav, plain, -1": Kind(".sav", sav_of_unknown_length, {}, "said"),
-    "sav, packed, -1": Kind(".sav", sav_of_unknown_length, {"row_compress": True}),
+    "sav, packed, -1": Kind(
+        ".sav", sav_of_unknown_length, {"row_compress": True}, "said"
+    ),
     "sav, no end": Kind(".sav", sav_without_end, {}),
+    "sav, no end, -1": Kind(
+        ".sav", sav_without_end, {"write": sav_of_unknown_length}, "said"
+    ),
     "zsav": Kind(".zsav", sav, {"compress": True}),
     "zsav, -1": Kind(".zsav", sav_of_unknown_length, {"compress": True}),
     **{f"dta {v}": Kind(".dta", dta, {"version": v}) for v in (114, 117, 118, 119)},
