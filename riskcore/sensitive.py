@@ -49,6 +49,8 @@ _MOST = 2**53
 _LONGEST = 24
 # Cells of so many distinct values have a row each in the summary.
 _ROWS = 5
+# Values that a message names.
+_NAMED = 3
 
 Mask = NDArray[np.bool_]
 # A tree, or for each level above the values themselves the group of each value.
@@ -345,14 +347,12 @@ def _hierarchical(
     distances = [equal_distance(found)]
     below = list(range(len(values)))
     if isinstance(hierarchy, Hierarchy):
+        # Also of a tree whose levels have one group each, of which none is left.
+        _refuse_lacking(column.name, 1, hierarchy.lacking(values))
         hierarchy = hierarchy.groups_of(values)
     for level, group in enumerate(hierarchy, 1):
         lacking = [value for value in values if value not in group]
-        if lacking:
-            raise ValueError(
-                f"hierarchy of {column.name!r}, level {level}: no group for "
-                f"{arguments.shown(lacking[0])}"
-            )
+        _refuse_lacking(column.name, level, lacking)
         numbers: dict[Hashable, int] = {}
         groups = [numbers.setdefault(group[v], len(numbers)) for v in values]
         if len(set(zip(below, groups, strict=True))) > len(set(below)):
@@ -367,6 +367,17 @@ def _hierarchical(
         distances.append(equal_distance(on_level))
     mean: NDArray[np.float64] = sum(distances[1:], distances[0]) / len(distances)
     return mean
+
+
+def _refuse_lacking(name: Hashable, level: int, values: Sequence[Any]) -> None:
+    if not values:
+        return
+    shown = ", ".join(map(arguments.shown, values[:_NAMED]))
+    more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
+    raise ValueError(
+        f"hierarchy of {name!r}, level {level}: no group for {shown}{more} of the "
+        "data; the hierarchy needs every value of the column"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

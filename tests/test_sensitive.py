@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import riskcore
+from riskcore.microdata.hierarchy import Hierarchy
 from riskcore.sensitive import diversity
 
 # Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), figures 1 to 3: the
@@ -271,6 +272,11 @@ def test_c_is_what_is_written(c):
         ({"ordered": ["s"], "hierarchies": {"s": []}}, ValueError, "'s' has a hier"),
         ({"hierarchies": {"s": [{"a": 1}]}}, ValueError, "level 1: no group for 'b'"),
         (
+            {"hierarchies": {"s": Hierarchy([dict.fromkeys("ACDEb", "all")])}},
+            ValueError,
+            "level 1: no group for 'a' of the data; the hierarchy needs every value",
+        ),
+        (
             {"hierarchies": {"s": [{"a": 1, "b": 1}, {"a": 1, "b": 2}]}},
             ValueError,
             "level 2: it separates values",
@@ -285,6 +291,14 @@ def test_refused(options, error, message):
     given = {"sensitive": "s", **options}
     with pytest.raises(error, match=message):
         diversity(data, ["key"], **given)
+
+
+@pytest.mark.parametrize("top", [[], [dict.fromkeys("ABC", "all")]])
+def test_a_hierarchy_that_lacks_all_values_is_refused(top):
+    tree = Hierarchy([{"A": "all", "B": "all", "C": "all"}, *top])
+    data = {"key": [1] * 5, "s": list("abcde")}
+    with pytest.raises(ValueError, match="no group for 'a', 'b', 'c' and 2 more of"):
+        diversity(data, ["key"], "s", hierarchies={"s": tree})
 
 
 def test_order_needs_known_values():

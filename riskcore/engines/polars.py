@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from riskcore.common import arguments
 from riskcore.engines import functions
 from riskcore.risk import individual
 
@@ -43,12 +44,21 @@ class _Namespace:
 
         Parameters
         ----------
-        weight_sum : polars expression or name of a column
+        weight_sum : polars expression, name of a column or number
             F, the sum of the weights; the expression itself is f, the records.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
         """
         import polars
 
-        F = polars.col(weight_sum) if isinstance(weight_sum, str) else weight_sum
+        F = weight_sum
+        if isinstance(F, str):
+            F = polars.col(F)
+        elif not isinstance(F, polars.Expr | polars.Series):
+            F = polars.lit(arguments.number("weight_sum", F))
         f = self._frequency
         risk = polars.map_batches(
             [f.cast(polars.Float64), F.cast(polars.Float64)],

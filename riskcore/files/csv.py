@@ -22,7 +22,7 @@ from riskcore.files.base_format import Format, Header, distinct, suffix_of
 from riskcore.files.csv_scan import Scan
 from riskcore.files.csv_writer import write_csv
 from riskcore.files.intake import Intake
-from riskcore.files.reading import DELIMITERS, Reading
+from riskcore.files.reading import DELIMITERS, Reading, warn_of_open_end
 
 BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: 20,000 columns of long names are fewer.
@@ -185,6 +185,8 @@ class CsvFile(ArrowFormat):
                 f"can be read has {_LONGEST_RECORD // 2:,}"
             )
         intake.check(self.path, table.num_rows)
+        if scan.ends_open:
+            warn_of_open_end(self.path, intake.records)
         if intake.broken_fields:
             warn(
                 f"{self.path}: {intake.broken_fields:,} quoted fields have line "

@@ -93,6 +93,7 @@ class Scan:
     def __init__(self, path: Path, width: int, delimiter: str) -> None:
         self.path = path
         self.delimiter = ord(delimiter)
+        self.ends_open = False
         self._state = np.zeros(_SIZE, np.int64)
         self._state[_WIDTH] = width
 
@@ -120,7 +121,8 @@ class Scan:
         """
         state = self._state
         quoted = state[_WHERE] == _QUOTED
-        if state[_WHERE] != _RECORD and not quoted:
+        self.ends_open = bool(state[_WHERE] != _RECORD and not quoted)
+        if self.ends_open:
             self.feed(b"\n")
         self._refuse(quoted=bool(quoted))
         return Intake(

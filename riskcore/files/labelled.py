@@ -18,10 +18,13 @@ import numpy as np
 
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.files.arrow import ArrowFormat, import_pyarrow, is_text, table_of
 from riskcore.files.base_format import Format, Header, Recoded, distinct
 from riskcore.files.intake import Intake
 from riskcore.files.labels import Labels, code_text
+from riskcore.files.record_count import RecordCount
 from riskcore.files.replace import Create
 
 # Records read at a time: between two batches a run can be interrupted.
@@ -30,6 +33,10 @@ _ROWS = 200_000
 LARGEST_WHOLE = 2**53
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, from 1970
 _DAY, _MICRO = 86_400, 1_000_000
+
+
+class RecordsNotStated(UserWarning):
+    """A file does not state how many records it has: it may have been cut."""
 
 
 def need_pyreadstat(*, to_write: bool = False) -> None:
@@ -85,6 +92,16 @@ class LabelledFile(ArrowFormat):
     @abstractmethod
     def reader(self) -> Callable[..., Any]:
         """Return the function of pyreadstat that reads such files."""
+
+    @abstractmethod
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file, and check it.
+
+        Raises
+        ------
+        ValueError
+            If the file was cut or is damaged.
+        """
 
     def check_reading(self) -> None:
         """Refuse options that only CSV files have, and any work without pyreadstat."""
@@ -166,9 +183,15 @@ class LabelledFile(ArrowFormat):
         kept = self.reading.user_missing == "codes"
         parts: dict[str, list[Any]] = {name: [] for name in some}
         letters: dict[str, list[Any]] = {}
-        begin, total = 0, self.metadata.number_rows
-        known = total is not None and total >= 0
-        while not known or begin < total:
+        begin, (total, stated) = 0, self.count()
+        if not stated:
+            warn(
+                f"{self.path}: {counted(total, 'record')}, a number that the file does "
+                "not state. If it was cut between two records, nothing shows it: "
+                "compare the number with that of its source",
+                RecordsNotStated,
+            )
+        while begin < total:
             data, _ = self._parsed(
                 usecols=some, row_offset=begin, row_limit=_ROWS, **self.how
             )
@@ -179,10 +202,16 @@ class LabelledFile(ArrowFormat):
                 if text is not None:
                     letters.setdefault(name, []).append((begin, text))
             begin += found
-            if progress is not None and known:
-                progress(begin, total)
+            if progress is not None:
+                progress(min(begin, total), total)
             if found < _ROWS:
                 break
+        if begin != total:
+            raise ValueError(
+                f"{self.path}: {total:,} records by the layout of the file, but "
+                f"{begin:,} can be read: the file is damaged. Get it again from its "
+                "source"
+            )
         table, missing = {}, 0
         for name in some:
             kind = pyarrow.string() if self._is_text(name) else pyarrow.float64()
@@ -191,7 +220,7 @@ class LabelledFile(ArrowFormat):
             table[name], count = self._meant(name, column, extended, kept=kept)
             missing += count
         intake = Intake(
-            records=total if known else begin,
+            records=total,
             user_missing=missing,
             codes_kept=kept,
             labels=self.labels,

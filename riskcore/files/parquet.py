@@ -39,7 +39,13 @@ class ParquetFile(ArrowFormat):
     def read_header(self) -> Header:
         """Read the names of the columns."""
         with self.open() as file:
-            return Header(distinct(self.path, file.schema_arrow.names))
+            try:
+                names = file.schema_arrow.names
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{self.path}: the name of a column: {error}"
+                ) from None
+            return Header(distinct(self.path, names))
 
     def read_table(
         self, columns: list[str], progress: Parts | None

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatch, fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.files.base_format import Format, Header, distinct
 from riskcore.files.intake import Intake
@@ -24,9 +27,13 @@ from riskcore.files.reading import Reading
 
 # What Hive writes for a value that is missing.
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
-# Names of what is no data: _SUCCESS, _metadata, .part-0.crc.
-_BESIDE = (".", "_")
+# Folders in which Delta and Hudi say which files of a table are current.
+_LOGS = ("_delta_log", ".hoodie")
 _NAMED = 3
+
+
+class FilesPassedOver(UserWarning):
+    """Parquet files in a folder are not read, because of their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class ParquetSet(ArrowFormat):
     """The Parquet files of a folder and the folders in it, or those of a pattern.
 
     They are read in the order of their paths, folder by folder and each by its name.
+    Links to files and folders are followed.
 
     Parameters
     ----------
@@ -50,13 +58,21 @@ class ParquetSet(ArrowFormat):
     reading : Reading
         The missing codes.
 
+    Warns
+    -----
+    FilesPassedOver
+        If names of Parquet files, or of their folders, begin with a dot or a low line,
+        by which programs mark what is no data.
+
     Raises
     ------
     OSError
-        If there are no such files.
+        If there are no such files, one of them is a device or pipe, or a folder may
+        not be read.
     ValueError
-        If a folder has files that are no Parquet, or the folders in it give different
-        columns.
+        If a folder has files that are no Parquet, is a partition without files, or the
+        folders in it give different columns; if two paths lead to one file, or a link
+        to a folder that it lies in.
     """
 
     kind = "parquet set"
@@ -75,10 +91,14 @@ class ParquetSet(ArrowFormat):
     def would_hold(cls, path: Path, target: Path) -> bool:
         """Tell whether a file written there would be read with the others."""
         place = Path(os.path.realpath(target)).parts
+        _, files = _found(path)
+        folders = {_whole(file.parent) for file in files}
         if path.is_dir():
-            return place[: len(whole := _whole(path))] == whole
+            return any(place[: len(one)] == one for one in {_whole(path), *folders})
         if not ParquetFile.is_named(target):
             return False
+        if place[:-1] in folders and fnmatch(place[-1], path.name):
+            return True
         pattern = _whole(path)
         if "**" in pattern:
             root = _whole(Path(*_fixed(path)))
@@ -93,6 +113,7 @@ class ParquetSet(ArrowFormat):
             _Part(ParquetFile(one, reading), _partitions(one.relative_to(self.root)))
             for one in paths
         ]
+        _refuse_unless_single(paths)
         first = self.parts[0]
         for part in self.parts:
             with part.file.path.open("rb"):
@@ -199,14 +220,14 @@ def _is_pattern(path: Path) -> bool:
 def _found(path: Path) -> tuple[Path, list[Path]]:
     """Return the folder of the files, and the files in order."""
     if not path.is_dir():
-        fixed = [*_fixed(path)]
-        root = Path(*fixed)
-        matches = (Path(one) for one in glob.glob(str(path), recursive=True))
-        files = [file for one in matches for file in _below(one)]
+        root = Path(*_fixed(path))
+        rest = path.parts[len([*_fixed(path)]) :]
+        files = [*_matching(root, rest, ())]
         if not files:
             raise FileNotFoundError(f"{path}: no file of this pattern")
         return root, sorted(set(files), key=_place)
-    files = [*_below(path)]
+    hidden: list[Path] = []
+    files = [*_below(path, (), hidden)]
     parquet = [file for file in files if ParquetFile.is_named(file)]
     others = [file for file in files if not ParquetFile.is_named(file)]
     if not parquet:
@@ -220,7 +241,31 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
             f"files: {others[0]}; name those to be read by a pattern, such as "
             f"{path / '*.parquet'}"
         )
+    passed = [one for one in hidden if _holds_parquet(one)]
+    if passed:
+        what = counted(len(passed), "file or folder", "files or folders")
+        warn(
+            f"{path}: {what} with Parquet data passed over, for a name that begins "
+            f"with a dot or a low line, as of what is no data: {passed[0]}. If it "
+            "belongs to the data, rename it",
+            FilesPassedOver,
+        )
     return path, sorted(parquet, key=_place)
+
+
+def _refuse_unless_single(paths: Sequence[Path]) -> None:
+    """Refuse what is no file, and two paths that lead to one file."""
+    known: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(f"{path}: a device or pipe, not a file")
+        other = known.setdefault((about.st_dev, about.st_ino), path)
+        if about.st_ino and other is not path:
+            raise ValueError(
+                f"{path}: the same file as {other}, whose records would count twice; "
+                "remove one of them, or name the files to be read by a pattern"
+            )
 
 
 def _fixed(path: Path) -> Iterator[str]:
@@ -236,16 +281,86 @@ def _place(path: Path) -> tuple[str, ...]:
     return path.parts
 
 
-def _below(path: Path) -> Iterator[Path]:
+def _below(
+    path: Path, above: tuple[Path, ...], hidden: list[Path] | None = None
+) -> Iterator[Path]:
     """Yield a file, or the files of a folder that are not beside the data."""
     if not path.is_dir():
         yield path
         return
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(_BESIDE)]
-        for name in names:
-            if not name.startswith(_BESIDE):
-                yield Path(folder, name)
+    above = _entered(path, above)
+    for name in _names_in(path):
+        if not _is_beside(name):
+            yield from _below(path / name, above, hidden)
+        elif hidden is not None:
+            hidden.append(path / name)
+
+
+def _matching(
+    folder: Path, pattern: Sequence[str], above: tuple[Path, ...]
+) -> Iterator[Path]:
+    """Yield the files that a pattern finds in a folder, links followed.
+
+    `glob.glob` passes over folders that may not be read.
+    """
+    first, *rest = pattern
+    above = _entered(folder, above)
+    if first == "**":
+        yield from _matching(folder, rest, ())
+        for name in _names_in(folder):
+            if not name.startswith(".") and (folder / name).is_dir():
+                yield from _matching(folder / name, pattern, above)
+        return
+    for name in _names_in(folder) if glob.has_magic(first) else (first,):
+        found = folder / name
+        if name != first and not fnmatch(name, first):
+            continue
+        if name.startswith(".") and not first.startswith("."):
+            continue
+        if rest and found.is_dir():
+            yield from _matching(found, rest, above)
+        elif not rest and os.path.lexists(found):
+            yield from _below(found, above)
+
+
+def _entered(folder: Path, above: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the folders above a file in it; refuse one that lies in itself."""
+    real = Path(os.path.realpath(folder))
+    if real in above:
+        raise ValueError(
+            f"{folder}: a link to {real}, in which it lies itself; remove the link"
+        )
+    return (*above, real)
+
+
+def _names_in(folder: Path) -> list[str]:
+    """Return the names in a folder; refuse a table with a log and an empty partition.
+
+    A program that writes partitions makes none without records.
+    """
+    names = sorted(os.listdir(folder))
+    log = next((name for name in names if name in _LOGS), None)
+    if log is not None:
+        raise ValueError(
+            f"{folder}: a table whose log, {log}, says which of its files are current; "
+            "write its records to Parquet files with the program that made it"
+        )
+    if "=" in folder.name and all(map(_is_beside, names)):
+        raise ValueError(
+            f"{folder}: a partition without files; put them back, or remove the folder"
+        )
+    return names
+
+
+def _is_beside(name: str) -> bool:
+    """Tell whether a name is one of what is no data: _SUCCESS, .part-0.crc."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _holds_parquet(path: Path) -> bool:
+    """Tell whether a path that is passed over is or holds a Parquet file."""
+    found = path.rglob("*") if path.is_dir() else iter([path])
+    return any(ParquetFile.is_named(one) for one in found)
 
 
 def _partitions(path: Path) -> dict[str, str | None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.files.argus.metadata import Metadata
 
 # Delimiters that are looked for.
@@ -22,6 +23,10 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 class DoubtfulCodes(UserWarning):
     """Codes that are taken as they stand look like something else."""
+
+
+class LastLineOpen(UserWarning):
+    """The last line of a file of text has no line end: it may have been cut."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,16 @@ def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
         f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, stand "
         "nowhere in it",
         DoubtfulCodes,
+    )
+
+
+def warn_of_open_end(path: Path, records: int) -> None:
+    """Warn that the last line of a file of text has no line end."""
+    warn(
+        f"{path}: {counted(records, 'record')}, and no line end behind the last one. "
+        "If the file was cut there, a part of that record and those behind it are "
+        "missing: compare the number with that of its source",
+        LastLineOpen,
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from riskcore.files.base_format import Format, suffix_of
 from riskcore.files.labelled import LabelledFile, parser_errors
+from riskcore.files.record_count import RecordCount, count_sas, count_transport
 
 _CATALOG = ".sas7bcat"
 # Of ``SEX8.`` or ``AMOUNT8.2``, how wide it shows; no name of a format ends in a digit.
@@ -53,6 +54,12 @@ class SasFile(LabelledFile):
         if suffix_of(self.path)[0] == ".xpt":
             return pyreadstat.read_xport
         return pyreadstat.read_sas7bdat
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        if suffix_of(self.path)[0] == ".xpt":
+            return count_transport(self.path)
+        return count_sas(self.path)
 
     @cached_property
     def catalog(self) -> Path | None:

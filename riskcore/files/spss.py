@@ -10,6 +10,7 @@ from typing import IO, Any
 from riskcore.files.base_format import suffix_of
 from riskcore.files.labelled import LabelledFile
 from riskcore.files.labels import Labels
+from riskcore.files.record_count import RecordCount, count_spss
 
 _LONGEST_TEXT, _LONGEST_NAME = 32_767, 64
 _LONGEST_LABEL, _LONGEST_VALUE_LABEL = 256, 120
@@ -43,6 +44,10 @@ class SpssFile(LabelledFile):
         import pyreadstat
 
         return pyreadstat.read_sav
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return count_spss(self.path)
 
     @classmethod
     def writer(cls) -> Callable[..., Any]:

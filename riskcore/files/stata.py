@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from riskcore.files.labelled import LabelledFile
 from riskcore.files.labels import Labels
+from riskcore.files.record_count import RecordCount, count_stata
 
 _LONGEST_NAME, _LONGEST_LABEL = 32, 80
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -42,6 +43,10 @@ class StataFile(LabelledFile):
         import pyreadstat
 
         return pyreadstat.read_dta
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return count_stata(self.path)
 
     def code(self, code: Any) -> str:
         """Return a labelled code as text; those of missing values have a dot."""

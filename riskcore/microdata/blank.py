@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.microdata.columns import Records, with_columns
+from riskcore.microdata.columns import Records, is_dataset, with_columns
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -69,6 +69,9 @@ def without_notes(data: Any) -> Any:
     """
     if getattr(data, "attrs", None):
         data.attrs = {}
+    if is_dataset(data):
+        for name in data.variables:
+            data[name].attrs, data[name].encoding = {}, {}
     if hasattr(data, "replace_schema_metadata"):
         plain = data.schema.remove_metadata()
         for i, field in enumerate(plain):

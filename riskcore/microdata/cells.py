@@ -20,7 +20,13 @@ from riskcore.files.labels import Labels
 from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.anonymity import Below, count_below
 from riskcore.microdata.coded import CodedRecords, count_records
-from riskcore.microdata.columns import CodedColumn, key_names, plain_value
+from riskcore.microdata.columns import (
+    CodedColumn,
+    is_dataset,
+    key_names,
+    plain_value,
+    with_columns,
+)
 from riskcore.microdata.count import count
 from riskcore.microdata.doubtful import doubtful_codes
 from riskcore.microdata.source import Source
@@ -555,6 +561,9 @@ def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
     {'a': [1, 2], 'score': array([0.5, 0. ])}
     """
     taken = {str(name).lower() for name in results}
+    if is_dataset(data):
+        refuse_taken(data.variables, taken)
+        return with_columns(data, results)
     if isinstance(data, Mapping):
         refuse_taken(data, taken)
         return {**data, **results}

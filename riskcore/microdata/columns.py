@@ -7,6 +7,7 @@ the data calls missing: null, None, NaN, NaT, a masked element.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -67,7 +68,11 @@ class Records:
             If the columns differ in length, share a name, or hold no records.
         """
         columns: Mapping[Hashable, Any]
-        if isinstance(data, Mapping):
+        if is_dataset(data):
+            dimension_of(data)
+            columns = {name: data[name].values for name in data.variables}
+            n = max(data.sizes.values())
+        elif isinstance(data, Mapping):
             columns = {name: _as_column(name, values) for name, values in data.items()}
             lengths = {name: len(column) for name, column in columns.items()}
             if len(set(lengths.values())) > 1:
@@ -359,13 +364,84 @@ def plain_value(value: Any) -> Any:
     return value.item() if number else value
 
 
+def in_memory(data: Any) -> Any:
+    """Return what has a stream or an array of Arrow as a table; others as they are.
+
+    Raises
+    ------
+    ValueError
+        If a stream has no records, as one has that was read before, or breaks off.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> batch = pyarrow.record_batch({"sex": ["f", "m"]})
+    >>> in_memory(batch.to_struct_array()).num_rows
+    2
+    """
+    streamed = hasattr(data, "__arrow_c_stream__")
+    if not streamed and not hasattr(data, "__arrow_c_array__"):
+        return data
+    if engine_of(data) is not None or isinstance(_taken(data), _eager_frame()):
+        return data
+    pyarrow = import_pyarrow()
+    kind = type(data).__name__
+    try:
+        if not streamed:
+            return pyarrow.Table.from_batches([pyarrow.record_batch(data)])
+        reader = pyarrow.RecordBatchReader.from_stream(data)
+    except (pyarrow.ArrowException, TypeError) as error:
+        raise TypeError(f"data: a {kind} does not give a table: {error}") from None
+    try:
+        table = reader.read_all()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"data: the stream of a {kind} breaks off: {error}") from None
+    if not table.num_rows:
+        raise ValueError(
+            f"data: a {kind} without records; a stream is read once, so give a new "
+            "one, or a table"
+        )
+    return table
+
+
+def is_dataset(data: Any) -> bool:
+    """Tell whether data are a Dataset of xarray."""
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(data, xarray.Dataset)
+
+
+def dimension_of(data: Any) -> Hashable:
+    """Return the dimension of a Dataset of xarray along which its records are.
+
+    Raises
+    ------
+    TypeError
+        If it has several or none, or a variable without it.
+    """
+    if len(data.sizes) != 1:
+        raise TypeError(
+            f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; "
+            "records have one, and each variable a value for each of them"
+        )
+    single = [name for name in data.variables if not data[name].sizes]
+    if single:
+        raise TypeError(
+            f"data: {single[0]!r} is one value for all records of a Dataset; give it "
+            "to each record, or drop it"
+        )
+    (dimension,) = data.sizes
+    found: Hashable = dimension
+    return found
+
+
 def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     """Return the data with columns added or replaced, the rest untouched.
 
     Parameters
     ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes, or a mapping of column names to arrays.
+    data : frame, Dataset or mapping
+        Any eager frame that narwhals takes, a Dataset of xarray, or a mapping of column
+        names to arrays.
     columns : mapping of column names to native series, or arrays for a mapping
 
     Returns
@@ -378,6 +454,9 @@ def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     >>> with_columns({"a": [1, 2]}, {"b": [3, 4]})
     {'a': [1, 2], 'b': [3, 4]}
     """
+    if is_dataset(data):
+        dimension = dimension_of(data)
+        return data.assign({name: (dimension, one) for name, one in columns.items()})
     if isinstance(data, Mapping):
         return {**data, **columns}
     import narwhals.stable.v2 as nw
@@ -414,23 +493,34 @@ class _FrameColumns(Mapping[Hashable, Any]):
 
 
 def _frame(data: Any) -> Any:
-    import narwhals.stable.v2 as nw
-    from narwhals.exceptions import DuplicateError
-
     engine = engine_of(data)
     if engine is not None:
         raise engine.refuse_single("the data")
-    try:
-        frame = nw.from_native(data, pass_through=True)
-    except DuplicateError as error:
-        said = " ".join(str(error).split())
-        raise ValueError(f"columns share a name: {said}") from None
-    if not isinstance(frame, nw.DataFrame):
+    frame = _taken(data)
+    if not isinstance(frame, _eager_frame()):
         raise TypeError(
             "data is a frame (pandas, polars, pyarrow, ...) or a mapping of column "
             f"names to arrays, not {type(data).__name__}"
         )
     return frame
+
+
+def _taken(data: Any) -> Any:
+    """Return what narwhals makes of data: a frame, or the data as they are."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        return nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"columns share a name: {said}") from None
+
+
+def _eager_frame() -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.DataFrame
 
 
 def _as_column(name: Hashable, values: Any) -> Any:

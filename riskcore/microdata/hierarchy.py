@@ -190,6 +190,29 @@ class Hierarchy:
             return groups[value]
         return groups[self._by_text.get(str(value), value)]
 
+    def lacking(self, values: Sequence[Any]) -> list[Any]:
+        """Return those of some values that the hierarchy does not have.
+
+        Parameters
+        ----------
+        values : sequence
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> Hierarchy([{"1": "low", "2": "high"}]).lacking([1, "2", "three"])
+        ['three']
+        """
+        return [
+            value
+            for value in values
+            if value not in self.levels[0]
+            and (value is None or str(value) not in self._by_text)
+        ]
+
     def groups_of(self, values: Sequence[Any]) -> list[dict[Any, Hashable]]:
         """Return the groups of some values on the levels that are not one of all.
 
@@ -210,12 +233,8 @@ class Hierarchy:
         >>> areas.groups_of(["Bonn", "Rome"])
         [{'Bonn': 'D'}]
         """
-        known = [
-            value
-            for value in values
-            if value in self.levels[0]
-            or (value is not None and str(value) in self._by_text)
-        ]
+        lacking = set(self.lacking(values))
+        known = [value for value in values if value not in lacking]
         return [
             {value: self.group(value, number) for value in known}
             for number, level in enumerate(self.levels, 1)

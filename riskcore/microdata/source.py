@@ -22,7 +22,7 @@ from riskcore.files.intake import Intake
 from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
 from riskcore.files.replace import Identity, identity
-from riskcore.microdata.columns import Records
+from riskcore.microdata.columns import Records, in_memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class Source:
                 "reading says how to read a file, but the data are in memory: leave "
                 "it out"
             )
-        return cls(data)
+        return cls(in_memory(data))
 
     # --- what is known before any record is read ---
 

@@ -15,7 +15,7 @@ from riskcore.files import formats
 from riskcore.files.csv import _Scanned
 from riskcore.files.csv_scan import Scan
 from riskcore.files.intake import Intake
-from riskcore.files.reading import Reading
+from riskcore.files.reading import LastLineOpen, Reading
 
 HEADER = "region,sex,age,w\n"
 
@@ -172,7 +172,8 @@ def test_a_quote_within_a_plain_field_is_a_letter(tmp_path):
 
 def test_mixed_line_ends(tmp_path):
     path = written(tmp_path, b"a,b\r\n1,2\r3,4\n5,6\r\n\r\n\n7,8")
-    table, intake = formats.read_counted(path)
+    with pytest.warns(LastLineOpen, match="4 records, and no line end behind the last"):
+        table, intake = formats.read_counted(path)
     assert table.column("a").to_pylist() == ["1", "3", "5", "7"]
     assert intake == Intake(4, 7, names=1, empty=2)
 
@@ -263,6 +264,7 @@ def test_the_scan_agrees_with_a_strict_reader(seed):
 
 
 @pytest.mark.filterwarnings("ignore::riskcore.files.formats.LineBreaksInFields")
+@pytest.mark.filterwarnings("ignore::riskcore.files.reading.LastLineOpen")
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_read_is_what_a_strict_reader_reads(tmp_path, seed):
     # Well-formed fields among stray pieces, so that more than a few files are read.

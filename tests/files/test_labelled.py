@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from riskcore import Reading, Recoding, assess, protect
 from riskcore.cli import main
 from riskcore.files import formats
+from riskcore.files.record_count import RecordCount
 from riskcore.microdata.source import Source
 from riskcore.page import page, protection_page, public_page
 from riskcore.protection.readback import ReadBackError
@@ -63,6 +64,8 @@ def sas(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pyreadstat, "read_sas7bdat", data)
     monkeypatch.setattr(pyreadstat, "read_sas7bcat", catalog)
+    records = RecordCount(2, stated=True)
+    monkeypatch.setattr("riskcore.files.sas.count_sas", lambda path: records)
     path = tmp_path / "survey.sas7bdat"
     path.write_bytes(b"by SAS")
     return path, read

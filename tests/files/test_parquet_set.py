@@ -13,6 +13,7 @@ import pytest
 
 from riskcore import Reading, assess, protect
 from riskcore.files import formats
+from riskcore.files.parquet_set import FilesPassedOver
 from riskcore.microdata.source import Source
 from riskcore.protection.secret import Key
 
@@ -109,14 +110,126 @@ def test_folders_that_other_programs_write(tmp_path):
 def test_what_is_beside_the_data_is_passed_over(survey):
     (survey / "_SUCCESS").touch()
     (survey / ".part-0.parquet.crc").write_text("x")
+    assert formats.read(survey).num_rows == 4
     (survey / "_temporary").mkdir()
     (survey / "_temporary" / "half.parquet").write_text("x")
-    assert formats.read(survey).num_rows == 4
+    with pytest.warns(FilesPassedOver, match="1 file or folder .*_temporary. If it"):
+        assert formats.read(survey).num_rows == 4
+    (survey / "year=2020" / "._part-0.parquet").write_text("x")
+    with pytest.warns(FilesPassedOver, match="2 files or folders with Parquet data"):
+        assert formats.read(survey).num_rows == 4
     (survey / "codes.csv").write_text("a\n1\n")
     with pytest.raises(
         ValueError, match=r"1 other files beside the Parquet files: .*codes"
     ):
         formats.read(survey)
+
+
+PLACES = ("", "*/*.parquet", "**/*.parquet", "year=*/**/*.parquet")
+
+
+@pytest.fixture(params=PLACES)
+def place(request, survey):
+    """Return the folder of the survey, or a pattern for all its files."""
+    return survey / request.param
+
+
+@pytest.fixture
+def later(tmp_path):
+    """Return a folder with a year that is kept elsewhere."""
+    put(tmp_path / "kept" / "part-0.parquet", sex=["e", "f"], w=[1.0, 1.0])
+    return tmp_path / "kept"
+
+
+def test_links_to_folders_are_followed(survey, later, place):
+    (survey / "year=2021").symlink_to(later)
+    assert formats.read(place)["sex"].to_pylist() == list("dabcef")
+    assert len(assess(place, ["sex"]).individual_risk) == 6
+    (survey / "year=2019" / "part-8.parquet").symlink_to(later / "part-0.parquet")
+    with pytest.raises(ValueError, match=r"year=2021.*the same file as .*part-8"):
+        formats.read(place)
+
+
+def test_what_a_link_leads_to_is_not_written_into(survey, later, place):
+    (survey / "year=2021").symlink_to(later)
+    like = formats.format_of(place)
+    with pytest.raises(ValueError, match="would become one of the files of"):
+        formats.check_writable(later / "safe.parquet", like=like)
+    formats.check_writable(later.parent / "safe.parquet", like=like)
+
+
+def test_a_file_that_two_paths_lead_to_is_refused(survey, place):
+    first = survey / "year=2019" / "part-9.parquet"
+    os.link(first, survey / "year=2020" / "same.parquet")
+    with pytest.raises(ValueError, match=r"same\.parquet: the same file as .*part-9"):
+        formats.read(place)
+    os.remove(survey / "year=2020" / "same.parquet")
+    (survey / "year=2021").symlink_to(survey / "year=2020")
+    with pytest.raises(ValueError, match="whose records would count twice"):
+        formats.read(place)
+
+
+@pytest.mark.parametrize("place", ["", "**/*.parquet"], indirect=True)
+def test_links_in_a_circle_are_refused(survey, place):
+    (survey / "year=2020" / "again").symlink_to(survey)
+    with pytest.raises(ValueError, match=r"again: a link to .*, in which it lies"):
+        formats.read(place)
+    os.remove(survey / "year=2020" / "again")
+    (survey / "a").symlink_to(survey / "b")
+    (survey / "b").symlink_to(survey / "a")
+    if place == survey:
+        with pytest.raises(ValueError, match="2 other files beside"):
+            formats.read(place)
+    (survey / "year=2020" / "c.parquet").symlink_to(survey / "a")
+    if place != survey:
+        with pytest.raises(OSError, match="symbolic links"):
+            formats.read(place)
+
+
+def test_a_link_that_leads_nowhere_is_refused(survey, place):
+    (survey / "year=2020" / "part-2.parquet").symlink_to("gone.parquet")
+    with pytest.raises(FileNotFoundError, match=r"part-2\.parquet"):
+        formats.read(place)
+
+
+def test_a_partition_without_files_is_refused(survey, place):
+    (survey / "year=2021").mkdir()
+    (survey / "year=2021" / ".part-0.parquet.crc").touch()
+    with pytest.raises(ValueError, match="year=2021: a partition without files"):
+        formats.read(place)
+
+
+def test_a_partition_whose_name_begins_with_a_low_line_is_read(tmp_path):
+    for year in (1, 2):
+        put(tmp_path / "s" / f"_year={year}" / "a.parquet", a=["x"])
+    assert formats.read(tmp_path / "s")["_year"].to_pylist() == ["1", "2"]
+
+
+def test_a_folder_that_may_not_be_read_is_refused(survey, place, monkeypatch):
+    listdir = os.listdir
+
+    def refused(path):
+        if str(path).endswith("2019"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    with pytest.raises(PermissionError, match="year=2019"):
+        formats.read(place)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_among_the_files_is_refused(survey, place):
+    os.mkfifo(survey / "year=2020" / "pipe.parquet")
+    with pytest.raises(OSError, match=r"pipe\.parquet: a device or pipe, not a file"):
+        formats.read(place)
+
+
+@pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])
+def test_a_table_with_a_log_is_refused(survey, place, log):
+    (survey / log).mkdir()
+    with pytest.raises(ValueError, match=f"{log}, says which of its files are"):
+        formats.read(place)
 
 
 @pytest.mark.parametrize(

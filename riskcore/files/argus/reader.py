@@ -25,7 +25,7 @@ from riskcore.files.argus.metadata import (
 )
 from riskcore.files.argus.text import Array, characters_in, decoded
 from riskcore.files.intake import Intake
-from riskcore.files.reading import is_number
+from riskcore.files.reading import is_number, warn_of_open_end
 
 # Characters of data handled at a time: bounds the working memory.
 _BLOCK = 1 << 22
@@ -132,6 +132,8 @@ def read_counted(
         empty=layout.empty,
     )
     intake.check(path, read)
+    if not layout.ended:
+        warn_of_open_end(path, intake.records)
     return {column.variable.name: column.finish() for column in parts}, intake
 
 
@@ -452,12 +454,15 @@ class _Layout:
     lines : int
     empty : int
         Empty lines at the end.
+    ended : bool
+        Whether a line end or the mark of the end of a file is behind the last line.
     """
 
     newline: int
     size: int
     lines: int
     empty: int
+    ended: bool
 
     @classmethod
     def of(cls, path: Path, characters: Array) -> _Layout:
@@ -471,7 +476,8 @@ class _Layout:
             _refuse_lone_returns(path, characters[:size])
         ends = newlines or _count(characters, _RETURN)
         at_end = _count(characters[size:], newline)
-        return cls(newline, size, ends + (at_end == 0), max(at_end - 1, 0))
+        lines, empty = ends + (at_end == 0), max(at_end - 1, 0)
+        return cls(newline, size, lines, empty, ended=size < characters.size)
 
 
 def _parts(characters: Array) -> Iterator[tuple[int, Array]]:

@@ -16,6 +16,8 @@ from riskcore.files.argus.metadata import (
 )
 from tests import needs
 
+pytestmark = pytest.mark.filterwarnings("ignore::riskcore.files.reading.LastLineOpen")
+
 FIXED = """\
 // survey of 2020
 REGION 1 2 99 98
