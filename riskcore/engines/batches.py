@@ -1,4 +1,4 @@
-"""Datasets of pyarrow: batches are counted as runs of numbers, which are merged.
+"""Records that come in batches of Arrow: counted as runs of numbers, which are merged.
 
 Sums are whole numbers, so that neither the number nor the order of the batches shows in
 them.
@@ -6,9 +6,9 @@ them.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from riskcore.engines.door import (
     Numbers,
     Results,
     changed_meanwhile,
-    refuse_twice,
 )
 from riskcore.engines.runs import Runs
 from riskcore.files.arrow import import_pyarrow, in_plain_layouts
@@ -40,29 +39,38 @@ from riskcore.files.arrow import import_pyarrow, in_plain_layouts
 BATCH = 1 << 19
 
 
-class ArrowDataset(Engine):
-    """A dataset of pyarrow: files, or tables in memory."""
+class Batches(Engine):
+    """Records that can be read several times, batch by batch."""
 
-    name = "a dataset of pyarrow"
-
-    def __init__(self, data: Any) -> None:
-        refuse_twice(data.schema.names)
-        self.data = data
+    def __init__(self) -> None:
         self._labels: dict[Hashable, Any] = {}
+
+    @property
+    @abstractmethod
+    def arrow_schema(self) -> Any:
+        """The names and types of the columns, a schema of Arrow."""
+
+    @abstractmethod
+    def read_batches(self, names: Sequence[Hashable] | None = None) -> Iterator[Any]:
+        """Yield the records in batches of Arrow, with some columns or all."""
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Return the number of records."""
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
         """The types of the columns."""
         import narwhals.stable.v2 as nw
 
-        empty = self.data.schema.empty_table()
+        empty = self.arrow_schema.empty_table()
         return dict(nw.from_native(empty, eager_only=True).schema)
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""
         names = [*keys, *([] if weight is None else [weight])]
         if not names:
-            return Weighed(self.data.count_rows())
+            return Weighed(self.count_rows())
         new = _Labels(keys)
 
         def looked_at(frame: Any) -> Weighed:
@@ -117,7 +125,7 @@ class ArrowDataset(Engine):
         return self._reader(question, lambda keys: compute(*look.numbers(keys)), none)
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
-        """Return a reader of batches with results added, in the dataset's order."""
+        """Return a reader of batches with results added, in their order."""
         numbering = Numbering([cells.get_column(name) for name in question.key_columns])
 
         def results_of(keys: Any) -> Results:
@@ -126,16 +134,6 @@ class ArrowDataset(Engine):
 
         none = {name: values[:0] for name, values in results.items()}
         return self._reader(question, results_of, none)
-
-    def categories(self, name: Hashable) -> list[Any] | None:
-        """Return the list of a column's categories; each batch may have its own."""
-        if not hasattr(self.data.schema.field(name).type, "index_type"):
-            return None
-        found: dict[Any, None] = {}
-        scanner = self.data.scanner(columns=[name], **self._scanning)
-        for batch in scanner.to_batches():
-            found |= dict.fromkeys(batch.column(0).dictionary.to_pylist())
-        return list(found)
 
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
         """Return the cells as runs of numbers; None if they are not such numbers."""
@@ -173,12 +171,12 @@ class ArrowDataset(Engine):
     ) -> Any:
         """Return a reader of batches with the results of their keys."""
         pyarrow = import_pyarrow()
-        schema = self.data.schema
+        schema = self.arrow_schema
         for name, values in none.items():
             schema = schema.append(pyarrow.field(name, pyarrow.array(values).type))
 
         def batches() -> Iterator[Any]:
-            for batch in self.data.to_batches(**self._scanning):
+            for batch in self.read_batches():
                 table = pyarrow.Table.from_batches([batch])
                 frame = frame_of(table.select(list(question.keys)))
                 results = results_of(frame.select(*keys_of(frame, question.keys)))
@@ -186,23 +184,6 @@ class ArrowDataset(Engine):
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
         return pyarrow.RecordBatchReader.from_batches(schema, batches())
-
-    @cached_property
-    def _scanning(self) -> dict[str, Any]:
-        """Settings by which little is read ahead: by default more than cells take."""
-        dataset = import_module("pyarrow.dataset")
-        found: dict[str, Any] = {
-            "batch_size": BATCH,
-            "batch_readahead": 2,
-            "fragment_readahead": 1,
-        }
-        of_parquet = getattr(dataset, "ParquetFileFormat", None)
-        if of_parquet and isinstance(getattr(self.data, "format", None), of_parquet):
-            # Otherwise a file is kept until the last of it has been read.
-            found["fragment_scan_options"] = dataset.ParquetFragmentScanOptions(
-                pre_buffer=False
-            )
-        return found
 
     def _frames(
         self, names: Sequence[Hashable], weight: Hashable | None = None
@@ -215,8 +196,7 @@ class ArrowDataset(Engine):
 
         pyarrow = import_pyarrow()
         names = list(dict.fromkeys(names))
-        scanner = self.data.scanner(columns=names, **self._scanning)
-        for batch in scanner.to_batches():
+        for batch in self.read_batches(names):
             if not batch.num_rows:
                 continue
             table = pyarrow.Table.from_batches([batch])
@@ -252,7 +232,7 @@ class _LookUp:
     """Records and sums of weights of the cells of records, counted when first asked."""
 
     def __init__(
-        self, engine: ArrowDataset, question: Question, labels: Sequence[Any]
+        self, engine: Batches, question: Question, labels: Sequence[Any]
     ) -> None:
         self.engine, self.question, self.labels = engine, question, labels
 
