@@ -1069,14 +1069,38 @@ class HeldAssessment(Assessment):
     What follows for the file has been gathered from the numbers of all cells as they
     passed by: 12 bytes of each are kept. ``cells`` and ``cell_risk`` are collected when
     they are looked at; the riskiest cells are looked for by the engine, counting again.
+
+    Attributes
+    ----------
+    cells_above : int or None
+        How many cells have a risk above the one that ``of`` was given.
     """
+
+    cells_above: int | None
 
     @classmethod
     def of(
-        cls, data: Any, counted: Counted, method: Method, missing: str
+        cls,
+        data: Any,
+        counted: Counted,
+        method: Method,
+        missing: str,
+        *,
+        above: float | None = None,
     ) -> HeldAssessment:
-        """Assess what an engine counts; errors and warnings are those of `assess`."""
-        risk = partial(risk_of, method)
+        """Assess what an engine counts; errors and warnings are those of `assess`.
+
+        Cells with a risk larger than ``above`` are counted.
+        """
+        cells_above = 0
+
+        def risk(f: Risks, F: Risks) -> Risks:
+            nonlocal cells_above
+            found = risk_of(method, f, F)
+            if above is not None:
+                cells_above += int(np.count_nonzero(found > above))
+            return found
+
         cells, distribution = tally(counted, missing, risk, _warn_below)
         found = cls.__new__(cls)
         known = {
@@ -1085,6 +1109,7 @@ class HeldAssessment(Assessment):
             "method": method,
             "households": None,
             "distribution": distribution,
+            "cells_above": None if above is None else cells_above,
             "model": None,
             "unique": None,
         }
