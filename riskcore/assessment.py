@@ -37,6 +37,7 @@ from riskcore.microdata.columns import key_names
 from riskcore.microdata.count import THREADED
 from riskcore.microdata.held import HeldCells, riskiest, tally
 from riskcore.microdata.household_rows import HouseholdRows
+from riskcore.microdata.partition import CHUNK
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
 from riskcore.microdata.wildcard import WILDCARDS
@@ -346,8 +347,7 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     _warn_below(cells.totals)
     if method == "franconi":
         _refuse_between_branches(cells)
-    f = cells.sample_frequency.astype(np.float64)
-    return risk_of(method, f, cells.population_frequency)
+    return risk_of(method, cells.sample_frequency, cells.population_frequency)
 
 
 def _warn_below(totals: Totals) -> None:
@@ -361,17 +361,23 @@ def _warn_below(totals: Totals) -> None:
         )
 
 
-def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
+def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
     """Return the individual risk by a method; where F < f it is 1/f."""
-    F = np.maximum(F, f)
     if method != "exact":
-        risk: Risks = getattr(forms, method)(f, f / F)
-        return risk
+        f = f.astype(np.float64, copy=False)
+        F = np.maximum(F, f)
+        found: Risks = getattr(forms, method)(f, f / F)
+        return found
     risk = np.empty(len(f))
 
     def compute(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        individual.individual_risk_from_frequencies(f[part], F[part], out=risk[part])
+        # A block at a time: new memory for all of f and F takes as long as the risk.
+        for first in range(start, stop, CHUNK):
+            part = slice(first, min(first + CHUNK, stop))
+            x = f[part].astype(np.float64, copy=False)
+            individual.individual_risk_from_frequencies(
+                x, np.maximum(F[part], x), out=risk[part]
+            )
 
     threads = 1 if len(f) < THREADED else usual_threads()
     in_parts(threads, compute, parts_of(len(f), threads))
@@ -816,7 +822,6 @@ class Assessment:
             cell,
             cells.sample_frequency,
             cells.population_frequency,
-            cells.sampling_fraction,
             self.cell_risk,
         )
         columns = dict(zip(RECORD_COLUMNS, found, strict=False))

@@ -261,10 +261,16 @@ class _LookUp:
         """Return them for the records of a frame of keys."""
         codes, f, F = self.columns
         code = self.runs.code(_places_of(keys, self.labels))
+        # In their order, in which neighbors are looked up in the same place.
+        order = np.argsort(code)
+        code = code[order]
         row = np.searchsorted(codes, code)
         if (row == len(codes)).any() or (codes[row] != code).any():
             raise changed_meanwhile()
-        return f[row], F[row]
+        found = np.empty(len(row), np.int64), np.empty(len(row))
+        for each, of_cells in zip(found, (f, F), strict=True):
+            each[order] = of_cells[row]
+        return found
 
 
 def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
