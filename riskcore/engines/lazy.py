@@ -12,7 +12,7 @@ import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
@@ -197,8 +197,19 @@ class Polars(Lazy):
     name = "polars"
 
     def collected(self, asked: Any) -> Iterator[Any]:
-        """Yield what a lazy frame gives; its streaming engine needs less memory."""
-        yield asked.collect(engine="streaming")
+        """Yield what the streaming engine gives, in batches: few cells wait here."""
+        import narwhals.stable.v2 as nw
+
+        frame = asked.to_native()
+        if not hasattr(frame, "collect_batches"):  # polars before 1.34
+            whole = asked.collect(engine="streaming")
+            for start in range(0, max(len(whole), 1), BATCH):
+                yield whole[start : start + BATCH]
+            return
+        for batch in frame.collect_batches(
+            chunk_size=BATCH, maintain_order=False, engine="streaming"
+        ):
+            yield nw.from_native(batch, eager_only=True)
 
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
@@ -333,11 +344,9 @@ class DuckDB(Lazy):
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives in batches, which duckdb does not keep."""
-        reader = asked.to_native().to_arrow_reader(BATCH)
-        try:
+        # An open reader keeps the connection from other queries.
+        with closing(asked.to_native().to_arrow_reader(BATCH)) as reader:
             yield from _of_batches(reader)
-        finally:
-            reader.close()  # or the connection takes no other query
 
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
@@ -493,7 +502,17 @@ class Ibis(Lazy):
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives, in eager frames."""
         with self._told():
-            yield from super().collected(asked)
+            if self._backend == "polars":  # which holds all of it first, anyway
+                yield from super().collected(asked)
+                return
+            native = asked.to_native()
+            # ibis 12 asks duckdb 2 for batches by a name that it no longer has.
+            relation = getattr(native.get_backend(), "_to_duckdb_relation", None)
+            if relation is None:
+                yield from _of_batches(native.to_pyarrow_batches(chunk_size=BATCH))
+                return
+            with closing(relation(native).to_arrow_reader(BATCH)) as reader:
+                yield from _of_batches(reader)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
