@@ -9,9 +9,10 @@ duckdb makes files of Parquet with keys and a weight. Each engine assesses each 
 in a process of its own; so does the rival, a streaming group-by of polars that adds
 doubles. The command reads the file without an engine. Sizes have 10 keys; how the cost
 grows with the keys is measured at 1e6 records. duckdb has a limit of 1 GB
-(RISKCORE_BENCH_LIMIT), and writes the risk of each record, too: by `.records`, and by a query with the SQL function. So does Spark, once
-with two executors of which one is killed; its records are compared with those of
-duckdb. Both growths are drawn in engines.svg. Names of engines stand before options.
+(RISKCORE_BENCH_LIMIT), and writes the risk of each record, too: by `.records`, and by a
+query with the SQL function. So does Spark, once with two executors of which one is
+killed; its records are compared with those of duckdb. Both growths are drawn in
+engines.svg. Names of engines stand before options.
 Runs of some sizes or engines take the place of the same rows of engines.csv, from
 which the table and the picture are made. RISKCORE_BENCH_SKEW makes levels less even
 (1.6: 17.6 million cells of 1e8 records, not 39.6); keep its results apart.
