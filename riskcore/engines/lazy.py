@@ -179,11 +179,11 @@ class Lazy(Engine):
         """Return the records of which the hash of the keys has one remainder."""
         raise NotImplementedError
 
-    def _passes(self, question: Question, records: int) -> int:
+    def _passes(self, question: Question) -> int:
         """Return one pass for so many records, if equal keys have equal hashes."""
         kinds = [self._schema[key] for key in question.keys]
         if all(kind.is_integer() or str(kind) in _HASHED for kind in kinds):
-            return -(-self._n // records) or 1
+            return -(-self._n // PART) or 1
         return 1
 
     def collected(self, asked: Any) -> Iterator[Any]:
@@ -229,7 +229,7 @@ class Polars(Lazy):
 
     def passes(self, question: Question) -> int:
         """Return in how many passes cells are counted."""
-        return self._passes(question, PART)
+        return self._passes(question)
 
     def remainder(self, data: Any, keys: Sequence[str], part: int, parts: int) -> Any:
         """Return the records of which the hash of the keys has one remainder."""
@@ -575,8 +575,7 @@ class Ibis(Lazy):
 
     def passes(self, question: Question) -> int:
         """Return in how many passes cells are counted."""
-        # A pass takes longer here, and less memory.
-        return self._passes(question, 2 * PART) if self._backend == "duckdb" else 1
+        return self._passes(question) if self._backend == "duckdb" else 1
 
     def remainder(self, data: Any, keys: Sequence[str], part: int, parts: int) -> Any:
         """Return the records of which the hash of the keys has one remainder."""

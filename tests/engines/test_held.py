@@ -99,9 +99,7 @@ def test_each_cell_is_in_one_pass(kind, engine):
     if engine.name in ("polars", "ibis"):
         held = got.cells.held
         passes = held.engine.passes(held.question)
-        assert passes == (
-            1 if kind == "double" else 5 if engine.name == "polars" else 3
-        )
+        assert passes == (1 if kind == "double" else 5)
 
 
 def test_sizes_of_cells_are_counted_over_batches():
