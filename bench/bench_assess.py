@@ -3,10 +3,10 @@
     python -m bench.bench_assess [records] [rounds]
 
 The rival is the streaming group-by of polars on the same frame, which counts records
-and adds weights by cell, and has neither risks nor records. Keys are codes of a byte,
-or the same as text. Rounds interleave the cases in one process; the figures are
-medians. Peak memory is that of a fresh process that runs one case once, above what it
-held before; the input is what its columns take.
+and adds weights by cell alone: it has neither risks nor records, and joins nothing.
+Keys are codes of a byte, or the same as text. Rounds interleave the cases in one
+process; the figures are medians. Peak memory is that of a fresh process that runs one
+case once, above what it held before; the input is what its columns take.
 """
 
 import multiprocessing

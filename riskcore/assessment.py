@@ -37,6 +37,7 @@ from riskcore.microdata.columns import key_names
 from riskcore.microdata.count import THREADED
 from riskcore.microdata.held import HeldCells, riskiest, tally
 from riskcore.microdata.household_rows import HouseholdRows
+from riskcore.microdata.partition import CHUNK
 from riskcore.microdata.source import Source
 from riskcore.microdata.spread import spread
 from riskcore.microdata.wildcard import WILDCARDS
@@ -346,8 +347,7 @@ def _cell_risk(cells: Cells, method: Method) -> Risks:
     _warn_below(cells.totals)
     if method == "franconi":
         _refuse_between_branches(cells)
-    f = cells.sample_frequency.astype(np.float64)
-    return risk_of(method, f, cells.population_frequency)
+    return risk_of(method, cells.sample_frequency, cells.population_frequency)
 
 
 def _warn_below(totals: Totals) -> None:
@@ -361,17 +361,23 @@ def _warn_below(totals: Totals) -> None:
         )
 
 
-def risk_of(method: Method, f: Risks, F: Risks) -> Risks:
+def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
     """Return the individual risk by a method; where F < f it is 1/f."""
-    F = np.maximum(F, f)
     if method != "exact":
-        risk: Risks = getattr(forms, method)(f, f / F)
-        return risk
+        f = f.astype(np.float64, copy=False)
+        F = np.maximum(F, f)
+        found: Risks = getattr(forms, method)(f, f / F)
+        return found
     risk = np.empty(len(f))
 
     def compute(start: int, stop: int) -> None:
-        part = slice(start, stop)
-        individual.individual_risk_from_frequencies(f[part], F[part], out=risk[part])
+        # A block at a time: new memory for all of f and F takes as long as the risk.
+        for first in range(start, stop, CHUNK):
+            part = slice(first, min(first + CHUNK, stop))
+            x = f[part].astype(np.float64, copy=False)
+            individual.individual_risk_from_frequencies(
+                x, np.maximum(F[part], x), out=risk[part]
+            )
 
     threads = 1 if len(f) < THREADED else usual_threads()
     in_parts(threads, compute, parts_of(len(f), threads))
@@ -816,7 +822,6 @@ class Assessment:
             cell,
             cells.sample_frequency,
             cells.population_frequency,
-            cells.sampling_fraction,
             self.cell_risk,
         )
         columns = dict(zip(RECORD_COLUMNS, found, strict=False))
@@ -1069,14 +1074,38 @@ class HeldAssessment(Assessment):
     What follows for the file has been gathered from the numbers of all cells as they
     passed by: 12 bytes of each are kept. ``cells`` and ``cell_risk`` are collected when
     they are looked at; the riskiest cells are looked for by the engine, counting again.
+
+    Attributes
+    ----------
+    cells_above : int or None
+        How many cells have a risk above the one that ``of`` was given.
     """
+
+    cells_above: int | None
 
     @classmethod
     def of(
-        cls, data: Any, counted: Counted, method: Method, missing: str
+        cls,
+        data: Any,
+        counted: Counted,
+        method: Method,
+        missing: str,
+        *,
+        above: float | None = None,
     ) -> HeldAssessment:
-        """Assess what an engine counts; errors and warnings are those of `assess`."""
-        risk = partial(risk_of, method)
+        """Assess what an engine counts; errors and warnings are those of `assess`.
+
+        Cells with a risk larger than ``above`` are counted.
+        """
+        cells_above = 0
+
+        def risk(f: Risks, F: Risks) -> Risks:
+            nonlocal cells_above
+            found = risk_of(method, f, F)
+            if above is not None:
+                cells_above += int(np.count_nonzero(found > above))
+            return found
+
         cells, distribution = tally(counted, missing, risk, _warn_below)
         found = cls.__new__(cls)
         known = {
@@ -1085,6 +1114,7 @@ class HeldAssessment(Assessment):
             "method": method,
             "households": None,
             "distribution": distribution,
+            "cells_above": None if above is None else cells_above,
             "model": None,
             "unique": None,
         }

@@ -18,7 +18,6 @@ from riskcore.assessment import (
     Assessment,
     HeldAssessment,
     Method,
-    assess,
     assess_coded,
     check_roles,
 )
@@ -33,6 +32,7 @@ from riskcore.files.reading import Reading
 from riskcore.microdata.cells import Cells, check_missing, tabulate, tabulate_coded
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.source import Source
+from riskcore.microdata.wildcard import WILDCARDS
 from riskcore.protection.goals import Goal, KeyGoals
 from riskcore.protection.settings import key_sets
 from riskcore.sensitive import SensitiveVariable, Tree, diversity
@@ -68,8 +68,7 @@ class Rule:
     asked, found : int or float
         The bound, and the number that is to keep it.
     records, cells : int or None
-        How many records and cells break the rule; None if it is one of the whole file,
-        and the cells of data on an engine whose risks are too large.
+        How many records and cells break the rule; None if it is one of the whole file.
     passed : bool
     """
 
@@ -313,7 +312,10 @@ def check(
     needed = dict.fromkeys(name for names in columns for name in names)
     if source.path is not None:
         say(f"reading {source.path}")
-    held, _ = source.read([*needed, weight], weight)
+    sets = (*goals.keys, *([areas] if areas else []))
+    held = None if secrets else source.in_batches(sets, weight)
+    if held is None:
+        held, _ = source.read([*needed, weight], weight)
     on_engine = engine_of(held) is not None
     coded = None if on_engine else CodedRecords.of(held, list(needed), weight)
     of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
@@ -333,16 +335,10 @@ def check(
         if goal is None and not of_risk:
             continue
         say(f"counting by {' x '.join(map(str, names))}")
-        found = None
-        if coded is None:
-            # Of k alone, too: of an assessment the cells stay with the engine.
-            found = assess(
-                held, names, weight, method=method, missing=missing, alpha=alpha
-            )
-            cells = found.cells
-        elif of_risk:
-            found = assess_coded(
-                held, coded, names, method=method, missing=missing, alpha=alpha
+        found: Assessment | None = None
+        if coded is None or of_risk:
+            found = _assessed(
+                held, coded, names, weight, method, missing, alpha, bounds["max_risk"]
             )
             cells = found.cells
         else:
@@ -359,6 +355,29 @@ def check(
         records = cells.n
         rules.append(_of_areas(cells, areas, least))
     return Checked(records, tuple(rules))
+
+
+def _assessed(
+    held: Any,
+    coded: CodedRecords | None,
+    keys: tuple[Hashable, ...],
+    weight: Hashable | None,
+    method: Method,
+    missing: str,
+    alpha: float,
+    above: float | None,
+) -> Assessment:
+    """Return the risks by a set of keys; on an engine its cells stay there.
+
+    ``above`` is the risk above which cells are counted.
+    """
+    engine = engine_of(held)
+    if engine is not None and missing not in WILDCARDS:
+        counts = engine.count(keys, weight)
+        return HeldAssessment.of(held, counts, method, missing, above=above)
+    if coded is None:
+        coded = CodedRecords.of(held, keys, weight)
+    return assess_coded(held, coded, keys, method=method, missing=missing, alpha=alpha)
 
 
 def _bounds(
@@ -447,9 +466,10 @@ def _of_risk(
     """Yield the rules of risks by a set of keys."""
     if max_risk is not None:
         records = found.unsafe_count(math.nextafter(max_risk, math.inf))
-        # Of cells that stay with an engine the risks of single ones are not kept.
-        held = isinstance(found, HeldAssessment)
-        cells = None if held else int(np.count_nonzero(found.cell_risk > max_risk))
+        if isinstance(found, HeldAssessment):
+            cells = found.cells_above
+        else:
+            cells = int(np.count_nonzero(found.cell_risk > max_risk))
         passed = not records
         at = found.max_risk
         yield Rule("max_risk", keys, None, max_risk, at, records, cells, passed)

@@ -144,6 +144,7 @@ def run(options: argparse.Namespace) -> None:
         RECORD_COLUMNS,
         UNIQUE_COLUMN,
         WEIGHTS,
+        assess,
         assess_records,
         check_level,
         check_population,
@@ -178,20 +179,32 @@ def run(options: argparse.Namespace) -> None:
         more = [] if population == WEIGHTS else [UNIQUE_COLUMN]
         refuse_taken(source.names, [*RECORD_COLUMNS, *more])
         needed = [*source.names, *needed]
-    data, intake = source.read(needed, weight)
-    assessment = assess_records(
-        data,
-        options.keys,
-        weight,
-        options.household,
-        level=options.level,
-        population=population,
-        method=options.method,
-        missing=options.missing,
-        alpha=options.alpha,
-        intake=intake,
-        progress=progress,
-    )
+    large = _in_batches(source, weight, population, options)
+    if large is not None:
+        assessment = assess(
+            large,
+            options.keys,
+            weight,
+            method=options.method,
+            missing=options.missing,
+            alpha=options.alpha,
+            progress=progress,
+        )
+    else:
+        data, intake = source.read(needed, weight)
+        assessment = assess_records(
+            data,
+            options.keys,
+            weight,
+            options.household,
+            level=options.level,
+            population=population,
+            method=options.method,
+            missing=options.missing,
+            alpha=options.alpha,
+            intake=intake,
+            progress=progress,
+        )
     figures = summary(
         assessment,
         thresholds=options.threshold,
@@ -202,6 +215,30 @@ def run(options: argparse.Namespace) -> None:
     _write(assessment, source, weight, options, progress)
     progress.done()
     _print(figures, options)
+
+
+def _in_batches(
+    source: Any,
+    weight: Any,
+    population: Any,
+    options: argparse.Namespace,
+) -> Any:
+    """Return the file as an engine that counts it in batches; None if in memory.
+
+    Households, models and reports need single records.
+    """
+    from riskcore.assessment import WEIGHTS
+    from riskcore.files import formats
+
+    if options.household or population != WEIGHTS:
+        return None
+    if options.report or options.report_public:
+        return None
+    found = source.in_batches([options.keys], weight)
+    if found is None or options.output is None:
+        return found
+    target = formats.written_as(options.output)
+    return found if target.streams(found.arrow_schema) else None
 
 
 def _population(options: argparse.Namespace) -> Any:

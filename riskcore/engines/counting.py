@@ -231,6 +231,12 @@ def weight_type(schema: Mapping[str, Any], weight: Hashable) -> str | None:
     return None if dtype.is_numeric() else str(dtype)
 
 
+def records_of(cells: Any) -> NDArray[np.int64]:
+    """Return the records of each row of cells."""
+    records = np.ascontiguousarray(cells.get_column(RECORDS).to_numpy())
+    return records.astype(np.int64, copy=False)
+
+
 def frequencies(
     cells: Any, question: Question
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -239,12 +245,12 @@ def frequencies(
     def numbers(name: str) -> NDArray[Any]:
         return np.ascontiguousarray(cells.get_column(name).to_numpy())
 
-    records = numbers(RECORDS).astype(np.int64, copy=False)
+    records = records_of(cells)
     if question.weight is None:
         return records, records.astype(np.float64)
     if question.sums is None:
         return records, numbers(sum_column(0)).astype(np.float64, copy=False)
-    sums = [numbers(name).astype(np.int64) for name in question.sum_columns]
+    sums = [numbers(name).astype(np.int64, copy=False) for name in question.sum_columns]
     return records, question.sums.joined(sums)
 
 

@@ -21,6 +21,7 @@ from riskcore.engines.counting import (
     weight_type,
 )
 from riskcore.engines.sums import WholeSums
+from riskcore.files.intake import Intake
 
 Results = Mapping[str, NDArray[Any]]
 # Number of records, and sum of the weights, of some cells.
@@ -40,10 +41,13 @@ class Engine(ABC):
         What messages call the engine.
     case_blind : bool
         Whether names of columns that differ by case are one name to it.
+    intake : Intake or None
+        Of a file, what became of its records.
     """
 
     name: str
     case_blind = False
+    intake: Intake | None = None
 
     @property
     @abstractmethod
@@ -377,6 +381,8 @@ def engine_of(data: Any) -> Engine | None:
     """
     from riskcore.engines import dask, dataset, lazy
 
+    if isinstance(data, Engine):
+        return data
     if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
         data = data.to_native()
     # Only what has been imported can be given.

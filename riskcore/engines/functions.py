@@ -34,11 +34,16 @@ def individual_risk(frequency: Any, weight_sum: Any) -> Any:
     >>> individual_risk(f, F).to_pylist()
     [1.0, None]
     """
-    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
-    f, F = (_doubles(column) for column in (frequency, weight_sum))
-    known = compute.and_(frequency.is_valid(), weight_sum.is_valid())
-    known = known.to_numpy(zero_copy_only=False)
-    return pyarrow.array(individual.individual_risk_from_frequencies(f, F), mask=~known)
+    # duckdb calls this for 2,048 cells at a time: each step that is left out counts.
+    columns = frequency, weight_sum
+    values = individual.individual_risk_from_frequencies(*map(_doubles, columns))
+    known = None
+    for column in columns:
+        if column.null_count:
+            valid = column.is_valid().to_numpy(zero_copy_only=False)
+            known = valid if known is None else known & valid
+    pyarrow = import_pyarrow()
+    return pyarrow.array(values, mask=None if known is None else ~known)
 
 
 def _doubles(column: Any) -> Any:

@@ -12,7 +12,7 @@ import secrets
 import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from importlib import import_module
@@ -44,6 +44,12 @@ from riskcore.files.arrow import import_pyarrow
 _PACKAGES = {"polars", "duckdb", "_duckdb", "ibis", "pyspark"}
 # Cells in a batch of Arrow.
 BATCH = 1 << 18
+# Records of which all cells are counted in one pass, by engines without a limit of
+# memory. Of more the cells of one remainder of a hash are counted after another.
+PART = 1 << 25
+_PRIME = 65521
+# Types beside integers of which equal values have one hash.
+_HASHED = {"Boolean", "String", "Date"}
 # Frequencies and sums of no cells: what is computed of them has the results' types.
 _NONE = np.zeros(0, np.int64), np.zeros(0)
 # Types of duckdb whose values are equal by one rule to it and by another in Arrow.
@@ -90,6 +96,7 @@ class Lazy(Engine):
         self.frame = frame
         self.native = frame.to_native()
         self._schema = dict(frame.collect_schema())
+        self._n = 0
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -137,25 +144,47 @@ class Lazy(Engine):
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""
         names = [*keys, *([] if weight is None else [weight])]
-        if not names:
-            return weigh(self.frame, None)
-        plain = _plain_names(names)
-        last = None if weight is None else plain[-1]
-        return weigh(self._plain(names), last, plain[: len(keys)])
+        if names:
+            plain = _plain_names(names)
+            last = None if weight is None else plain[-1]
+            found = weigh(self._plain(names), last, plain[: len(keys)])
+        else:
+            found = weigh(self.frame, None)
+        self._n = found.n
+        return found
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""
         return self.lazy_cells(question).collect()
 
-    def lazy_cells(self, question: Question) -> Any:
-        """Return the cells as the engine will count them."""
+    def lazy_cells(self, question: Question, part: int = 0, parts: int = 1) -> Any:
+        """Return the cells as the engine will count them; some of them if parts."""
+        import narwhals.stable.v2 as nw
+
         plain = _plain_names(question.columns)
-        asked = replace(
-            question,
-            keys=plain[: len(question.keys)],
-            weight=None if question.weight is None else plain[-1],
+        keys = plain[: len(question.keys)]
+        weight = None if question.weight is None else plain[-1]
+        data = self.plain(question.columns)
+        if parts > 1:
+            data = self.remainder(data, keys, part, parts)
+        return count_cells(
+            nw.from_native(data), replace(question, keys=keys, weight=weight)
         )
-        return count_cells(self._plain(question.columns), asked)
+
+    def passes(self, question: Question) -> int:
+        """Return in how many passes cells are counted, some in each."""
+        return 1
+
+    def remainder(self, data: Any, keys: Sequence[str], part: int, parts: int) -> Any:
+        """Return the records of which the hash of the keys has one remainder."""
+        raise NotImplementedError
+
+    def _passes(self, question: Question) -> int:
+        """Return one pass for so many records, if equal keys have equal hashes."""
+        kinds = [self._schema[key] for key in question.keys]
+        if all(kind.is_integer() or str(kind) in _HASHED for kind in kinds):
+            return -(-self._n // PART) or 1
+        return 1
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy narwhals frame gives, in eager frames."""
@@ -167,9 +196,11 @@ class Lazy(Engine):
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
         """Yield records and sums of weights of the cells; the keys stay."""
-        asked = self.lazy_cells(question).select(RECORDS, *question.sum_columns)
-        for batch in self.collected(asked):
-            yield frequencies(batch, question)
+        parts = self.passes(question)
+        for part in range(parts):
+            cells = self.lazy_cells(question, part, parts)
+            for batch in self.collected(cells.select(RECORDS, *question.sum_columns)):
+                yield frequencies(batch, question)
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with results of the cells added to their records."""
@@ -196,9 +227,31 @@ class Polars(Lazy):
 
     name = "polars"
 
+    def passes(self, question: Question) -> int:
+        """Return in how many passes cells are counted."""
+        return self._passes(question)
+
+    def remainder(self, data: Any, keys: Sequence[str], part: int, parts: int) -> Any:
+        """Return the records of which the hash of the keys has one remainder."""
+        import polars
+
+        hashes = [polars.col(key).hash(seed) % _PRIME for seed, key in enumerate(keys)]
+        return data.filter(polars.sum_horizontal(hashes) % parts == part)
+
     def collected(self, asked: Any) -> Iterator[Any]:
-        """Yield what a lazy frame gives; its streaming engine needs less memory."""
-        yield asked.collect(engine="streaming")
+        """Yield what the streaming engine gives, in batches: few cells wait here."""
+        import narwhals.stable.v2 as nw
+
+        frame = asked.to_native()
+        if not hasattr(frame, "collect_batches"):  # polars before 1.34
+            whole = asked.collect(engine="streaming")
+            for start in range(0, max(len(whole), 1), BATCH):
+                yield whole[start : start + BATCH]
+            return
+        for batch in frame.collect_batches(
+            chunk_size=BATCH, maintain_order=False, engine="streaming"
+        ):
+            yield nw.from_native(batch, eager_only=True)
 
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
@@ -333,11 +386,9 @@ class DuckDB(Lazy):
 
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives in batches, which duckdb does not keep."""
-        reader = asked.to_native().to_arrow_reader(BATCH)
-        try:
+        # An open reader keeps the connection from other queries.
+        with closing(asked.to_native().to_arrow_reader(BATCH)) as reader:
             yield from _of_batches(reader)
-        finally:
-            reader.close()  # or the connection takes no other query
 
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
@@ -493,7 +544,17 @@ class Ibis(Lazy):
     def collected(self, asked: Any) -> Iterator[Any]:
         """Yield what a lazy frame gives, in eager frames."""
         with self._told():
-            yield from super().collected(asked)
+            if self._backend == "polars":  # which holds all of it first, anyway
+                yield from super().collected(asked)
+                return
+            native = asked.to_native()
+            # ibis 12 asks duckdb 2 for batches by a name that it no longer has.
+            relation = getattr(native.get_backend(), "_to_duckdb_relation", None)
+            if relation is None:
+                yield from _of_batches(native.to_pyarrow_batches(chunk_size=BATCH))
+                return
+            with closing(relation(native).to_arrow_reader(BATCH)) as reader:
+                yield from _of_batches(reader)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -511,6 +572,16 @@ class Ibis(Lazy):
     @property
     def _backend(self) -> str:
         return str(self.native.get_backend().name)
+
+    def passes(self, question: Question) -> int:
+        """Return in how many passes cells are counted."""
+        return self._passes(question) if self._backend == "duckdb" else 1
+
+    def remainder(self, data: Any, keys: Sequence[str], part: int, parts: int) -> Any:
+        """Return the records of which the hash of the keys has one remainder."""
+        ibis = import_module("ibis")
+        mixed = ibis.struct({key: data[key] for key in keys}).hash()
+        return data.filter((mixed % _PRIME).abs() % parts == part)
 
     def plain(self, names: Sequence[Any]) -> Any:
         """Return some columns, called c0, c1, ..."""
@@ -620,7 +691,8 @@ class Spark(Lazy):
         packed = _in_arrow(
             asked.to_native(), partial(_packed, question), "f binary, sums binary"
         )
-        for row in packed.toLocalIterator():
+        # One partition is computed while the driver takes the one before.
+        for row in packed.toLocalIterator(prefetchPartitions=True):
             yield np.frombuffer(row[0], np.int64), np.frombuffer(row[1], np.float64)
 
     def computed(self, question: Question, compute: Compute) -> Any:

@@ -19,15 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.engines import lazy
+from riskcore.engines.batches import BATCH, Numbering, frame_of, whole_array
 from riskcore.engines.counting import Question, key_column, keys_of
 from riskcore.engines.dask import Dask, plain_pandas
-from riskcore.engines.dataset import (
-    BATCH,
-    ArrowDataset,
-    Numbering,
-    frame_of,
-    whole_array,
-)
+from riskcore.engines.dataset import ArrowDataset
 from riskcore.engines.door import Engine, changed_meanwhile
 from riskcore.engines.lazy import quoted, ticked
 from riskcore.files.arrow import import_pyarrow

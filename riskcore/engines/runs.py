@@ -37,10 +37,16 @@ class Runs:
         Number of values of each key; together they fit in 64 bits, see ``fits``.
     sums : int
         How many whole numbers are added for each record.
+
+    Attributes
+    ----------
+    kept : bool
+        Whether the cells can be read again after ``finished``.
     """
 
     def __init__(self, levels: Sequence[int], sums: int) -> None:
         self.levels = levels
+        self.kept = False
         self.counters = 1 + sums
         self._parts: list[list[Run]] = [[] for _ in range(1 << _PARTS_BITS)]
 
@@ -101,12 +107,12 @@ class Runs:
         return sum(len(codes) for runs in self._parts for codes, _ in runs)
 
     def finished(self) -> Iterator[Run]:
-        """Yield the cells in parts, by rising codes; each is let go then."""
+        """Yield the cells in parts, by rising codes; each is let go unless kept."""
         for runs in self._parts:
             while len(runs) > 1:
                 self._merge_last(runs)
             if runs:
-                yield runs.pop()
+                yield runs[0] if self.kept else runs.pop()
 
     def _merge_last(self, runs: list[Run]) -> None:
         """Replace the last two runs by one."""

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from riskcore.special.floats import two_sum
 
+# Sums put together at once.
+BLOCK = 1 << 14
+
 # Of a signed integer; a sum of n pieces must fit.
 _BITS = 62
 # More pieces cost more than they are worth: then the engine adds doubles.
@@ -106,8 +109,18 @@ class WholeSums:
         float64 ndarray, shape (K,)
             Within one unit in the last place of the exact sums.
         """
-        high: Any = np.zeros(len(sums[0]))
-        low = np.zeros(len(sums[0]))
+        joined = np.empty(len(sums[0]))
+        for start in range(0, len(joined), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._join([each[part] for each in sums], joined[part])
+        return joined
+
+    def _join(
+        self, sums: Sequence[NDArray[np.int64]], out: NDArray[np.float64]
+    ) -> None:
+        """Write the sums of the weights of a block, which stays in the cache."""
+        high: Any = np.zeros(len(out))
+        low = np.zeros(len(out))
         with np.errstate(over="ignore", invalid="ignore"):
             for i, total in enumerate(sums, 1):
                 unit = self.power - i * self.bits
@@ -118,5 +131,5 @@ class WholeSums:
                     number = np.ldexp(number, unit + shift)
                     high, lost = two_sum(high, number)
                     low += lost
-            joined: NDArray[np.float64] = high + low
-        return np.where(np.isnan(joined), np.inf, joined)
+            np.add(high, low, out=out)
+        out[np.isnan(out)] = np.inf

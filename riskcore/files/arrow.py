@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -86,22 +88,26 @@ class ArrowFormat(FileFormat):
         renumbered: Collection[str],
     ) -> None:
         """Write a file; see `riskcore.files.formats.write`."""
-        table = table_of(columns, plain=not cls.typed)
+        tables = (table_of(part, plain=not cls.typed) for part in _parts(columns))
+        first = next(tables)  # refused before there is a file
         file = create(path)
-        cls.write_table(table, file, path, like, progress)
+        cls.write_tables(itertools.chain([first], tables), file, path, like, progress)
         file.flush()
 
     @classmethod
     @abstractmethod
-    def write_table(
+    def write_tables(
         cls,
-        table: Any,
+        tables: Iterator[Any],
         file: IO[bytes],
         path: Path,
         like: Format | None,
         progress: Parts | None,
     ) -> None:
-        """Write a table into an open file that is to stand at the path."""
+        """Write a table into an open file that is to stand at the path.
+
+        It comes in one part or, if the format streams its schema, in several.
+        """
 
 
 def import_pyarrow(module: str = "") -> Any:
@@ -119,6 +125,29 @@ def import_pyarrow(module: str = "") -> Any:
         raise ImportError(
             "CSV, Parquet and Arrow files need pyarrow: pip install pyarrow"
         ) from None
+
+
+def _parts(columns: Any) -> Iterator[Any]:
+    """Yield columns as they are; those of a reader of batches a part at a time."""
+    pyarrow = import_pyarrow()
+    if not isinstance(columns, pyarrow.RecordBatchReader):
+        yield columns
+        return
+    empty = True
+    for batch in columns:
+        empty = False
+        yield pyarrow.Table.from_batches([batch])
+    if empty:
+        yield columns.schema.empty_table()
+
+
+@contextmanager
+def refused_as_value_error(path: Path) -> Iterator[None]:
+    """Give errors of Arrow on a file as `ValueError` with its name."""
+    try:
+        yield
+    except (import_pyarrow().ArrowException, OSError) as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _imported(name: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,6 +85,27 @@ class Format:
         """Return the delimiter of a CSV file there, and whether it is packed."""
         suffix, gzipped = suffix_of(path)
         return "\t" if suffix == ".tsv" else self.delimiter, gzipped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordBatches:
+    """The records of a file, a batch at a time, as often as they are asked for.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    schema : pyarrow.Schema
+        The names and types of all columns.
+    intake : Intake
+        The account of the records.
+    read : callable
+        Yields batches of Arrow with the columns of a list of names, in its order.
+    """
+
+    path: Path
+    schema: Any
+    intake: Intake
+    read: Callable[[list[str]], Iterator[Any]]
 
 
 class Recoded(Protocol):
@@ -260,12 +281,21 @@ class FileFormat(ABC):
         """Return a column as numbers, of the data that `read` gave as text."""
         return self.read([name], numeric=[name])[0][name]
 
+    def batches(self) -> RecordBatches | None:
+        """Return the records as stored, in batches; None if files are read whole."""
+        return None
+
     # --- writing ---
 
     @classmethod
     def files_written(cls, path: Path) -> tuple[Path, ...]:
         """Return the files that `write` makes."""
         return (path,)
+
+    @classmethod
+    def streams(cls, schema: Any) -> bool:
+        """Tell whether a table of this schema can be written a part at a time."""
+        return False
 
     @classmethod
     @abstractmethod

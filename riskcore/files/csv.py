@@ -295,16 +295,21 @@ class CsvFile(ArrowFormat):
                 offset += len(chunk)
 
     @classmethod
-    def write_table(
+    def streams(cls, schema: Any) -> bool:
+        """Tell whether a table of this schema can be written a part at a time."""
+        return True
+
+    @classmethod
+    def write_tables(
         cls,
-        table: Any,
+        tables: Iterator[Any],
         file: IO[bytes],
         path: Path,
         like: Format | None,
         progress: Parts | None,
     ) -> None:
-        """Write a table as text."""
-        write_csv(table, file, path, like or Format(cls.kind), progress)
+        """Write the parts of a table as text."""
+        write_csv(tables, file, path, like or Format(cls.kind), progress)
 
 
 class _Scanned:

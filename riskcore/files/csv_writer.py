@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -22,7 +22,7 @@ _ROWS = 1 << 16
 
 
 def write_csv(
-    table: Any,
+    tables: Iterable[Any],
     file: IO[bytes],
     path: Path,
     like: Format,
@@ -32,15 +32,15 @@ def write_csv(
 
     Parameters
     ----------
-    table : pyarrow.Table
-        Of types that text can hold.
+    tables : iterable of pyarrow.Table
+        Its parts, at least one, of types that text can hold.
     file : binary file
     path : pathlib.Path
         Where it will stand: ``.tsv`` has tabs, ``.gz`` is packed.
     like : Format
         Delimiter, encoding, and the codes that are values only in quotes.
     progress : callable, optional
-        Called with the records written and their total after each part.
+        Called with the records written and those there are up to this part.
 
     Raises
     ------
@@ -52,18 +52,21 @@ def write_csv(
     # No name and no time: the same columns give the same bytes.
     packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if gzipped else None
     with packed or nullcontext(file) as target:
-        done = 0
-        try:
-            target.write(encoder.encode(_header_line(table.column_names, delimiter)))
-            for batch in table.to_batches(max_chunksize=_ROWS):
-                target.write(
-                    encoder.encode(_rows_text(batch, delimiter, like.missing_codes))
-                )
-                done += batch.num_rows
-                if progress:
-                    progress(done, table.num_rows)
-        except UnicodeEncodeError:
-            raise _no_such_letters(table, like.encoding) from None
+        done = total = 0
+        for i, table in enumerate(tables):
+            total += table.num_rows
+            try:
+                if not i:
+                    header = _header_line(table.column_names, delimiter)
+                    target.write(encoder.encode(header))
+                for batch in table.to_batches(max_chunksize=_ROWS):
+                    text = _rows_text(batch, delimiter, like.missing_codes)
+                    target.write(encoder.encode(text))
+                    done += batch.num_rows
+                    if progress:
+                        progress(done, total)
+            except UnicodeEncodeError:
+                raise _no_such_letters(table, like.encoding) from None
 
 
 def _header_line(names: Sequence[str], delimiter: str) -> str:

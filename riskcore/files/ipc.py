@@ -81,9 +81,14 @@ class ArrowFile(ArrowFormat):
         return in_plain_layouts(table.select(columns)), intake
 
     @classmethod
-    def write_table(
+    def streams(cls, schema: Any) -> bool:
+        """Tell whether a table of this schema can be written a part at a time."""
+        return not any(hasattr(one.type, "index_type") for one in schema)
+
+    @classmethod
+    def write_tables(
         cls,
-        table: Any,
+        tables: Iterator[Any],
         file: IO[bytes],
         path: Path,
         like: Format | None,
@@ -91,12 +96,17 @@ class ArrowFile(ArrowFormat):
     ) -> None:
         """Write a table, of which nothing is left that a missing value hid."""
         ipc = import_pyarrow("ipc")
-        table = with_sorted_dictionaries(table)
-        for i, field in enumerate(table.schema):
-            table = table.set_column(i, field.name, _without_hidden(table.column(i)))
-        table = table.unify_dictionaries()
-        with ipc.new_file(file, table.schema) as writer:
+        writer = None
+        for table in map(with_sorted_dictionaries, tables):
+            for i, field in enumerate(table.schema):
+                column = _without_hidden(table.column(i))
+                table = table.set_column(i, field.name, column)
+            table = table.unify_dictionaries()
+            if writer is None:
+                writer = ipc.new_file(file, table.schema)
             writer.write_table(table, max_chunksize=_ROWS)
+        if writer is not None:
+            writer.close()
 
 
 def _without_hidden(column: Any) -> Any:

@@ -461,8 +461,8 @@ class LabelledFile(ArrowFormat):
         """Put the same time into every file: the same data give the same bytes."""
 
     @classmethod
-    def write_table(
-        cls, table: Any, file: Any, path: Path, like: Any, progress: Any
+    def write_tables(
+        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
     ) -> None:
         """Write nothing: `write` does, which knows the labels."""
         raise NotImplementedError

@@ -20,7 +20,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.files.base_format import Format, Header, distinct
+from riskcore.files.base_format import Format, Header, RecordBatches, distinct
 from riskcore.files.intake import Intake
 from riskcore.files.parquet import ParquetFile
 from riskcore.files.reading import Reading
@@ -176,14 +176,7 @@ class ParquetSet(ArrowFormat):
         tables, records, groups = [], 0, 0
         for i, part in enumerate(self.parts):
             table, intake = part.file.read_table(own, None)
-            for name in self.partitions:
-                value = part.partitions[name]
-                values = pyarrow.repeat(
-                    pyarrow.scalar(value, pyarrow.string()), intake.records
-                )
-                if name in columns:
-                    table = table.append_column(name, values)
-            tables.append(table)
+            tables.append(self._with_partitions(table, part, intake.records, columns))
             records += intake.records
             groups += intake.row_groups or 0
             if progress is not None:
@@ -193,14 +186,52 @@ class ParquetSet(ArrowFormat):
         intake.check(self.path, table.num_rows if columns else records)
         return table.select(columns), intake
 
+    def _with_partitions(
+        self, table: Any, part: _Part, records: int, columns: list[str]
+    ) -> Any:
+        """Return a table with those of the columns that the folders give."""
+        pyarrow = import_pyarrow()
+        for name in self.partitions:
+            value = pyarrow.scalar(part.partitions[name], pyarrow.string())
+            if name in columns:
+                table = table.append_column(name, pyarrow.repeat(value, records))
+        return table
+
+    def batches(self) -> RecordBatches:
+        """Return the records of all files as stored, in batches."""
+        names = list(self.header.names)
+        parts = [part.file.batches() for part in self.parts]
+        schema = parts[0].schema.empty_table()
+        schema = self._with_partitions(schema, self.parts[0], 0, names).schema
+        intake = Intake(
+            records=sum(one.intake.records for one in parts),
+            row_groups=sum(one.intake.row_groups or 0 for one in parts),
+            files=len(parts),
+        )
+
+        def read(columns: list[str]) -> Iterator[Any]:
+            pyarrow = import_pyarrow()
+            own = [name for name in columns if name not in self.partitions]
+            # Only the folders' columns: another is read, for its number of records.
+            some = own or parts[0].schema.names[:1]
+            for part, one in zip(self.parts, parts, strict=True):
+                for batch in one.read(some):
+                    table = pyarrow.Table.from_batches([batch])
+                    table = self._with_partitions(table, part, len(table), columns)
+                    yield from table.select(columns).combine_chunks().to_batches()
+
+        return RecordBatches(
+            self.path, schema.empty_table().select(names).schema, intake, read
+        )
+
     @classmethod
     def check_target(cls, path: Path) -> None:
         """Refuse: what is written is one file."""
         raise ValueError(f"{path}: can be written as one file only")
 
     @classmethod
-    def write_table(
-        cls, table: Any, file: Any, path: Path, like: Any, progress: Any
+    def write_tables(
+        cls, tables: Any, file: Any, path: Path, like: Any, progress: Any
     ) -> None:
         """Refuse: what is written is one file."""
         cls.check_target(path)

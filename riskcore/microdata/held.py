@@ -76,7 +76,7 @@ class HeldCells(Cells):
             "missing": missing,
             "alpha": 1.0,
             "missing_values": counted.weighed.missing_keys,
-            "intake": None,
+            "intake": counted.engine.intake,
             "counted": counted,
             "_totals": totals,
             "_sizes": sizes,

@@ -7,7 +7,7 @@ columns, and the weight that it declares. Then the columns asked for are read, o
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.engines.door import engine_of
+from riskcore.engines.file import BatchedFile
 from riskcore.files import formats
 from riskcore.files.argus.metadata import Variable
 from riskcore.files.intake import Intake
@@ -23,6 +24,10 @@ from riskcore.files.labels import Labels
 from riskcore.files.reading import Reading
 from riskcore.files.replace import Identity, identity
 from riskcore.microdata.columns import Records, in_memory
+
+# From so many records on a file can be counted in batches: in memory a record takes
+# some 75 bytes.
+IN_BATCHES = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,11 +213,47 @@ class Source:
             As `riskcore.files.formats.read`.
         """
         if self.path is None:
-            return self.given, None
+            engine = engine_of(self.given)
+            return self.given, None if engine is None else engine.intake
         return self._read_columns(
             [str(name) for name in columns if name is not None],
             numeric=[str(name) for name in (weight, *numeric) if name is not None],
         )
+
+    def in_batches(
+        self,
+        key_sets: Sequence[Sequence[Hashable]],
+        weight: Hashable | None,
+    ) -> BatchedFile | None:
+        """Return a large file as an engine that keeps its cells and no records.
+
+        Parameters
+        ----------
+        key_sets : sequence of sequence of column names
+        weight : column name, optional
+
+        Returns
+        -------
+        BatchedFile or None
+            None if the file is to be read into memory: it is small, its format has no
+            batches, or counting in batches might give other bits.
+
+        Raises
+        ------
+        KeyError, OSError, ValueError
+            As `read`.
+        """
+        if self.path is None or self.reading.codes() or self.reading.columns:
+            return None
+        self.refuse_changed()
+        _ = self.header
+        file = formats.opened(self.path, self.reading).batches()
+        if file is None or file.intake.records < IN_BATCHES:
+            return None
+        needed = [*(key for keys in key_sets for key in keys), weight]
+        self.check(name for name in needed if name is not None)
+        engine = BatchedFile(file, self.refuse_changed)
+        return engine if engine.counts_exactly(key_sets, weight) else None
 
     @property
     def data(self) -> Any:

@@ -10,6 +10,7 @@ verified.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
-from riskcore.engines.counting import Question, frequencies
+from riskcore.engines.counting import Question, frequencies, records_of
 from riskcore.engines.dataset import ArrowDataset
 from riskcore.engines.door import Engine, changed_meanwhile, engine_of
 from riskcore.engines.groups import Groups
@@ -30,6 +31,7 @@ from riskcore.engines.protecting import (
     key_column,
     table_of,
 )
+from riskcore.engines.runs import Runs
 from riskcore.files.arrow import import_pyarrow
 from riskcore.microdata.blank import blank
 from riskcore.microdata.coded import CodedRecords, code_cells
@@ -90,8 +92,9 @@ class OnEngine:
             )
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight)
-        rows = {name: column.to_native() for name, column in counted.keys.items()}
-        coded = _coded(engine, counted.question, counted.cells)
+        cells = engine.cells(counted.question)
+        rows = {key: one.to_native() for key, one in counted.keys_in(cells).items()}
+        coded = _coded(engine, counted.question, cells)
         return cls(engine, settings, counted.question, coded, rows)
 
     @property
@@ -190,8 +193,13 @@ class OnEngine:
             for name, column in verified.columns.items()
             if column.labels.dtype.kind in "mM"
         ]
-        found = _coded(engine, self.question, engine.cells(self.question), ticks)
-        if not _same_cells(verified, found):
+        expected = _Expected.of(verified)
+        if expected is None:
+            found = _coded(engine, self.question, engine.cells(self.question), ticks)
+            same = _same_cells(verified, found)
+        else:
+            same = expected.are(engine.batches(self.question), self.question, ticks)
+        if not same:
             raise RuntimeError(
                 f"what {self.engine.name} gives is not what was verified; nothing is "
                 "returned. If the data were changed meanwhile, protect them again; "
@@ -224,7 +232,7 @@ class OnEngine:
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
         cells = self.engine.cells(question)
-        records, _ = frequencies(cells, question)
+        records = records_of(cells)
         codes = []
         for key, column in zip(keys, question.key_columns, strict=False):
             values = Records.of({key: cells.get_column(column).to_native()})
@@ -268,7 +276,7 @@ class OnEngine:
         """
         question = Question((recoded, name))
         cells = self.engine.cells(question)
-        records, _ = frequencies(cells, question)
+        records = records_of(cells)
         before, values = (
             cells.get_column(one).to_native() for one in cells.columns[:2]
         )
@@ -312,7 +320,7 @@ def _coded(
     engine: Engine, question: Question, cells: Any, ticks: Collection[Hashable] = ()
 ) -> CodedRecords:
     """Return cells as codes, each with its records and the pieces of its weights."""
-    records, _ = frequencies(cells, question)
+    records = records_of(cells)
     sums = [
         np.ascontiguousarray(cells.get_column(name).to_numpy())
         for name in question.sum_columns
@@ -359,6 +367,83 @@ def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
         # Doubles are added in another order each time, whole numbers in none.
         and np.allclose(first.weight_sum, second.weight_sum, rtol=1e-9, atol=0)
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Expected:
+    """Cells that an engine is to count, of which it tells some at a time.
+
+    Attributes
+    ----------
+    places : list of dict of label to int
+        For each key the code of each label.
+    number : uint64 ndarray, shape (K,)
+        The number that the codes of each cell make, rising.
+    counts : Counts
+    """
+
+    places: list[dict[Any, int]]
+    number: NDArray[np.uint64]
+    counts: Counts
+
+    @classmethod
+    def of(cls, verified: CodedRecords) -> _Expected | None:
+        """Return the cells of coded rows; None if these have no numbers."""
+        columns = verified.columns.values()
+        places = [
+            {label: i for i, label in enumerate(column.labels.tolist())}
+            for column in columns
+        ]
+        # Both hours of the night in which clocks go back are one label to a dict.
+        if any(
+            map(operator.ne, map(len, places), (len(one.labels) for one in columns))
+        ):
+            return None
+        if not Runs.fits(len(place) + 1 for place in places):
+            return None
+        counts = _cells(verified)
+        number = np.zeros(len(counts.frequency), np.uint64)
+        for place, codes in zip(places, counts.codes, strict=True):
+            number *= np.uint64(len(place) + 1)
+            number += codes
+        return cls(places, number, counts)
+
+    def are(
+        self, batches: Iterable[Any], question: Question, ticks: Collection[Hashable]
+    ) -> bool:
+        """Tell whether these and no others are the cells of the batches."""
+        seen = np.zeros(len(self.number), bool)
+        for cells in batches:
+            row = self._rows_of(cells, question, ticks)
+            if row is None or seen[row].any():
+                return False
+            seen[row] = True
+            records, sums = frequencies(cells, question)
+            if len(np.unique(row)) < len(row) or not (
+                np.array_equal(self.counts.frequency[row], records)
+                # Doubles are added in another order each time, whole numbers in none.
+                and np.allclose(self.counts.weight_sum[row], sums, rtol=1e-9, atol=0)
+            ):
+                return False
+        return bool(seen.all())
+
+    def _rows_of(
+        self, cells: Any, question: Question, ticks: Collection[Hashable]
+    ) -> NDArray[np.int64] | None:
+        """Return the place of each cell among those expected; None if one has none."""
+        number = np.zeros(len(cells), np.uint64)
+        names = zip(question.keys, question.key_columns, self.places, strict=True)
+        for key, name, place in names:
+            values = Records.of({key: cells.get_column(name).to_native()})
+            column = code_column(values, key, ticks=key in ticks)
+            codes = [place.get(label, -1) for label in column.labels.tolist()]
+            if -1 in codes:
+                return None
+            number *= np.uint64(len(place) + 1)
+            number += np.array([*codes, len(place)], np.uint64)[column.codes]
+        row = np.searchsorted(self.number, number)
+        row = np.minimum(row, len(self.number) - 1)
+        return row if (self.number[row] == number).all() else None
 
 
 def _cells(coded: CodedRecords) -> Counts:

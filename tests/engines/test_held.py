@@ -40,6 +40,7 @@ KEYS = ["region", "age"]
 def small_batches(monkeypatch):
     monkeypatch.setattr(lazy, "BATCH", 50)
     monkeypatch.setattr(door, "MOST", 30)
+    monkeypatch.setattr(lazy, "PART", 900)  # several passes
 
 
 def told(call):
@@ -76,6 +77,29 @@ def test_figures_without_the_keys_of_cells(engine):
     np.testing.assert_array_equal(got.cell_risk, want.cell_risk)
     assert got.cells.collected
     assert page({"a": got}, title="b") == whole
+
+
+@pytest.mark.usefixtures("small_batches")
+@pytest.mark.parametrize("kind", ["int8", "string", "bool", "date32", "double"])
+def test_each_cell_is_in_one_pass(kind, engine):
+    rng = np.random.default_rng(1)
+    one = pa.array(rng.integers(0, 2 if kind == "bool" else 60, 4000))
+    if kind == "date32":
+        one = one.cast(pa.int32())
+    keys = {
+        "a": one.cast(kind),
+        "b": pa.array([None if i % 3 else i % 14 for i in range(4000)]),
+    }
+    table = pa.table({**keys, "w": rng.lognormal(3, 1, 4000)})
+    data = engine.hold(table)
+    got = riskcore.assess(data, ["a", "b"], "w", missing="category")
+    want = riskcore.assess(table, ["a", "b"], "w", missing="category")
+    assert got.figures == want.figures
+    assert len(got.cells) == len(want.cells)
+    if engine.name in ("polars", "ibis"):
+        held = got.cells.held
+        passes = held.engine.passes(held.question)
+        assert passes == (1 if kind == "double" else 5)
 
 
 def test_sizes_of_cells_are_counted_over_batches():

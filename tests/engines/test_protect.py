@@ -12,8 +12,9 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
+from riskcore.engines.door import engine_of
 from riskcore.microdata.recode import DoubtfulRules
-from riskcore.protection.on_engine import ColumnsNotChecked
+from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
 from riskcore.protection.result import SuppressedValueShows
 from tests import needs
 
@@ -432,6 +433,34 @@ def test_data_that_change_are_refused_when_nothing_is_blanked():
     )
     with pytest.raises(RuntimeError, match=r"not what was verified.*changed meanwhile"):
         riskcore.protect(lazy, ["sex"], threshold=0.9)
+
+
+def test_every_cell_is_verified_once():
+    """Cells that come in batches are those expected, each once, with all records."""
+    table = pa.table({"a": [1, 1, 2, None], "b": ["x", "y", "x", "x"], "w": [1.5] * 4})
+    engine = engine_of(polars.from_arrow(table).lazy())
+    question = engine.count(["a", "b"], "w").question
+    expected = _Expected.of(_coded(engine, question, engine.cells(question)))
+
+    def verified(*parts):
+        batches = []
+        for rows in parts:
+            engine = engine_of(polars.from_arrow(table.take(rows)).lazy())
+            batches.append(engine.cells(question))
+        return expected.are(batches, question, [])
+
+    assert verified([0, 1], [2, 3])
+    assert verified([3], [1], [0, 2])
+    assert not verified([0, 1], [2])  # a cell is lost
+    assert not verified([0, 1], [2, 3, 3])  # a record more
+    assert not verified([0, 1], [2, 3], [0])  # a cell twice
+    table = table.set_column(0, "a", pa.array([1, 1, 7, None]))
+    assert not verified([0, 1], [2, 3])  # another value
+    table = table.set_column(0, "a", pa.array([1, 1, 1, None]))
+    assert not verified([0, 1], [2, 3])  # another cell of the same values
+    table = table.set_column(0, "a", pa.array([1, 1, 2, None]))
+    table = table.set_column(2, "w", pa.array([1.5, 1.5, 2.5, 1.5]))
+    assert not verified([0, 1], [2, 3])  # another weight
 
 
 def test_two_results_at_once(engine):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import riskcore
-from riskcore.engines import dataset
+from riskcore.engines import batches
 from riskcore.engines.runs import Runs
 
 
@@ -44,7 +44,7 @@ def test_combinations_of_64_bits_and_beyond():
 
 @pytest.mark.parametrize("values", [6, 30])
 def test_a_dataset_of_many_small_batches(monkeypatch, values):
-    monkeypatch.setattr(dataset, "BATCH", 64)
+    monkeypatch.setattr(batches, "BATCH", 64)
     rng = np.random.default_rng(9)
     n = 3000
     columns = {f"k{i}": rng.integers(0, values, n) * 1.5 for i in range(14)}
