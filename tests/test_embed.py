@@ -207,22 +207,28 @@ def test_scipy_takes_the_pointers():
 
 
 def blocks(language):
-    """Return the examples of the page in one language, as one text."""
+    """Return the examples of the page in one language."""
     found = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found
-    return "\n".join(found)
+    return found
 
 
-@needs.compiler
-def test_examples_of_the_page(tmp_path, monkeypatch):
-    (tmp_path / "cells.c").write_text(blocks("c"))
+@pytest.fixture
+def library_of_the_page(tmp_path, monkeypatch):
+    """Compile the page's example in C; the current folder is then that of cells.so."""
+    (tmp_path / "cells.c").write_text("\n".join(blocks("c")))
     strict = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     command = ["cc", "-O2", *strict, "-shared", "-fPIC", "cells.c", "-o", "cells.so"]
     subprocess.run(command, check=True, cwd=tmp_path)
     monkeypatch.chdir(tmp_path)
+
+
+@needs.compiler
+@pytest.mark.usefixtures("library_of_the_page")
+def test_examples_of_the_page():
     # In this process, where other tests too have compiled the kernels with Numba.
     page = {}
-    exec(blocks("python"), page)
+    exec("\n".join(blocks("python")), page)
     fraction, uniform, rising = page["fraction"], page["total"] / 0.01, page["mean"]
     assert page["unsafe"] == 600_000
     at, above = riskcore.individual_risk(1, [fraction, np.nextafter(fraction, 1)])
@@ -230,10 +236,21 @@ def test_examples_of_the_page(tmp_path, monkeypatch):
     assert 0.0465 < uniform < rising < riskcore.individual_risk(1, 0.02)
 
 
+@needs.compiler
+@pytest.mark.usefixtures("library_of_the_page")
+def test_the_example_in_c_needs_the_first_block_alone():
+    first, *others = blocks("python")
+    (in_c,) = (block for block in others if "CDLL" in block)
+    page = {}
+    exec(first + in_c, page)
+    assert page["f"].dtype == page["p"].dtype == np.float64  # what C reads
+    assert page["unsafe"] == 3
+
+
 @pytest.mark.compiles
 @needs.compiler
 def test_example_in_cython(python, tmp_path):
-    (tmp_path / "mean.pyx").write_text(blocks("cython"))
+    (tmp_path / "mean.pyx").write_text("\n".join(blocks("cython")))
     subprocess.run(
         [sys.executable, "-m", "Cython.Build.Cythonize", "-iq", "mean.pyx"],
         check=True,
