@@ -70,8 +70,8 @@ A_LARGE = 20.0
 # Below this p integers go upwards from f = 2; up to f = 4 below the other.
 P_FORWARD = 0.3
 P_SMALL = 0.5
-# Below this p three levels of Noerlund's fraction are enough where a is large; of 36 the
-# deep ones would shrink by p each, and underflow in the end.
+# Below this p three levels of Noerlund's fraction are enough where a is large; of 36
+# the deep ones would shrink by p each, and underflow in the end.
 P_TINY = 2.0**-30
 F_SMALL = 4.0
 # Below this a the terms of b cancel, and f is not the smaller part of s.
