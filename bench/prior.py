@@ -228,6 +228,47 @@ def half_and_more(rng, n):
     return f, f + powers(rng, -1, 3, n), rng.uniform(0.5, 1, n)
 
 
+def extremes(rng, low, high, n):
+    """Return numbers of every magnitude, among them powers of 2 and 10 and halves.
+
+    Some are one double beside such a number.
+    """
+    exponent = rng.uniform(np.log2(low), np.log2(high), n)
+    kind = rng.random(n)
+    x = np.where(kind < 0.25, 2.0 ** np.rint(exponent), 2.0**exponent)
+    x = np.where(kind > 0.85, 10 ** np.rint(exponent * math.log10(2)), x)
+    x = np.where((kind > 0.6) & (kind < 0.8), np.rint(2 * x) / 2, x)
+    x = x * (1 + 2.0**-52 * rng.choice([-1, 0, 0, 0, 1], n))
+    return np.clip(x, low, high)
+
+
+def of_every_size(rng, n):
+    """Return points of the whole domain, many of them at borders of regions."""
+    few = extremes(rng, 2.0**-10, 128, n)
+    f = np.where(rng.random(n) < 0.5, few, extremes(rng, 2.0**-10, 2.0**60, n))
+    a = rng.choice([-20, -1, -0.5, 0, 0.25, 0.5, 1, 4, 20, 21, 25, 30, 60, 64], n)
+    near = extremes(rng, 2.0**-60, 128, n) * rng.choice([-1, 1, 1, 1], n)
+    s = f + np.where(rng.random(n) < 0.5, a, near)
+    kind = rng.random(n)
+    s = np.where((kind < 0.4) | (s <= 0), extremes(rng, 2.0**-60, 2.0**60, n), s)
+    s = np.where(kind < 0.05, extremes(rng, 2.0**-1074, 1, n), s)
+    kind = rng.random(n)
+    p = np.where(kind < 0.25, 1 - extremes(rng, 2.0**-53, 0.5, n), 0.0)
+    p = np.where(kind < 0.22, extremes(rng, 0.1, 128, n) / f, p)
+    p = np.where(kind < 0.14, rng.choice([0.35, 1, 30, 64, 2.0**30], n) / f, p)
+    p = np.where(kind < 0.07, rng.choice([0.3, 0.5, 2.0**-30], n), p)
+    p = p * (1 + rng.choice([-1, 0, 1], n) * powers(rng, -16, -8, n))
+    p = np.where(p > 0, p, extremes(rng, 2.0**-200, 1, n))
+    return f, s, np.clip(p, 2.0**-200, 1 - 2.0**-53)
+
+
+def means_of_every_size(rng, n):
+    """Return f and mu of the whole domain of the Poisson law."""
+    few = rng.random(n) < 0.5
+    mu = np.where(few, 2.0**-30, 2.0**-1074), np.where(few, 2.0**10, 2.0**100)
+    return of_every_size(rng, n)[0], extremes(rng, *mu, n)
+
+
 PRIOR = {
     "f = 1 to 39, s = f + alpha": with_prior(whole, near),
     "real f, s = f + alpha": with_prior(anything, near),
@@ -237,17 +278,23 @@ PRIOR = {
     "borders": borders,
     "f in [0.5, 4], p < 0.5": reflected,
     "f in [0.5, 2], p >= 0.5": half_and_more,
+    "f, s, p of every size": of_every_size,
 }
 POISSON = {
     "f = 1 to 39": lambda rng, n: (whole(rng, n), powers(rng, -6, 4, n)),
     "real f": lambda rng, n: (anything(rng, n), powers(rng, -3, 4, n)),
     "mu to 1e18": lambda rng, n: (anything(rng, n), powers(rng, -300, 18, n)),
+    "f, mu of every size": means_of_every_size,
 }
 COMPLETE = {
     "p^s": lambda rng, n: (powers(rng, -3, 3, n), fractions(rng, n)),
     "p near 1": lambda rng, n: (powers(rng, 0, 9, n), 1 - powers(rng, -15, -6, n)),
+    "s, p of every size": lambda rng, n: of_every_size(rng, n)[1:],
 }
-COMPLETE_POISSON = {"exp(-mu)": lambda rng, n: (powers(rng, -6, 2.8, n),)}
+COMPLETE_POISSON = {
+    "exp(-mu)": lambda rng, n: (powers(rng, -6, 2.8, n),),
+    "mu of every size": lambda rng, n: (extremes(rng, 2.0**-1074, 700.0, n),),
+}
 DRAWS = {
     name: POISSON if name.endswith("poisson") else PRIOR for name in FUNCTIONS[:6]
 } | {FUNCTIONS[6]: COMPLETE, FUNCTIONS[7]: COMPLETE_POISSON}

@@ -74,8 +74,8 @@ def disclosure_risk(
     form : {"hypergeometric", "binomial", "exponential"}
         - "hypergeometric": u = a f_u unique acquaintances, n records without
           replacement: R = 1 - C(N-u, n)/C(N, n). For n and u between whole numbers
-          R is the mean of theirs, weighted so that the mean numbers are n and u: no
-          other distribution with these means gives more;
+          R is the mean of theirs, weighted so that the mean numbers are n and u
+          (see Notes);
         - "binomial": 1 - (1 - f_a f_u)^n, equation 5;
         - "exponential": 1 - exp(-n f_a f_u), equation 6.
 
@@ -102,6 +102,15 @@ def disclosure_risk(
     Mokken et al. (1992), equations 5, 6, 18, 19. For whole n "exponential" <=
     "binomial" <= "hypergeometric" <= n f_a f_u; nearly equal when f_a f_u and n/N are
     small.
+
+    The source gives the hypergeometric law for u = N f_a f_u and does not say what it
+    is where u is not a whole number. Its expected number of disclosures n f_a f_u
+    (equation 4), of which R is at most all, decides: the mean of the risks at the whole
+    numbers beside u keeps it, and no other distribution of u with this mean gives
+    more. For u < 1 R is n f_a f_u. Gamma functions in place of factorials would give
+    more than equation 4 there, which no number of unique acquaintances does; rounding
+    u would give 0 for u < 1/2; u as a random number of uniques among a acquaintances
+    would give less (``notes/errata.md``, section 6, has numbers).
 
     Examples
     --------

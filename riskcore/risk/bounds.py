@@ -130,7 +130,8 @@ Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
 
 The exact value, for f and p taken as the doubles they are, is never below the first
 nor above the second. The two are neighbours, or equal where r is itself a double: at
-p = 1 where 1/f is one. For p < 1 and integer f it never is.
+p = 1 where 1/f is one. For p < 1 and integer f it never is. Where 1,092 bits do not
+tell on which side of a double r lies they are two ulp apart; no such cell is known.
 
 Parameters
 ----------
@@ -158,8 +159,7 @@ error, some 2^-65 of r, decide nearly all cells; double-doubles, 2^-84 of r, mos
 those they leave; then double-double balls, as a rule 2^-103 of r, and fixed point with
 308 bits, then 1092, for r next to a double, such as f = 4, p = 2^-53.
 ``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have the proofs. No cell
-is known that 308 bits leave open; were there one that 1092 do, the bounds would be two
-ulp apart.
+is known that 308 bits leave open.
 
 References
 ----------

@@ -352,9 +352,11 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
-    subnormal; the largest error found is 0.50 ulp. The error bounds of its fast paths
-    are proved by a command, those of the slower steps by hand:
-    ``notes/correct_rounding.md`` says how, and what rests on tests.
+    subnormal; the largest error found is 0.50 ulp. A result is right or nan: nan
+    where 1,092 bits do not tell which of two doubles is nearer, which happened at no
+    input ever tried. The error bounds of its fast paths are proved by a command, those
+    of the slower steps by hand: ``notes/correct_rounding.md`` says how, and what rests
+    on tests.
 
 See Also
 --------
@@ -467,7 +469,7 @@ Returns
 -------
 r : ndarray or scalar
     Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
-    double nearest the exact value at the exact quotient f/F, with the proof of
+    double nearest the exact value at the exact quotient f/F, or nan, with the proof of
     ``individual_risk``. The largest error found is 0.50 ulp.
 
 See Also

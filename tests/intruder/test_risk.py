@@ -61,6 +61,47 @@ def avoided(n, N, j):
     return mpmath.exp(log)
 
 
+def readings(n, N, a, uniques):
+    """Return what u = a uniques/N may mean: gamma functions, rounded, random."""
+    u = mpmath.mpf(a) * uniques / N
+    last = min(a, uniques)
+    chances = [
+        mpmath.binomial(uniques, k) * mpmath.binomial(N - uniques, a - k)
+        for k in range(last + 1)
+    ]
+    random = sum(
+        chance * (1 - avoided(n, N, k)) for k, chance in enumerate(chances)
+    ) / mpmath.binomial(N, a)
+    return 1 - avoided(n, N, u), 1 - avoided(n, N, mpmath.nint(u)), random
+
+
+@pytest.mark.parametrize(
+    ("share", "a", "gammas", "rounded", "random"),
+    [
+        (0.01, 300, 0.00301, 0, 0.00300),
+        (0.5, 300, 0.18775, 0, 0.13948),
+        (0.01, 1500, 0.01496, 0.0199, 0.01489),
+        (0.5, 1500, 0.64645, 0.75, 0.52981),
+    ],
+)
+def test_unique_acquaintances_that_are_no_whole_number(
+    share, a, gammas, rounded, random
+):
+    """The table of notes/errata.md: the largest that keeps the expected number."""
+    N, uniques = 64_000, 64
+    n = int(share * N)
+    R = disclosure_risk(n, N, a, uniques / N)
+    found = readings(n, N, a, uniques)
+    assert [float(x) for x in found] == pytest.approx(
+        [gammas, rounded, random], abs=6e-6
+    )
+    expected = float(expected_disclosures(n, N, a, uniques / N))
+    assert float(found[2]) < R <= expected * (1 + 1e-15)
+    if a * uniques < N:
+        assert R == pytest.approx(expected, rel=1e-15)
+        assert float(found[0]) > expected
+
+
 REFERENCES = dict(zip(FORMS, [hypergeometric, binomial, exponential], strict=True))
 
 

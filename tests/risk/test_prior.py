@@ -66,10 +66,20 @@ def test_worst_points_known(point):
         ("individual_risk_second_moment_with_prior", (4.0, 62.882, 0.58583)),
         ("individual_risk_second_moment_with_prior", (9309.05, 1.3217, 3.68e-5)),
         ("individual_risk_second_moment_poisson", (13.485, 33.986)),
+        ("individual_risk_with_prior", (2.0, 22.0, 1e-45)),
+        ("log_individual_risk_with_prior", (0.563, 25.563, 1e-59)),
+        ("individual_risk_with_prior", (3e16, 0.1, 5e-17)),
+        ("individual_risk_second_moment_with_prior", (1.1e15, 0.0122, 3.1e-16)),
+        ("individual_risk_second_moment_with_prior", (8e16, 1e-15, 1.3e-17)),
+        ("individual_risk_second_moment_with_prior", (1.4495, 1.4495, 6.2e-61)),
+        ("individual_risk_poisson", (1.0, 1e-313)),
     ],
 )
 def test_where_earlier_methods_lost_more(name, at):
-    """One ulp and more around these points, with Gauss's fraction in doubles, say."""
+    """One ulp and more around these points, with Gauss's fraction in doubles, say.
+
+    At some the result was nan.
+    """
     rng = np.random.default_rng(3)
     points = [x * (1 + 1e-3 * rng.uniform(-1, 1, 60)) for x in at]
     if at[0] in (1.0, 4.0):

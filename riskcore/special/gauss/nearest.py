@@ -2,8 +2,9 @@
 
 Pairs with a proved bound (``pairs``) decide nearly all cells of a block, and enclosures
 as balls (``enclosure``) what these leave; where a middle between two doubles, or a
-double, lies inside the ball, ``decided`` tells the side. So the results are right for
-every input (notes/rounding_proof.md, sections 8 to 10).
+double, lies inside the ball, ``decided`` tells the side. If it does not, which no input
+is known to do, the result is nan, and the doubles on both sides are two ulp apart: a
+result is right or nan (notes/rounding_proof.md, sections 8 to 10).
 """
 
 from __future__ import annotations
@@ -96,7 +97,10 @@ def _is_nearest(ball: Ball, n: int, result: float) -> bool:
 
 @kernel
 def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
-    """Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n)."""
+    """Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n).
+
+    nan if all bits of ``side`` do not tell it.
+    """
     high, low, radius = ball
     if not (radius <= _WIDEST * high < math.inf):
         return math.nan
@@ -105,7 +109,10 @@ def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
         return result
     # Upwards from a double that is not above r, until the next middle is.
     x = _towards_zero(double_below(high) if low < radius else high, n)
-    while x <= _LARGEST and side(f, a, b, x, True) > 0:
+    while x <= _LARGEST:
+        where = side(f, a, b, x, True)
+        if where <= 0:
+            return x if where < 0 else math.nan
         x = double_above(x)
     return x
 
@@ -117,7 +124,7 @@ def _inside(f: float, a: float, b: float) -> bool:
 
 @shared("float64, float64", "float64")
 def nearest_slow(f: float, p: float) -> float:
-    """Return the double nearest r(f, p); nan outside the domain."""
+    """Return the double nearest r(f, p), or nan; nan outside the domain."""
     if not _inside(f, p, 1.0):
         return math.nan
     if p == 1.0:
@@ -165,7 +172,7 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
 
 @shared("float64, float64", "float64")
 def nearest_slow_of(f: float, F: float) -> float:
-    """Return the double nearest r(f, f/F), f/F exactly; nan outside the domain."""
+    """Return the double nearest r(f, f/F), or nan; nan outside the domain."""
     if not _inside(f, f, F):
         return math.nan
     if f == F:
@@ -247,7 +254,7 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
 def sides_slow(f: float, p: float) -> tuple[float, float]:
     """Return neighbours around r(f, p), or r twice where it is a double; else nan.
 
-    Where 1092 bits left a side open the two would be two ulp apart.
+    Where 1092 bits leave a side open the two are two ulp apart: they enclose r still.
     """
     (high, low, radius), n = risk_ball(f, p)
     if not (radius <= _WIDEST * high < math.inf):

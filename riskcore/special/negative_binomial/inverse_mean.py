@@ -70,6 +70,9 @@ A_LARGE = 20.0
 # Below this p integers go upwards from f = 2; up to f = 4 below the other.
 P_FORWARD = 0.3
 P_SMALL = 0.5
+# Below this p three levels of Noerlund's fraction are enough where a is large; of 36
+# the deep ones would shrink by p each, and underflow in the end.
+P_TINY = 2.0**-30
 F_SMALL = 4.0
 # Below this a the terms of b cancel, and f is not the smaller part of s.
 A_SMALLEST = -0.5
@@ -116,7 +119,7 @@ def region(f: float, s: float, p: float) -> int:
     levels = GAUSS_23 if f < F_PAIRS else levels
     below = P_SMALL if f <= F_SMALL else P_FORWARD
     where = ladder if p < below else levels
-    deep = noerlund_region(b, f < F_PAIRS, a < A_LARGE, p < P_SMALL)
+    deep = noerlund_region(b, f < F_PAIRS, a < A_LARGE, p < P_SMALL, p < P_TINY)
     where = deep if (a >= A_LARGE) | (b >= B_LARGE) else where
     rest = deep if b >= B_HUGE else OTHER
     where = where if (f >= F_SMALLEST) & (a >= A_SMALLEST) else rest
@@ -124,15 +127,18 @@ def region(f: float, s: float, p: float) -> int:
 
 
 @kernel
-def noerlund_region(b: float, few: bool, moderate: bool, small: bool) -> int:
+def noerlund_region(
+    b: float, few: bool, moderate: bool, small: bool, tiny: bool
+) -> int:
     """Return the region whose levels leave less than 2^-54 of D.
 
     ``few`` says that f < F_PAIRS; ``moderate`` that b is large for f, not for a;
     ``small`` that p < 1/2: there the fraction diverges in the end, and more levels
-    would be worse.
+    would be worse; ``tiny`` that p < P_TINY.
     """
     deep = NOERLUND_60 if few else NOERLUND_52
     deep = NOERLUND_36 if small else deep
+    deep = NOERLUND_3 if tiny else deep
     deep = NOERLUND_16 if moderate & (b >= B_LARGE) else deep
     deep = NOERLUND_22 if b >= B_HUGE else deep
     return NOERLUND_3 if b >= _B_VAST else deep
@@ -142,7 +148,7 @@ def noerlund_region(b: float, few: bool, moderate: bool, small: bool) -> int:
 def poisson_region(f: float, mu: float) -> int:
     """Return the number of the region of the Poisson law, for mu > 0."""
     b = f + mu
-    where = noerlund_region(b, f < F_PAIRS, f >= B_LARGE, False)
+    where = noerlund_region(b, f < F_PAIRS, f >= B_LARGE, False, False)
     where = ONE if f == 1.0 else where
     return where if (f >= F_SMALLEST) | (b >= B_HUGE) else OTHER
 

@@ -27,6 +27,7 @@ from riskcore.special.floats import two_sum
 from riskcore.special.gamma.digamma import dd_digamma_difference
 from riskcore.special.gamma.ratio import dd_log_gamma_quotient
 from riskcore.special.near_one import dd_expm1, dd_log1p
+from riskcore.special.negative_binomial.inverse_mean_parts import base
 
 # Up to this f p the reflection, below P_REFLECTED.
 FP_REFLECTED = 1.0
@@ -38,6 +39,12 @@ END = 2.0**-80  # of a series
 
 
 # --- Gauss's fraction ----------------------------------------------------------------
+
+
+# Two levels at once (the even part), so that no number is much larger than D, which f
+# would be where f p is moderate: D = W(0),
+#
+#     W(m) = f p + s q + 2 m - q (e(m) + e(m+1)) - q^2 e(m+1) (e(m+1) - a)/W(m+1).
 
 
 @kernel
@@ -53,34 +60,59 @@ def gauss_levels(f: float, p: float) -> int:
 
 
 @kernel
+def gauss_part(f: float, s: float, m: float) -> DoubleDouble:
+    """Return e(m) = m (s + m - 1)/(f + 2 m - 1)."""
+    if m == 0.0:
+        return 0.0, 0.0
+    above, above_low = dd_multiply_double(*two_sum(s, m - 1.0), m)
+    return dd_divide(above, above_low, *two_sum(f, 2.0 * m - 1.0))
+
+
+@kernel
+def gauss_sum(f: float, s: float, p: float) -> DoubleDouble:
+    """Return f p + s q."""
+    return dd_add(*base(f, s, p), *two_sum(1.0, -p))
+
+
+@kernel
+def gauss_guess(f: float, s: float, p: float, m: float) -> float:
+    """Return a guess of W(m), as if W(m+1) were the same."""
+    q = 1.0 - p
+    e = (m + 1.0) * (s + m) / (f + (2.0 * m + 1.0))
+    less = m * (s + (m - 1.0)) / (f + (2.0 * m - 1.0))
+    half = 0.5 * (gauss_sum(f, s, p)[0] + 2.0 * m - q * (e + less))
+    return half + sqrt(max(half * half - q * q * e * (e + (f - s)), 0.0))
+
+
+@kernel
 def _gauss(f: float, s: float, p: float) -> DoubleDouble:
-    """Return D by Gauss's fraction for s < f + 1: S(n) as in ``inverse_mean.gauss``."""
+    """Return D by Gauss's fraction for s < f + 1."""
     q, q_low = two_sum(1.0, -p)
     a, a_low = two_sum(s, -f)
-    levels = gauss_levels(f, p)
-    S, S_low = 0.5 * (f + levels) * (1.0 + sqrt(p)), 0.0
-    for n in range(levels, 0, -1):
-        m = float(n >> 1)
-        if n & 1:
-            c, c_low = dd_add(m + 1.0, 0.0, -a, -a_low)
-            c, c_low = dd_multiply(c, c_low, *two_sum(f, m))
-        else:
-            c, c_low = dd_multiply_double(*two_sum(s, m - 1.0), m)
-        c, c_low = dd_multiply(c, c_low, q, q_low)
-        c, c_low = dd_divide(c, c_low, S, S_low)
-        above, above_low = two_sum(f, n - 1.0)
-        S, S_low = dd_add(above, above_low, -c, -c_low)
-    return S, S_low
+    total, total_low = gauss_sum(f, s, p)
+    m = float((gauss_levels(f, p) + 1) >> 1)
+    W, W_low = gauss_guess(f, s, p, m), 0.0
+    e, e_low = gauss_part(f, s, m)
+    while m > 0.0:
+        m -= 1.0
+        c, c_low = dd_multiply(e, e_low, *dd_add(e, e_low, -a, -a_low))
+        c, c_low = dd_divide(*dd_multiply(c, c_low, q, q_low), W, W_low)
+        c, c_low = dd_add(c, c_low, e, e_low)
+        e, e_low = gauss_part(f, s, m)
+        c, c_low = dd_multiply(*dd_add(c, c_low, e, e_low), q, q_low)
+        W, W_low = dd_add(total, total_low, 2.0 * m, 0.0)
+        W, W_low = dd_add(W, W_low, -c, -c_low)
+    return W, W_low
 
 
 # --- the reflection ------------------------------------------------------------------
 
 
 @kernel
-def power_of_gammas(f: float, p: float, e: float, e_low: float) -> DoubleDouble:
-    """Return g p^e - 1."""
+def log_of_gammas(f: float, p: float, e: float, e_low: float) -> DoubleDouble:
+    """Return log(g p^e)."""
     x, x_low = dd_multiply(*dd_log(p, 0.0), e, e_low)
-    return dd_expm1(*dd_add(x, x_low, *dd_log_gamma_quotient(f, e, e_low)))
+    return dd_add(x, x_low, *dd_log_gamma_quotient(f, e, e_low))
 
 
 @kernel
@@ -104,7 +136,7 @@ def reflected(f: float, s: float, p: float) -> DoubleDouble:
     if e == 0.0:
         high, low = _slope(f, p)
     else:
-        x, x_low = power_of_gammas(f, p, e, e_low)
+        x, x_low = dd_expm1(*log_of_gammas(f, p, e, e_low))
         high, low = dd_divide(-x, -x_low, e, e_low)
     c, c_low, k = 1.0, 0.0, 0.0
     while abs(c) > END:

@@ -21,6 +21,8 @@ Ratio = tuple[float, float, float, float]  # numerator and denominator, two pair
 
 # The first steps upwards, of f - n + k for k below this, are in pairs of doubles.
 PAIR_STEPS = 4
+# Up to it r of the Poisson law is 1 for f = 1; the inverse of a mean must be a double.
+_SMALLEST_MEAN = 2.0**-200
 
 
 @kernel
@@ -91,6 +93,7 @@ def of_one(p: float, T: float, T_low: float) -> DoubleDouble:
 @kernel
 def poisson_of_one(mu: float) -> DoubleDouble:
     """Return r = (1 - exp(-mu))/mu of the Poisson law for f = 1."""
+    mu = max(mu, _SMALLEST_MEAN)
     less, less_low = expm1_pair(-mu, 0.0)
     return quotient_pair(-less, -less_low, mu, 0.0)
 

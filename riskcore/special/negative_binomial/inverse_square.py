@@ -21,7 +21,7 @@ from riskcore.special.gamma.digamma import (
     dd_digamma_difference,
     trigamma_difference,
 )
-from riskcore.special.near_one import dd_expm1, dd_log1p
+from riskcore.special.near_one import dd_expm1, dd_log1p, exponentials
 from riskcore.special.negative_binomial.inverse_mean import (
     A_LARGE,
     A_SMALLEST,
@@ -31,7 +31,10 @@ from riskcore.special.negative_binomial.inverse_mean import (
 from riskcore.special.negative_binomial.inverse_mean_pairs import (
     END,
     P_REFLECTED,
-    power_of_gammas,
+    gauss_guess,
+    gauss_part,
+    gauss_sum,
+    log_of_gammas,
     reflected,
 )
 from riskcore.special.negative_binomial.inverse_mean_parts import base, noerlund_tail
@@ -100,46 +103,61 @@ def _levels(b: float, p: float) -> int:
 
 @kernel
 def _gauss(f: float, s: float, p: float) -> tuple[float, float, float, float]:
-    """Return D and dD/df by Gauss's fraction, for s < f + 1."""
+    """Return D and dD/df by Gauss's fraction, for s < f + 1.
+
+    dD/df may be p times smaller than 1, and so are all terms of
+
+        W'(m) = p + q (u(m) + u(m+1)) + (c W'(m+1) - q^2 u(m+1) (s+2m+1 - 2e))/W(m+1),
+
+    e = e(m+1), u(m) = e(m)/(f+2m-1), c = q^2 e (e - a)/W(m+1).
+    """
     q, q_low = two_sum(1.0, -p)
     a, a_low = two_sum(s, -f)
+    total, total_low = gauss_sum(f, s, p)
     # A slope takes more levels than D; a test has the bound. A level shrinks errors by
     # (1 - sqrt p)/(1 + sqrt p) or more: of the deep levels doubles are enough.
     further = int(min(30.0 / sqrt(p), 300.0 / (f * p)))
-    exact = 14 + further // 3
-    rise = 0.5 * (1.0 + sqrt(p))
-    S, slope = (f + 40 + further) * rise, rise
-    for n in range(40 + further, exact, -1):
-        m = float(n >> 1)
-        if n & 1:
-            c = ((m + 1.0) - a) * (f + m)
-            rise = ((m + 1.0) - a) + (f + m)
-        else:
-            c, rise = m * (s + (m - 1.0)), 0.0
-        part = c * q / S
-        slope = 1.0 + (part * slope - rise * q) / S
-        S = (f + (n - 1.0)) - part
-    S_low, slope_low = 0.0, 0.0
-    for n in range(exact, 0, -1):
-        m = float(n >> 1)
-        rise, rise_low = 0.0, 0.0  # of c, over q
-        if n & 1:
-            c, c_low = dd_add(m + 1.0, 0.0, -a, -a_low)
-            other, other_low = two_sum(f, m)
-            rise, rise_low = dd_add(c, c_low, other, other_low)
-            c, c_low = dd_multiply(c, c_low, other, other_low)
-        else:
-            c, c_low = dd_multiply_double(*two_sum(s, m - 1.0), m)
-        c, c_low = dd_multiply(c, c_low, q, q_low)
-        rise, rise_low = dd_multiply(rise, rise_low, q, q_low)
-        c, c_low = dd_divide(c, c_low, S, S_low)
-        part, part_low = dd_multiply(c, c_low, slope, slope_low)
-        part, part_low = dd_add(part, part_low, -rise, -rise_low)
-        part, part_low = dd_divide(part, part_low, S, S_low)
-        slope, slope_low = dd_add(1.0, 0.0, part, part_low)
-        above, above_low = two_sum(f, n - 1.0)
-        S, S_low = dd_add(above, above_low, -c, -c_low)
-    return S, S_low, slope, slope_low
+    exact = 7.0 + float(further // 6)
+    m = 20.0 + float((further + 1) // 2)
+    W, slope = gauss_guess(f, s, p, m), p
+    e, e_low = gauss_part(f, s, m)
+    while m > exact:
+        g, m = f + (2.0 * m - 1.0), m - 1.0
+        part = q * e * (q * (e - a)) / W
+        u = q * (e / g)
+        slope = (u + p) + (part * slope - u * (q * (s + (2.0 * m + 1.0) - 2.0 * e))) / W
+        W = (total + 2.0 * m) - (q * e + part)
+        e, _ = gauss_part(f, s, m)
+        W -= q * e
+        slope += q * (e / (f + (2.0 * m - 1.0)))
+    e, e_low = gauss_part(f, s, m)
+    W_low, slope_low = 0.0, 0.0
+    while m > 0.0:
+        g, g_low = two_sum(f, 2.0 * m - 1.0)
+        m -= 1.0
+        c, c_low = dd_multiply(e, e_low, *dd_add(e, e_low, -a, -a_low))
+        c, c_low = dd_multiply(*dd_multiply(c, c_low, q, q_low), q, q_low)
+        c, c_low = dd_divide(c, c_low, W, W_low)
+        e, e_low = dd_multiply(e, e_low, q, q_low)
+        u, u_low = dd_divide(e, e_low, g, g_low)
+        part, part_low = two_sum(s, 2.0 * m + 1.0)
+        part, part_low = dd_multiply(part, part_low, q, q_low)
+        part, part_low = dd_add(part, part_low, -2.0 * e, -2.0 * e_low)
+        part, part_low = dd_multiply(part, part_low, u, u_low)
+        slope, slope_low = dd_multiply(slope, slope_low, c, c_low)
+        slope, slope_low = dd_add(slope, slope_low, -part, -part_low)
+        slope, slope_low = dd_divide(slope, slope_low, W, W_low)
+        slope, slope_low = dd_add(slope, slope_low, *dd_add(u, u_low, p, 0.0))
+        W, W_low = dd_add(total, total_low, 2.0 * m, 0.0)
+        c, c_low = dd_add(c, c_low, e, e_low)
+        e, e_low = gauss_part(f, s, m)
+        u, u_low = dd_multiply(e, e_low, q, q_low)
+        c, c_low = dd_add(c, c_low, u, u_low)
+        W, W_low = dd_add(W, W_low, -c, -c_low)
+        if m > 0.0:
+            u, u_low = dd_divide(u, u_low, *two_sum(f, 2.0 * m - 1.0))
+            slope, slope_low = dd_add(slope, slope_low, u, u_low)
+    return W, W_low, slope, slope_low
 
 
 @kernel
@@ -156,8 +174,8 @@ def _reflected_square(f: float, s: float, p: float) -> DoubleDouble:
         high, low = dd_digamma_difference(f, -step)
     high, low = dd_divide(high, low, abs(step), 0.0)
     if e != 0.0:
-        x, x_low = power_of_gammas(f, p, e, e_low)
-        high, low = dd_multiply(high, low, *dd_add(1.0, 0.0, x, x_low))
+        x, x_low, _, _ = exponentials(*log_of_gammas(f, p, e, e_low))
+        high, low = dd_multiply(high, low, x, x_low)
     c, c_low, d, d_low, k = 1.0, 0.0, 0.0, 0.0, 0.0
     while abs(c) + abs(d) > END:
         k += 1.0

@@ -9,7 +9,8 @@ import pytest
 from flint import arb, ctx
 
 import riskcore
-from riskcore.special.gauss import nearest
+from riskcore.risk import bounds, individual
+from riskcore.special.gauss import decided, nearest
 from riskcore.special.gauss.nearest import (
     frequencies_ball,
     nearest_block,
@@ -208,6 +209,75 @@ def test_interpreted_kernels_agree(cells):
     assert [sides_slow(x, y) for x, y in zip(f, p, strict=True)] == [
         *zip(lower, upper, strict=True)
     ]
+
+
+FEW = 4  # words, 84 bits after the point: less than the balls have
+NEAR_MIDDLES = [(66.0, 2.0**-54), (6.0, 2.0**-54), (1.0, 1 - 2.0**-53)]
+NEAR_DOUBLE = (4.0, 2.0**-53)
+
+
+@pytest.fixture
+def _few_words(monkeypatch):
+    """Let the last step have few bits, in kernels that are interpreted."""
+    monkeypatch.setattr(decided, "_FEW_WORDS", FEW)
+    monkeypatch.setattr(decided, "WORDS", FEW)
+
+
+@pytest.mark.usefixtures("_few_words")
+@pytest.mark.parametrize(("f", "p"), NEAR_MIDDLES)
+def test_nan_where_the_last_step_does_not_decide(f, p):
+    F = f / p  # p = f/F, where f is a power of two or p one
+    far, out = (3.0, 0.1), [0.0, 0.0]
+    assert math.isnan(nearest_slow(f, p))
+    assert math.isnan(individual._nearest(f, p, 0.0))
+    for block in (
+        lambda f, p: nearest_block(f, p, out, 2),
+        lambda f, p: individual._nearest_block(f, p, [0.0, 0.0], out, 2),
+    ):
+        block([f, far[0]], [p, far[1]])
+        assert math.isnan(out[0])
+        assert out[1] == riskcore.individual_risk(*far)
+    if f / F == p and f > 1:
+        assert math.isnan(nearest_slow_of(f, F))
+        assert math.isnan(individual._from_frequencies_scalar(f, F))
+        nearest_block_of([f, 3.0], [F, 30.0], out, 2)
+        assert math.isnan(out[0])
+        assert out[1] == riskcore.individual_risk_from_frequencies(3.0, 30.0)
+
+
+@pytest.mark.usefixtures("_few_words")
+def test_bounds_two_ulp_apart_where_the_last_step_does_not_decide():
+    lower, upper = [0.0, 0.0], [0.0, 0.0]
+    bounds.bounds_block([4.0, 3.0], [NEAR_DOUBLE[1], 0.1], lower, upper, 2)
+    for found in (
+        sides_slow(*NEAR_DOUBLE),
+        bounds.risk_bounds(*NEAR_DOUBLE),
+        (lower[0], upper[0]),
+    ):
+        middle = math.nextafter(found[0], 1)
+        assert math.nextafter(middle, 1) == found[1]
+        assert found[0] < exact(4.0, NEAR_DOUBLE[1], 1.0, 200) < found[1]
+    assert (lower[1], upper[1]) == riskcore.individual_risk_bounds(3.0, 0.1)
+
+
+UNDECIDED = f"""
+from riskcore.special.gauss import decided
+decided._FEW_WORDS = decided.WORDS = {FEW}
+import numpy as np
+import riskcore
+f, p = np.array({NEAR_MIDDLES}).T
+whole = f > 1
+print(np.isnan([riskcore.individual_risk(x, y) for x, y in zip(f, p)]).all(),
+      np.isnan(riskcore.individual_risk(np.tile(f, 3), np.tile(p, 3))).all(),
+      np.isnan(riskcore.individual_risk_from_frequencies(f, f / p)[whole]).all(),
+      riskcore.individual_risk_bounds({NEAR_DOUBLE[0]}, {NEAR_DOUBLE[1]!r}))
+"""
+
+
+@pytest.mark.compiles
+def test_nan_where_the_compiled_last_step_does_not_decide(python, tmp_path):
+    found = python(UNDECIDED, cache=tmp_path / "cache")
+    assert found.startswith("True True True"), found
 
 
 def test_outside_the_domain():
