@@ -169,8 +169,9 @@ def protect(
         stay safe: a part of them counts on blanks of others then. "file": the fewest
         values of all, whoever carries them; with ``alpha=1`` a few records without
         keys match everybody then, and the others stand as they were. The latter two
-        say how many records count on others, and what no plan of their kind can be
-        below, see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
+        say how many records count on others, and the least that they could cost: of
+        "restore" the least that putting values back from this plan by record can reach,
+        see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}

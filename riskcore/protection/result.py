@@ -198,6 +198,14 @@ class Protected:
         of = self.units.of
         return {name: len(np.unique(of[mask])) for name, mask in masks}
 
+    @property
+    def household_of(self) -> NDArray[np.integer[Any]] | None:
+        """The household of each record by numbers from 0, None without households."""
+        if self.units is not None:
+            return self.units.of
+        groups = self.sets[0].protected.households
+        return None if groups is None else groups.inverse
+
     @cached_property
     def unsafe(self) -> Mask:
         """Mask of the records still unsafe from any set of keys, shape (n,).
@@ -599,7 +607,7 @@ class Protected:
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
         >>> print(result.summary().splitlines()[-1].strip())
-        Safe: by sex x age, the risk of no record reaches 0.05 (missing keys match any value).
+        Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
         """  # noqa: E501
         return reports().summary_of_protection(self)  # type: ignore[no-any-return]
 

@@ -258,24 +258,16 @@ def _json(plain: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _units(result: Protected) -> NDArray[np.int64] | None:
-    """Return the household of each record, if there are any."""
-    if result.units is not None:
-        return result.units.of
-    groups = result.sets[0].protected.households
-    return None if groups is None else groups.inverse
-
-
 def _random_order(result: Protected, secret: str | None) -> NDArray[np.int64]:
     """Return the positions of the records in the order to write them."""
     assert secret is not None
-    return random_order(secret, _units(result), result.n)
+    return random_order(secret, result.household_of, result.n)
 
 
 def _ids(result: Protected, name: str, secret: str | None) -> NDArray[np.int64]:
     """Return new ids of a column, 0 where missing."""
     assert secret is not None
-    units = _units(result)
+    units = result.household_of
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
