@@ -335,7 +335,7 @@ def _is_shared(key: _Key, household: Integers | None) -> bool:
     differs[household[key.codes != last[household]]] = True
     several = size > 1
     agree = np.count_nonzero(several & ~differs)
-    return agree > 0 and agree >= _MOSTLY * np.count_nonzero(several)
+    return bool(agree > 0 and agree >= _MOSTLY * np.count_nonzero(several))
 
 
 def _once_a_household(by: Grouping, household: Integers) -> Integers:
@@ -346,9 +346,11 @@ def _once_a_household(by: Grouping, household: Integers) -> Integers:
     """
     if by.single:
         order = by.sorted_by
-        return order[np.unique(household[order], return_index=True)[1]]
+        first: Integers = order[np.unique(household[order], return_index=True)[1]]
+        return first
     pairs = household.astype(np.int64) * by.groups + by.group
-    return np.unique(pairs, return_index=True)[1]
+    each: Integers = np.unique(pairs, return_index=True)[1]
+    return each
 
 
 def _by_kind_and_count(one: Shown) -> tuple[Any, ...]:

@@ -125,6 +125,9 @@ class Protected:
         The households, if each of them is a row of the assessments.
     certificate : Certificate
         How good the plan is, and how many records count on others' blanks.
+    secret : str or None
+        What decided between keys of equal cost, with ``ties="secret"``: the private
+        record keeps it.
 
     Examples
     --------
@@ -156,6 +159,7 @@ class Protected:
     on_engine: OnEngine | None = None
     units: Units | None = None
     certificate: Certificate | None = None
+    secret: str | None = None
 
     @property
     def data(self) -> Any:
@@ -199,7 +203,7 @@ class Protected:
         return {name: len(np.unique(of[mask])) for name, mask in masks}
 
     @property
-    def household_of(self) -> NDArray[np.integer[Any]] | None:
+    def household_of(self) -> NDArray[np.int64] | None:
         """The household of each record by numbers from 0, None without households."""
         if self.units is not None:
             return self.units.of

@@ -105,7 +105,7 @@ def write(
         warn(message, InputCannotBeChecked)
     source = {**result.source.to_dict(), "digest": keyed}
     shuffled = shuffle is not False
-    secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
+    secret = _secret_of(result, shuffle, secret, renumbered=bool(renumbered))
     order = _random_order(result, secret) if shuffled else None
     layout = Layout.of(
         result.source,
@@ -227,6 +227,25 @@ def _plain_shuffle(shuffle: Any) -> bool | int:
         raise TypeError(
             f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
         ) from None
+
+
+def _secret_of(
+    result: Protected, shuffle: bool | int, secret: str | None, *, renumbered: bool
+) -> str | None:
+    """Return the one secret of a record: of ties, the order and the new ids."""
+    if result.secret is None:
+        return _secret(shuffle, secret, needed=shuffle is not False or renumbered)
+    if not isinstance(shuffle, bool):
+        raise ValueError(
+            f"shuffle={shuffle}: the ties are those of a secret, so the order is, too; "
+            "give shuffle=True, or protect with ties='rule'"
+        )
+    if secret not in (None, result.secret):
+        raise ValueError(
+            "secret: the ties are those of another one; protect by the settings and "
+            "the secret of one record"
+        )
+    return result.secret
 
 
 def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
