@@ -1,6 +1,6 @@
 """What the choice of the blanked key tells: an attack on plans by record.
 
-    python -m bench.blanked_keys [--survey FILE --keys ... --k 3]
+    python -m bench.blanked_keys FILE --keys KEY ... [--truncate KEY=N ...] [--k 3]
 
 An intruder has the safe file and knows the rule: k, that each record loses the cheapest
 keys with which it is safe, and how ties are decided. Into each blank he puts each value
@@ -12,7 +12,7 @@ others would have done as well is less likely then.
 """
 
 import argparse
-import sys
+import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -21,6 +21,8 @@ from itertools import combinations, product
 import numpy as np
 
 import riskcore
+from riskcore.files import formats
+from riskcore.microdata.suppression import entropies
 
 # Combinations of values that are tried for one record.
 MOST = 4_000
@@ -47,7 +49,7 @@ class Told:
 
 
 def attack(released, truth, keys, k, *, choice=None):
-    """Return what an intruder finds in a file made k-anonymous by record, f by wildcard.
+    """Return what an intruder finds in a file made k-anonymous by record.
 
     Parameters
     ----------
@@ -72,7 +74,8 @@ def attack(released, truth, keys, k, *, choice=None):
     found = {}
     total = Counter()
     for r, row in enumerate(rows):
-        lost = tuple(i for i in range(m) if row[i] is None and truth[keys[i]][r] is not None)
+        gone = (i for i in range(m) if row[i] is None)
+        lost = tuple(i for i in gone if truth[keys[i]][r] is not None)
         if not lost:
             continue
         if lost not in found:
@@ -140,7 +143,7 @@ def _candidates(row, lost, sets, counts, common, k):
             own = any(i in lost for i in kept)
             return counts[kept][tuple(whole[i] for i in kept)] + own >= k
 
-        chance = float(np.prod([common[i][v] for i, v in zip(lost, guess, strict=True)]))
+        chance = math.prod(common[i][v] for i, v in zip(lost, guess, strict=True))
         usual[guess] = chance
         if any(would_do(s) for s in first):
             continue
@@ -151,8 +154,6 @@ def _candidates(row, lost, sets, counts, common, k):
 def order_of_ties(data, keys):
     """Return the keys in the order of `cost="fewest"`: by entropy, then by name."""
     cells = riskcore.tabulate(data, keys, missing="category")
-    from riskcore.microdata.suppression import entropies
-
     bits = dict(zip(keys, entropies(cells).tolist(), strict=True))
     return sorted(keys, key=lambda key: (bits[key], key))
 
@@ -167,3 +168,49 @@ def plain(data, keys):
             listed = column.tolist()
         found[key] = [None if v is None or v != v else v for v in listed]
     return found
+
+
+def compared(data, keys, k):
+    """Print what is told of a file with ties by each rule."""
+    truth = plain(data, keys)
+    bits = dict(
+        zip(
+            keys,
+            entropies(riskcore.tabulate(truth, keys, missing="category")),
+            strict=True,
+        )
+    )
+    print("costs    ties    blanks   bits  commonest  surely, guessed by: k alone; "
+          "the fewest keys; their order")  # fmt: skip
+    for cost, ties in product(("fewest", "equal"), ("rule", "secret")):
+        result = riskcore.protect(truth, keys, k=k, cost=cost, ties=ties)
+        released = plain(result.data, keys)
+        blanks = sum(result.suppressed.values())
+        lost = sum(bits[key] * n for key, n in result.suppressed.items())
+        order = keys if cost == "equal" else order_of_ties(truth, keys)
+        found = []
+        for choice in (None, "secret", *([order] if ties == "rule" else [])):
+            told = attack(released, truth, keys, k, choice=choice)
+            found.append(f"{told.surely} {100 * told.guessed / told.blanks:.1f} %")
+        top = 100 * commonest(released, truth, keys) / blanks
+        print(f"{cost:8} {ties:6} {blanks:7,} {lost:6,.0f} {top:8.1f} %  "
+              f"{'; '.join(found)}", flush=True)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("file")
+    parser.add_argument("--keys", nargs="+", required=True)
+    parser.add_argument("--truncate", nargs="*", default=[], metavar="KEY=N")
+    parser.add_argument("--k", type=int, default=3)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    data = plain(formats.read(options.file), options.keys)
+    for one in options.truncate:
+        key, _, digits = one.partition("=")
+        data[key] = [v and str(v)[: -int(digits)] for v in data[key]]
+    compared(data, options.keys, options.k)
+
+
+if __name__ == "__main__":
+    main()

@@ -45,7 +45,7 @@ def test_the_whole_path(run):
         assert f"suppressed values of 'REGION' show in {what}" in err
         assert f"suppressed values of 'REGION' show in {what}" in out
     assert "recoded               REGION, AGE" in out
-    assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
+    assert "Safe: by REGION x SEX x AGE x MARSTAT, no record has a risk of" in out
     assert "The safe file is in safe.csv." in out
     before = formats.read("survey.csv").to_pydict()
     after = formats.read("safe.csv").to_pydict()
