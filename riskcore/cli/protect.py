@@ -238,13 +238,11 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ties",
         choices=("rule", "secret"),
-        help="what decides between keys of equal cost. rule: what --cost says, the "
-        "same each time. secret: random bits that only the private record holds, so "
-        "that the choice of the blanked key tells less of its value; as many values "
-        "are blanked, but with --cost fewest also of keys that lose more information. "
-        "Default: secret where --shuffle has one (without SEED) and it costs nothing "
-        "(ties by the order of keys, plan by record, no keys blanked together), else "
-        "rule",
+        default="rule",
+        help="what decides between keys of equal cost. rule (default): what --cost "
+        "says, the same each time. secret: random bits that only the private record "
+        "holds, so that the order of the keys tells nothing of a blanked value; as "
+        "many values are blanked, but with --cost fewest of keys that lose more",
     )
     group.add_argument(
         "--rounds", type=whole, metavar="N", help="stop after N rounds of suppression"
@@ -675,10 +673,7 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
-    settings = Settings.resolve(source, options.keys, **arguments_of(options))
-    if options.ties is None and options.shuffle is True and settings.ties_are_free:
-        return dataclasses.replace(settings, ties="secret")
-    return settings
+    return Settings.resolve(source, options.keys, **arguments_of(options))
 
 
 def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -706,7 +701,7 @@ def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
         "missing": options.missing,
         "alpha": options.alpha,
         "rounds": options.rounds,
-        "ties": options.ties or "rule",
+        "ties": options.ties,
     }
 
 

@@ -156,22 +156,6 @@ class Settings:
         """Whether what is blanked depends on the data alone, on no order of keys."""
         return self.cost == "fewest"
 
-    @property
-    def ties_are_free(self) -> bool:
-        """Whether a secret may decide ties at no cost.
-
-        As many values are blanked then, in one round, and the rule would go by nothing
-        but the order of the keys.
-        """
-        return (
-            not self.by_content
-            and self.suppression == "exact"
-            and self.plan == "record"
-            and self.missing != "category"
-            and self.alpha == 1
-            and not (self.household_keys or self.related)
-        )
-
     def k_of(self, keys: Iterable[Hashable]) -> int | None:
         """Return the k that is asked for by a set of keys, None if there is none."""
         return self.k[self.keys.index(tuple(keys))]
