@@ -41,11 +41,11 @@ def test_the_whole_path(run):
     )  # fmt: skip
     assert status == 0
     # The file is in the order of the regions, and so are its households.
-    for what in ("'HOUSEHOLD': records next to", "the order of the records"):
+    for what in ("'HOUSEHOLD': they can be", "the order of the records"):
         assert f"suppressed values of 'REGION' show in {what}" in err
         assert f"suppressed values of 'REGION' show in {what}" in out
     assert "recoded               REGION, AGE" in out
-    assert "Safe: by REGION x SEX x AGE x MARSTAT, the risk of no record" in out
+    assert "Safe: by REGION x SEX x AGE x MARSTAT, no record has a risk of" in out
     assert "The safe file is in safe.csv." in out
     before = formats.read("survey.csv").to_pydict()
     after = formats.read("safe.csv").to_pydict()
@@ -112,7 +112,7 @@ def test_shuffled(run, target, ids):
         "REGION", "--output", target, "--shuffle", *ids,
     )  # fmt: skip
     # The old numbers of the households follow the regions.
-    told = "of 'REGION' show in 'HOUSEHOLD': records next to each other" in err
+    told = " households show in 'HOUSEHOLD': they can be read off" in err
     assert (status, told, "the order of the records" in err) == (0, bool(ids), False)
     first = formats.read("survey.csv").to_pydict()
     then = formats.read(target).to_pydict()

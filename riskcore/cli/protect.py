@@ -106,7 +106,7 @@ _SETTINGS = {
     "k", "subsets", "strata", "level",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "plan", "rounds",
-    "drop", "shuffle", "renumber", "keep_ids",
+    "ties",    "drop", "shuffle", "renumber", "keep_ids",
 }  # fmt: skip
 # Those that need a safe file.
 _OF_OUTPUT = (
@@ -236,6 +236,15 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         "the blanks of others; --alpha below 1 counts them less",
     )
     group.add_argument(
+        "--ties",
+        choices=("rule", "secret"),
+        default="rule",
+        help="what decides between keys of equal cost. rule (default): what --cost "
+        "says, the same each time. secret: random bits that only the private record "
+        "holds, so that the order of the keys tells nothing of a blanked value; as "
+        "many values are blanked, but with --cost fewest of keys that lose more",
+    )
+    group.add_argument(
         "--rounds", type=whole, metavar="N", help="stop after N rounds of suppression"
     )
 
@@ -330,7 +339,8 @@ def run(options: argparse.Namespace) -> int:
     reports = _reports(options, len(settings.keys))
     _check_outputs(source, settings, options, means, reports)
     checked = None if before is None else _checked_input(source, before, options)
-    result = protect_source(source, settings, progress)
+    secret = None if before is None else before.secret
+    result = protect_source(source, settings, progress, secret=secret)
     writes = options.output is not None and (result.safe or options.allow_unsafe)
     # What shows in a file that is written, its writer says.
     figures = result.to_dict(() if writes else None)
@@ -691,6 +701,7 @@ def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
         "missing": options.missing,
         "alpha": options.alpha,
         "rounds": options.rounds,
+        "ties": options.ties,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -43,3 +44,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     '2 batches'
     """
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *others, last = [*words] or [""]
+    return f"{', '.join(others)} and {last}" if others else last

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.microdata.suppression import (
+    Draw,
     Floats,
     KeyMasks,
     Margins,
@@ -78,6 +79,7 @@ def plan_together(
     progress: Lines | None = None,
     *,
     loss: Floats | None = None,
+    draw: Draw | None = None,
 ) -> Plan:
     """Choose the keys to blank, so that units are safe from all sets of keys.
 
@@ -95,6 +97,8 @@ def plan_together(
         Called with a line of text at each step.
     loss : float64 ndarray, shape (C,), optional
         As of `suppression.plan`, whose ties are decided alike.
+    draw : callable, optional
+        As of `suppression.plan`.
 
     Returns
     -------
@@ -149,8 +153,16 @@ def plan_together(
     units_of, masks = np.concatenate(unit), np.concatenate(mask)
     open_ = masks & forced[units_of] == 0
     blank = forced.copy()
-    for kind, of in _kinds(units_of[open_], masks[open_]).items():
-        keys, least = choose.cheapest(kind)
+    kinds = _kinds(units_of[open_], masks[open_])
+    orders = [choose.preference] * len(kinds)
+    if draw is not None:
+        numbers = draw(len(kinds) * len(names)).reshape(len(kinds), len(names))
+        orders = [
+            Preference([0.0] * len(names), rank)
+            for rank in np.argsort(np.argsort(numbers)).tolist()
+        ]
+    for (kind, of), order in zip(kinds.items(), orders, strict=True):
+        keys, least = replace(choose, preference=order).cheapest(kind)
         blank[of] |= np.uint64(keys)
         safe[of] &= least
     result.blank[at] = blank[task]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -35,7 +35,12 @@ KeyMasks = NDArray[np.uint64]
 Risk = Callable[[Floats, Floats], Floats]
 Method = Literal["exact", "argus"]
 
+# Returns so many secret numbers of 64 bits, others at each call.
+Draw = Callable[[int], KeyMasks]
+
 METHODS = ("exact", "argus")
+# Drawn orders of ties: at most so many, and so many numbers in them.
+_ORDERS, _MOST_RANKS = 64, 1 << 22
 # 2**16 sets of keys; mu-Argus has no tables of more than ten.
 MOST_KEYS = {"exact": 16, "argus": 10}
 # By how much the second plan of mu-Argus must be cheaper than the first.
@@ -208,6 +213,7 @@ def plan(
     progress: Lines | None = None,
     *,
     loss: ArrayLike | None = None,
+    draw: Draw | None = None,
 ) -> Plan:
     """Choose the keys to blank in unsafe units, each by itself.
 
@@ -228,6 +234,9 @@ def plan(
     loss : array_like, shape (m,), optional
         What blanking each key loses, finite and >= 0, such as its entropy. With it
         equal costs are decided by content, else by the order of the keys: see Notes.
+    draw : callable, optional
+        Returns so many random numbers of 64 bits, others at each call. Then these
+        decide between sets of equal cost and size; not for mu-Argus's method.
 
     Returns
     -------
@@ -282,6 +291,8 @@ def plan(
     units = len(cell)
     _refuse_no_cell(cell, len(margins.cells))
     thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
+    if draw is not None and method != "exact":
+        raise ValueError(f"method={method!r}: its ties are not drawn")
     preference = preference_of(margins.cells.keys, loss)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     risk = margins.risk(margins.all_keys, cell)
@@ -295,8 +306,10 @@ def plan(
         say(
             f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
         )
-        choose = _cheapest if method == "exact" else _as_argus
-        blank, safe = choose(margins, tasks, say)
+        if method == "exact":
+            blank, safe = _cheapest(margins, tasks, say, draw)
+        else:
+            blank, safe = _as_argus(margins, tasks, say)
         result.blank[unsafe] = blank[task]
         result.cost[unsafe] = _cost_of(blank, tasks)[task]
         result.safe[unsafe] = safe[task]
@@ -529,17 +542,39 @@ def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
     return np.array(sums)[pair.reshape(-1)]
 
 
+def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
+    """Return tasks that each have one of a few orders of ties, and these orders.
+
+    ``tasks.costs`` then has a row for each order, so that a task's row is its order.
+    """
+    orders = max(1, min(_ORDERS, _MOST_RANKS // (subsets * len(tasks.costs))))
+    row = tasks.row * orders + (draw(len(tasks)) % np.uint64(orders)).astype(np.intp)
+    rows = len(tasks.costs) * orders
+    ranks = draw(rows * subsets).reshape(rows, subsets).astype(np.float64)
+    return replace(tasks, row=row, costs=np.repeat(tasks.costs, orders, axis=0)), ranks
+
+
 def _cheapest(
-    margins: Margins, tasks: _Tasks, say: Callable[[str], None]
+    margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
     """Return for each task the first set, by cost, that makes it safe, and if any does.
 
     A margin is counted once for all tasks, and only for those in whose order it comes
-    before the best set so far.
+    before the best set so far. With ``draw`` sets of equal cost and size come in an
+    order that is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums = [[math.fsum(row[i] for i in s) for s in subsets] for row in tasks.costs]
-    order = np.argsort(sums, axis=1, kind="stable")
+    sums = np.array(
+        [[math.fsum(row[i] for i in s) for s in subsets] for row in tasks.costs]
+    )
+    if draw is None:
+        order = np.argsort(sums, axis=1, kind="stable")
+    else:
+        number = len(tasks.costs)
+        tasks, ranks = _drawn_rows(tasks, len(subsets), draw)
+        sums = np.repeat(sums, len(ranks) // number, axis=0)
+        sizes = np.broadcast_to([len(s) for s in subsets], sums.shape)
+        order = np.lexsort((ranks, sizes, sums), axis=1)
     rank = np.argsort(order, axis=1)
     solvable = _solvable(margins, tasks)
     best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)

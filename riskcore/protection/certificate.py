@@ -21,6 +21,12 @@ from riskcore.protection.rounds import (
 )
 from riskcore.protection.settings import Settings
 
+# What a bound of each plan is a bound of: at the same costs.
+_LEAST = {
+    "record": "planning each record by itself",
+    "restore": "putting values back from the plan by record",
+    "file": "any plan at these costs",
+}
 # Warn if more than this share of the unsafe records counts on others.
 _MANY = 0.5
 
@@ -40,9 +46,12 @@ class Certificate:
         The sum of the costs of the blanked keys; where each costs the same, their
         number.
     lower_bound : float or None
-        No plan of this kind costs less; None if it is not known.
+        The least that a plan of this kind can cost, at these costs: of "restore" the
+        least that putting values back from this plan by record can reach. Other costs
+        give another plan by record, from which fewer values may do. None if it is not
+        known.
     optimal : bool
-        Whether it is proven that none costs less than this one.
+        Whether it is proven that the plan costs no more than that.
     by_record : int
         The values that the plan by record blanks.
     unsafe : int
@@ -94,18 +103,20 @@ def certificate_facts(plain: Mapping[str, Any]) -> list[tuple[str, str]]:
     >>> for name, words in certificate_facts(one.to_dict()):
     ...     print(f"{name}: {words}")
     plan: restore; 20 values record by record
-    cost of the plan: 10, and no such plan costs less than 9 (gap 10 %)
+    cost of the plan: 10; putting values back from the plan by record can reach 9 \
+at the least (gap 10 %)
     counting on others: 5 of 15 unsafe records are safe only by others' blanks
     """
     values, unsafe = plain["values_by_record"], plain["unsafe_records"]
     facts = [("plan", f"{plain['plan']}; {counted(values, 'value')} record by record")]
     cost, bound = plain["cost"], plain["lower_bound"]
     words = f"{cost:,.10g}"
+    least = _LEAST[plain["plan"]]
     if plain["optimal"]:
-        words += ", proven to be the least"
+        words += f", proven to be the least that {least} can reach"
     elif bound is not None:
         gap = 100 * plain["gap"]
-        words += f", and no such plan costs less than {bound:,.10g} (gap {gap:.2g} %)"
+        words += f"; {least} can reach {bound:,.10g} at the least (gap {gap:.2g} %)"
     facts.append(("cost of the plan", words))
     words = "nobody: each record is safe by its own blanks"
     if plain["leaning_records"]:
@@ -124,7 +135,7 @@ def warn_of_leaning(certificate: Certificate) -> None:
         warn(
             f"plan={certificate.plan!r}: {count:,} of "
             f"{counted(unsafe, 'unsafe record')} {'is' if count == 1 else 'are'} safe "
-            " only because values of other records are blanked; an intruder who "
+            "only because values of other records are blanked; an intruder who "
             f"does not count on these finds them as before. plan={less} blanks more "
             "and counts less on others, and so does an alpha below 1",
             CountsOnOthers,

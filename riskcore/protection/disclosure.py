@@ -36,6 +36,10 @@ are for; what gives single values back nine times in ten is not. Therefore:
 - Chance is bounded as if errors came in pairs, as they do where two records stand for
   each other.
 
+A value that all members of a household share, and that is blanked for all of them, is
+one value: the household is tried once, and counted once. Counted by persons, eleven
+members would be eleven records that agree, although the file says it once.
+
 The count is that of suppressed values that are right by a rule that holds. It is told
 only if it suits such a rule better than chance: one that holds for the members of
 households may speak of suppressed values by strangers alone. Rules see one column at a
@@ -102,11 +106,11 @@ _STEPS = 7
 _NEAR = 10
 
 _HOW = {
-    "equal": "records with the same value agree",
-    "between": "records next to each other in its order agree",
-    "code": "its values are codes of the same",
+    "equal": "they can be read off the records that have the same value",
+    "between": "they can be read off the records next to them in its order",
+    "code": "each of its values goes with one value of {key!r}",
     "finer": "its values, or their order, follow the codes",
-    "order": f"in its order records follow that stood within {_NEAR} of each other",
+    "order": f"sorted by it, records stand within {_NEAR} of where they stood",
 }
 
 
@@ -159,6 +163,8 @@ class Shown:
         The number of values told, or of records that are back where they were.
     of : int
         The number of values suppressed or recoded, or of all records.
+    unit : {"record", "household"}
+        What is counted: households where members share the value and its blank.
     """
 
     key: Hashable | None
@@ -166,6 +172,7 @@ class Shown:
     rule: Rule
     count: int
     of: int
+    unit: Literal["record", "household"] = "record"
 
     def __str__(self) -> str:
         count = f"{self.count:,} of {self.of:,}"
@@ -175,16 +182,23 @@ class Shown:
                 f"the places that {count} records had before {show} in "
                 f"{self.column!r}: {_HOW[self.rule]}"
             )
-        what = (
-            f"values of {self.key!r} before recoding"
-            if self.rule == "finer"
-            else f"suppressed values of {self.key!r}"
-        )
-        if self.column is None:
-            return (
-                f"{count} {what} {show} in the order of the records: neighbours agree"
+        what = f"{count} suppressed values of {self.key!r}"
+        if self.rule == "finer":
+            what = f"{count} values of {self.key!r} before recoding"
+        elif self.unit == "household":
+            what, show = (
+                f"suppressed values of {self.key!r} in {count} households",
+                "show",
             )
-        return f"{count} {what} {show} in {self.column!r}: {_HOW[self.rule]}"
+        how = _HOW[self.rule].format(key=self.key)
+        if self.column is None:
+            where = "the order of the records"
+            how = "they can be read off the records before and after them"
+            if self.rule == "finer":
+                how = "records of one code stand together"
+        else:
+            where = repr(self.column)
+        return f"{what} {show} in {where}: {how}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
@@ -194,6 +208,7 @@ class Shown:
             "rule": self.rule,
             "count": self.count,
             "of": self.of,
+            "unit": self.unit,
         }
 
 
@@ -204,6 +219,7 @@ def what_shows(
     recoded: Mapping[Hashable, RecodedColumn] | None = None,
     *,
     stands_for: NDArray[np.int64] | None = None,
+    household: Integers | None = None,
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records tell of what is not shown.
 
@@ -219,6 +235,8 @@ def what_shows(
     stands_for : int64 ndarray, shape (n,), optional
         How many records each of the n rows stands for, fewer than 2**31 together; then
         nothing is said of their order. By default one.
+    household : integer ndarray, shape (n,), optional
+        The household of each record, by numbers from 0.
 
     Returns
     -------
@@ -235,10 +253,10 @@ def what_shows(
     >>> suppressed = {"region": SuppressedColumn(region, blanked)}
     >>> for shown in what_shows(columns, suppressed, shuffled):
     ...     print(shown)
-    3 of 3 suppressed values of 'region' show in 'id': records next to each other in \
-its order agree
-    the places that 120 of 120 records had before show in 'id': in its order records \
-follow that stood within 10 of each other
+    3 of 3 suppressed values of 'region' show in 'id': they can be read off the \
+records next to them in its order
+    the places that 120 of 120 records had before show in 'id': sorted by it, records \
+stand within 10 of where they stood
     """
     keys = {
         name: _Key.of(one, stands_for)
@@ -246,6 +264,7 @@ follow that stood within 10 of each other
         if one.blanked.any()
     }
     keys = {name: key for name, key in keys.items() if key.shown.any()}
+    shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
         (name, _Classes.of(one, stands_for)) for name, one in (recoded or {}).items()
     ]
@@ -254,21 +273,84 @@ follow that stood within 10 of each other
     found = []
     drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
     for column, by in groupings(columns, order, stands_for):
+        at: Integers | None = None
         for name, key in keys.items():
             if name == column and column is not None:
                 continue
-            told = _told_by(by, key)
-            counts = {rule: int(key.times[each].sum()) for rule, each in told.items()}
-            either = np.logical_or.reduce(list(told.values()))
-            if count := int(key.times[either].sum()):
-                rule = max(counts, key=counts.__getitem__)
-                found.append(Shown(name, column, rule, count, int(key.times.sum())))
+            if name not in shared:
+                found += _shown_of(name, column, _told_by(by, key), key.times)
+                continue
+            assert household is not None
+            at = _once_a_household(by, household) if at is None else at
+            one = suppressed[name]
+            key = _Key.of(SuppressedColumn(one.codes[at], one.blanked[at]), None)
+            of = household[at][key.blanked]
+            found += _shown_of(name, column, _told_by(by.take(at), key), None, of)
         for name, classes in finer:
             if name != column and (count := _finer(by, classes)):
                 found.append(Shown(name, column, "finer", count, classes.records))
         if order is not None and column is not None and (count := _back(by, drawn)):
             found.append(Shown(None, column, "order", count, len(by.group)))
     return tuple(sorted(found, key=_by_kind_and_count))
+
+
+def _shown_of(
+    name: Hashable,
+    column: Hashable | None,
+    told: dict[Rule, Mask],
+    times: NDArray[np.int64] | None,
+    household: Integers | None = None,
+) -> list[Shown]:
+    """Return what a column tells of a key, counted in records or in households."""
+
+    def count(mask: Mask) -> int:
+        if household is not None:
+            return len(np.unique(household[mask]))
+        assert times is not None
+        return int(times[mask].sum())
+
+    either = np.logical_or.reduce(list(told.values()))
+    if not either.any():
+        return []
+    counts = {rule: count(each) for rule, each in told.items()}
+    rule = max(counts, key=counts.__getitem__)
+    unit: Literal["record", "household"] = (
+        "record" if household is None else "household"
+    )
+    of = count(np.ones_like(either))
+    return [Shown(name, column, rule, count(either), of, unit)]
+
+
+def _is_shared(key: _Key, household: Integers | None) -> bool:
+    """Tell whether members share a key: it is blanked for all, and mostly agrees."""
+    if household is None:
+        return False
+    size = np.bincount(household)
+    blanked = np.bincount(household[key.blanked], minlength=len(size))
+    if np.any((blanked > 0) & (blanked < size)):
+        return False
+    last = np.empty(len(size), key.codes.dtype)
+    last[household] = key.codes
+    differs = np.zeros(len(size), bool)
+    differs[household[key.codes != last[household]]] = True
+    several = size > 1
+    agree = np.count_nonzero(several & ~differs)
+    return bool(agree > 0 and agree >= _MOSTLY * np.count_nonzero(several))
+
+
+def _once_a_household(by: Grouping, household: Integers) -> Integers:
+    """Return one record of each household for each value of a column that it has.
+
+    Where each record has a value of its own, the first of the household in its order:
+    members next to each other are no trial of a rule.
+    """
+    if by.single:
+        order = by.sorted_by
+        first: Integers = order[np.unique(household[order], return_index=True)[1]]
+        return first
+    pairs = household.astype(np.int64) * by.groups + by.group
+    each: Integers = np.unique(pairs, return_index=True)[1]
+    return each
 
 
 def _by_kind_and_count(one: Shown) -> tuple[Any, ...]:

@@ -45,6 +45,12 @@ class Grouping:
     single: bool
     orders: tuple[Order, ...]
 
+    def take(self, at: Integers) -> Grouping:
+        """Return the grouping of some of the records."""
+        group = self.group[at]
+        single = self.single or bool(np.bincount(group).max(initial=0) <= 1)
+        return Grouping(group, self.groups, single, self.orders)
+
     @cached_property
     def sorted_by(self) -> NDArray[np.int32]:
         """Positions of the records, sorted by group."""

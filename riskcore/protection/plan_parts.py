@@ -32,7 +32,7 @@ class Priced:
     Attributes
     ----------
     value : float or None
-        No plan costs less; None if it is not known.
+        No plan within what may be blanked costs less; None if it is not known.
     each : float64 ndarray, shape (P,)
         The same of parts of the file by themselves.
     part : int64 ndarray, shape (n,)
@@ -50,7 +50,7 @@ class Priced:
 def in_parts(
     file: File, plan: KeyMasks, may: KeyMasks, frozen: Mask, priced: Priced
 ) -> tuple[KeyMasks, float | None]:
-    """Return a plan that is the cheapest of each small part, and what none is below.
+    """Return a plan that is the cheapest of each small part, and its lower bound.
 
     Parameters
     ----------

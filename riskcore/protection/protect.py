@@ -58,7 +58,8 @@ from riskcore.protection.rounds import (
     costs_of_keys,
     suppress,
 )
-from riskcore.protection.settings import Costs, Level, Plan, Settings
+from riskcore.protection.secret import Draw, new_secret
+from riskcore.protection.settings import Costs, Level, Plan, Settings, Ties
 from riskcore.protection.showing import codes_before, warn_of_what_shows
 from riskcore.protection.whole import plan_whole
 from riskcore.risk.household import Households
@@ -94,6 +95,7 @@ def protect(
     missing: str = "wildcard",
     alpha: float = 1.0,
     rounds: int | None = None,
+    ties: Ties = "rule",
     reading: Reading | None = None,
     progress: Lines | None = None,
 ) -> Protected:
@@ -169,8 +171,9 @@ def protect(
         stay safe: a part of them counts on blanks of others then. "file": the fewest
         values of all, whoever carries them; with ``alpha=1`` a few records without
         keys match everybody then, and the others stand as they were. The latter two
-        say how many records count on others, and what no plan of their kind can be
-        below, see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
+        say how many records count on others, and the least that they could cost: of
+        "restore" the least that putting values back from this plan by record can reach,
+        see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
@@ -179,6 +182,13 @@ def protect(
         With ``missing="wildcard"``, see `tabulate`.
     rounds : int, optional
         Stop after so many rounds of suppression, whether or not the file is safe.
+    ties : {"rule", "secret"}
+        What decides between sets of keys of equal cost and number. "rule": what is said
+        under ``cost``, the same each time; but whoever knows it sees in the key that
+        was blanked that no key before it would have done, which rules out values.
+        "secret": 256 random bits, others each time, which the private record of `write`
+        keeps for a replay. By record as many values are blanked, at the same cost, but
+        also of keys that lose more information.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
     progress : callable, optional
@@ -272,6 +282,7 @@ def protect(
         missing=missing,
         alpha=alpha,
         rounds=rounds,
+        ties=ties,
     )
     rules = [
         Path(rule)
@@ -286,11 +297,16 @@ def protect_source(
     settings: Settings,
     progress: Lines | None = None,
     rule_files: Iterable[Path] = (),
+    secret: str | None = None,
 ) -> Protected:
     """Protect a file by settings that are resolved, as those of an earlier record.
 
-    See `protect`, which calls this.
+    See `protect`, which calls this. ``secret``: that of the record, for the same ties.
     """
+    if settings.ties == "rule":
+        secret = None
+    elif secret is None:
+        secret = new_secret()
     say = progress or silent
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
@@ -300,18 +316,18 @@ def protect_source(
                 "cells that are planned here stand for many; collect the data, or use "
                 "plan='record'"
             )
-        return _protect_on_engine(source, engine, settings, say, rule_files)
+        return _protect_on_engine(source, engine, settings, say, rule_files, secret)
     source.check(settings.columns)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
     if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, rule_files)
+        result = _protect_households(source, coded, settings, say, rule_files, secret)
         if source.path is None:
             warn_of_what_shows(result, result.shown)
         return result
-    made = _made_safe(data, coded, settings, settings.recodings, say)
+    made = _made_safe(data, coded, settings, settings.recodings, say, secret=secret)
     # A file is read back when it is written.
     if made.rounds and source.path is None:
         _refuse_other_keys(made.data, made.coded, settings)
@@ -324,6 +340,7 @@ def protect_source(
         made.rounds,
         tuple(rule_files),
         certificate=made.certificate,
+        secret=secret,
     )
     _warn_of_households(result)
     warn_of_leaning(made.certificate)
@@ -338,6 +355,7 @@ def _protect_households(
     settings: Settings,
     say: Lines,
     rule_files: Iterable[Path],
+    secret: str | None,
 ) -> Protected:
     """Protect one row of each household, and give it back to all members."""
     say("finding households")
@@ -346,7 +364,9 @@ def _protect_households(
     if coded.weights is not None:
         rows[settings.weight] = coded.weights[units.first]
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
-    made = _made_safe(rows, coded_records(rows, inner), inner, of_rows, say, units.size)
+    made = _made_safe(
+        rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
+    )
     say("giving back to all members")
     if settings.recodings:
         with warnings.catch_warnings():
@@ -371,6 +391,7 @@ def _protect_households(
         source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
         certificate=made.certificate,
         units=units,
+        secret=secret,
     )  # fmt: skip
 
 
@@ -380,12 +401,13 @@ def _protect_on_engine(
     settings: Settings,
     say: Lines,
     rule_files: Iterable[Path],
+    secret: str | None,
 ) -> Protected:
     """Protect data that an engine holds, see `riskcore.protection.on_engine`."""
     say(f"counting on {engine.name}")
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
-    made = _made_safe(held.rows, held.coded, settings, of_rows, say)
+    made = _made_safe(held.rows, held.coded, settings, of_rows, say, secret=secret)
     say(f"counting again on {engine.name}")
     give = held.given_back(made.recoded, made.masks, made.coded)
     result = Protected(
@@ -398,6 +420,7 @@ def _protect_on_engine(
         tuple(rule_files),
         replace(held, give=give),
         certificate=made.certificate,
+        secret=secret,
     )
     warn_of_what_shows(result, result.shown)
     if result.hidden:
@@ -438,6 +461,8 @@ def _made_safe(
     recodings: Mapping[Any, Recoding],
     say: Lines,
     sizes: NDArray[np.int64] | None = None,
+    *,
+    secret: str | None = None,
 ) -> _Made:
     """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
 
@@ -465,9 +490,10 @@ def _made_safe(
         has_value = {name: present(data, name, coded) for name in settings.suppressible}
         rounds: list[Round] = []
         proven = True
+        draw = None if secret is None else Draw(secret)
         while len(rounds) != settings.rounds:
             say(f"round {len(rounds) + 1}: suppressing")
-            new, least = suppress(protected, aims, costs, settings, say)
+            new, least = suppress(protected, aims, costs, settings, say, draw)
             for name, mask in new.items():
                 mask &= has_value[name] & ~masks[name]
             if not any(mask.any() for mask in new.values()):

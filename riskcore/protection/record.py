@@ -164,7 +164,7 @@ def public(
     plain = settings.to_dict()
     same = (
         "level", "within_households", "population", "method", "missing", "alpha",
-        "suppression", "plan", "cost", "household_keys", "related",
+        "suppression", "plan", "ties", "cost", "household_keys", "related",
     )  # fmt: skip
     return {
         "public": _PUBLIC,
@@ -350,8 +350,9 @@ def _record(path: Path, plain: Any) -> Record:
         key=_hex(digest, "key", where),
         sha256=_hex(output, "sha256", "output") or "",
     )
-    if secret is None and (record.shuffled or record.renumbered):
-        raise ValueError("output.secret: lacks for the order and the new ids")
+    ties = record.settings.ties == "secret"
+    if secret is None and (record.shuffled or record.renumbered or ties):
+        raise ValueError("output.secret: lacks for the order, the new ids or the ties")
     return record
 
 

@@ -125,6 +125,9 @@ class Protected:
         The households, if each of them is a row of the assessments.
     certificate : Certificate
         How good the plan is, and how many records count on others' blanks.
+    secret : str or None
+        What decided between keys of equal cost, with ``ties="secret"``: the private
+        record keeps it.
 
     Examples
     --------
@@ -156,6 +159,7 @@ class Protected:
     on_engine: OnEngine | None = None
     units: Units | None = None
     certificate: Certificate | None = None
+    secret: str | None = None
 
     @property
     def data(self) -> Any:
@@ -197,6 +201,14 @@ class Protected:
         masks = self.masks.items()
         of = self.units.of
         return {name: len(np.unique(of[mask])) for name, mask in masks}
+
+    @property
+    def household_of(self) -> NDArray[np.int64] | None:
+        """The household of each record by numbers from 0, None without households."""
+        if self.units is not None:
+            return self.units.of
+        groups = self.sets[0].protected.households
+        return None if groups is None else groups.inverse
 
     @cached_property
     def unsafe(self) -> Mask:
@@ -599,7 +611,7 @@ class Protected:
         >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
         >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
         >>> print(result.summary().splitlines()[-1].strip())
-        Safe: by sex x age, the risk of no record reaches 0.05 (missing keys match any value).
+        Safe: by sex x age, no record has a risk of 0.05 or more (missing keys match any value).
         """  # noqa: E501
         return reports().summary_of_protection(self)  # type: ignore[no-any-return]
 

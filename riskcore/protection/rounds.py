@@ -30,7 +30,13 @@ from riskcore.microdata.plan_sets import (
     Sight,
     plan_together,
 )
-from riskcore.microdata.suppression import Margins, entropies, household_costs, plan
+from riskcore.microdata.suppression import (
+    Draw,
+    Margins,
+    entropies,
+    household_costs,
+    plan,
+)
 from riskcore.protection.settings import Settings
 
 Risks = NDArray[np.float64]
@@ -127,6 +133,7 @@ def suppress(
     costs: Sequence[Risks],
     settings: Settings,
     progress: Lines,
+    draw: Draw | None = None,
 ) -> tuple[Masks, bool]:
     """Return which values to blank so that the unsafe records become safe.
 
@@ -140,6 +147,8 @@ def suppress(
     settings : Settings
     progress : callable
         Called with a line of text at each step.
+    draw : callable, optional
+        Decides between keys of equal cost, see `suppression.plan`.
 
     Returns
     -------
@@ -151,13 +160,13 @@ def suppress(
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if len(assessments) > 1 and plans_together(assessments, settings):
         return masks, _suppress_together(
-            assessments, aims, costs, masks, settings, progress
+            assessments, aims, costs, masks, settings, progress, draw
         )
     sets = list(zip(assessments, aims, costs, strict=True))
     if settings.by_content:
         sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
     for assessment, aim, cost in sets:
-        _suppress_set(assessment, aim, cost, masks, settings, progress)
+        _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
     proven = (
         len(assessments) == 1
         and settings.suppression == "exact"
@@ -186,6 +195,7 @@ def _suppress_together(
     masks: Masks,
     settings: Settings,
     progress: Lines,
+    draw: Draw | None,
 ) -> bool:
     """Blank what makes records safe from all sets of keys; whether it is the least."""
     names = list(settings.variables)
@@ -208,6 +218,7 @@ def _suppress_together(
         _along(names, settings),
         progress,
         loss=np.array([loss[name] for name in names]) if settings.by_content else None,
+        draw=draw,
     )
     for i, name in enumerate(names):
         masks[name] |= (found.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
@@ -235,6 +246,7 @@ def _suppress_set(
     masks: Masks,
     settings: Settings,
     progress: Lines,
+    draw: Draw | None,
 ) -> None:
     """Add to the masks what makes the file safe from one set of keys.
 
@@ -257,6 +269,7 @@ def _suppress_set(
             settings.suppression,
             progress,
             loss=loss,
+            draw=draw,
         )
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):

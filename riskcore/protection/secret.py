@@ -34,6 +34,7 @@ _KEY_ID = b"riskcore: id of the key of records"
 _UNITS = b"riskcore: order of the units"
 _MEMBERS = b"riskcore: order of the members"
 _IDS = b"riskcore: new ids of "
+_TIES = b"riskcore: ties of plans "
 _GIVEN = b"riskcore: order of the given seed "
 
 
@@ -252,6 +253,26 @@ def check_secret(secret: str) -> str:
     if not (isinstance(secret, str) and _HEX.fullmatch(secret)):
         raise ValueError(f"secret: {2 * _BYTES} hexadecimal digits needed")
     return secret
+
+
+class Draw:
+    """Secret numbers that decide between keys of equal cost, others at each call.
+
+    Examples
+    --------
+    >>> one, again = Draw("0" * 64), Draw("0" * 64)
+    >>> first = one(3)
+    >>> (first == again(3)).all(), (first == one(3)).any()
+    (np.True_, np.False_)
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._secret, self._calls = secret, 0
+
+    def __call__(self, size: int) -> NDArray[np.uint64]:
+        """Return so many numbers of 64 bits."""
+        self._calls += 1
+        return _numbers(self._secret, _TIES + b"%d" % self._calls, size)
 
 
 def random_order(secret: str, unit: Positions | None, n: int) -> Positions:

@@ -27,6 +27,7 @@ from riskcore.protection.goals import Goal, KeyGoals, check_k
 Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
 Plan: TypeAlias = Literal["record", "restore", "file"]
+Ties: TypeAlias = Literal["rule", "secret"]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
@@ -39,6 +40,7 @@ _MOST_VARIABLES = 63
 # The rules of plans: 2 chooses what a record loses for all sets of keys at once.
 PLANNING = 2
 PLANS = ("record", "restore", "file")
+TIES = ("rule", "secret")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
 # Before the kind of a population that was given, which a record cannot hold.
@@ -69,6 +71,8 @@ class Settings:
     suppression, plan, method, missing : str
     alpha : float
     rounds : int or None
+    ties : "rule" or "secret"
+        What decides between keys of equal cost.
     planning : int
         The version of the rules of plans, which a record keeps: by the first, sets of
         keys were planned one after the other.
@@ -102,6 +106,7 @@ class Settings:
     alpha: float
     rounds: int | None
     planning: int = PLANNING
+    ties: Ties = "rule"
 
     def __post_init__(self) -> None:
         for keys in self.keys:
@@ -185,6 +190,12 @@ class Settings:
                 "the population knows nothing; use 'wildcard' or 'argus'"
             )
         arguments.one_of("suppression", self.suppression, SUPPRESSIONS)
+        arguments.one_of("ties", self.ties, TIES)
+        if self.ties == "secret" and self.suppression == "argus":
+            raise ValueError(
+                "ties='secret' with suppression='argus': its rules decide all ties; "
+                "use suppression='exact'"
+            )
         self._check_plan()
         if self.rounds is not None and not _is_whole(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
@@ -460,6 +471,7 @@ def _of_today(plain: Mapping[str, Any]) -> dict[str, Any]:
         {"k": [None] * sets, "strata": [], "level": "record"},
         {"plan": "record"},
         {"planning": 1},
+        {"ties": "rule"},
     ]
     filled = dict(plain)
     for usual in reversed(brought):
@@ -569,7 +581,7 @@ _KINDS: _Kinds = {
         "a word or an object of numbers",
     ),
     "population": _WORD, "suppression": _WORD, "plan": _WORD,
-    "method": _WORD, "missing": _WORD,
+    "method": _WORD, "missing": _WORD, "ties": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
     "planning": (

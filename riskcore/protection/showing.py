@@ -66,7 +66,10 @@ def shown_by(
         }
     elif result.on_engine is not None:
         stands_for = result.on_engine.records
-    return what_shows(columns, suppressed, order, recoded, stands_for=stands_for)
+    household = result.household_of if at is None else None
+    return what_shows(
+        columns, suppressed, order, recoded, stands_for=stands_for, household=household
+    )
 
 
 def shown_on_engine(result: Protected, name: Hashable) -> Iterator[Shown]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from riskcore.common.words import counted
+from riskcore.common.words import counted, listed
 from riskcore.protection import record
 from riskcore.protection.key_sets import KeySet
 
@@ -50,7 +50,7 @@ def _said(result: Protected, one: KeySet, *, public: bool) -> tuple[int, str]:
     """Return how many rows are unsafe, at least 1 if the file is, and what to say."""
     rule = _RULES[result.settings.missing]
     if one.safe:
-        goal = ", ".join(_goals(result, one, public=public))
+        goal = listed(_goals(result, one, public=public))
         return 0, f"{goal or 'no threshold was needed'} ({rule})"
     if public:
         rows = "records" if result.units is None else "households"
@@ -99,12 +99,13 @@ def _unsafe(result: Protected, one: KeySet) -> str:
     stuck = cells.count_of(unsafe & ~open_keys)
     why = []
     if stuck:
-        why.append(f"{stuck:,} with no key left that may be blanked")
+        why.append(f"{stuck:,} because no key is left that may be blanked")
     if count > stuck and len(result.rounds) == result.settings.rounds:
-        why.append(f"{count - stuck:,} as rounds were limited to {len(result.rounds)}")
+        rounds = counted(len(result.rounds), "round")
+        why.append(f"{count - stuck:,} because suppression was limited to {rounds}")
     elif count > stuck:
         why.append(
-            f"{count - stuck:,} would even with all keys blanked, so "
+            f"{count - stuck:,} would stay unsafe even with all keys blanked, so "
             f"{_easier(one)} or recode"
         )
     households = one.aim.unsafe_households(one.protected)
@@ -120,8 +121,12 @@ def _unsafe(result: Protected, one: KeySet) -> str:
 
 def _fault(one: KeySet) -> str:
     """Say what unsafe records do."""
-    short = "" if one.aim.k is None else f"have f below {one.aim.k}"
-    reach = "reach their threshold" if one.aim.has_threshold or not short else ""
+    short = "" if one.aim.k is None else f"have a frequency f below {one.aim.k}"
+    reach = (
+        "have a risk at or above their threshold"
+        if one.aim.has_threshold or not short
+        else ""
+    )
     return " or ".join(filter(None, (reach, short)))
 
 
@@ -133,24 +138,23 @@ def _easier(one: KeySet) -> str:
 
 
 def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
-    """Say what no record and no household does."""
+    """Say what no record and no household has."""
     settings, aim = result.settings, one.aim
     unit = "record" if result.units is None else "household"
     if aim.k is not None:
-        yield f"no {unit} has f below {aim.k}"
-    for what, threshold, rate in (
-        (f"the risk of no {unit} reaches", aim.threshold, settings.rate),
-        (
-            "that of no household reaches",
-            aim.household_threshold,
-            settings.household_rate,
-        ),
+        yield f"no {unit} has a frequency f below {aim.k}"
+    for each, threshold, rate in (
+        (unit, aim.threshold, settings.rate),
+        ("household", aim.household_threshold, settings.household_rate),
     ):
         if public and rate is not None:
             # The threshold itself is a figure of the recoded file.
-            yield f"{what} the threshold for a rate of {100 * rate:.8g} %"
+            yield (
+                f"no {each} has a risk at or above the threshold for a "
+                f"re-identification rate of {100 * rate:.8g} %"
+            )
         elif threshold < np.inf:
-            yield f"{what} {threshold:.8g}"
+            yield f"no {each} has a risk of {threshold:.8g} or more"
 
 
 def _price(result: Protected, sets: Sequence[KeySet], *, public: bool) -> list[str]:

@@ -4,7 +4,8 @@ Planned record by record, each record is safe by its own blanks, and most of the
 be safe with fewer, since the blanks of others match them. `plan="restore"` puts back
 whatever value can be put back while all stay safe; `plan="file"` looks for the fewest
 blanks of all, whoever carries them. What they find is assessed again like any plan, and
-comes with a bound that no plan of its kind can be below.
+comes with a lower bound: for "restore" on what putting values back from this plan by
+record can reach, for "file" on all plans, both at the given costs.
 
 Related keys, and keys of a household, are blanked and put back together.
 """

@@ -105,7 +105,7 @@ def write(
         warn(message, InputCannotBeChecked)
     source = {**result.source.to_dict(), "digest": keyed}
     shuffled = shuffle is not False
-    secret = _secret(shuffle, secret, needed=shuffled or bool(renumbered))
+    secret = _secret_of(result, shuffle, secret, renumbered=bool(renumbered))
     order = _random_order(result, secret) if shuffled else None
     layout = Layout.of(
         result.source,
@@ -229,6 +229,25 @@ def _plain_shuffle(shuffle: Any) -> bool | int:
         ) from None
 
 
+def _secret_of(
+    result: Protected, shuffle: bool | int, secret: str | None, *, renumbered: bool
+) -> str | None:
+    """Return the one secret of a record: of ties, the order and the new ids."""
+    if result.secret is None:
+        return _secret(shuffle, secret, needed=shuffle is not False or renumbered)
+    if not isinstance(shuffle, bool):
+        raise ValueError(
+            f"shuffle={shuffle}: the ties are those of a secret, so the order is, too; "
+            "give shuffle=True, or protect with ties='rule'"
+        )
+    if secret not in (None, result.secret):
+        raise ValueError(
+            "secret: the ties are those of another one; protect by the settings and "
+            "the secret of one record"
+        )
+    return result.secret
+
+
 def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
     """Return the secret of the order: given, of a seed, or new."""
     if secret is not None:
@@ -258,24 +277,16 @@ def _json(plain: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _units(result: Protected) -> NDArray[np.int64] | None:
-    """Return the household of each record, if there are any."""
-    if result.units is not None:
-        return result.units.of
-    groups = result.sets[0].protected.households
-    return None if groups is None else groups.inverse
-
-
 def _random_order(result: Protected, secret: str | None) -> NDArray[np.int64]:
     """Return the positions of the records in the order to write them."""
     assert secret is not None
-    return random_order(secret, _units(result), result.n)
+    return random_order(secret, result.household_of, result.n)
 
 
 def _ids(result: Protected, name: str, secret: str | None) -> NDArray[np.int64]:
     """Return new ids of a column, 0 where missing."""
     assert secret is not None
-    units = _units(result)
+    units = result.household_of
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from riskcore.common.html import digits
-from riskcore.common.words import counted, printable
+from riskcore.common.words import counted, listed, printable
 from riskcore.microdata.recode import Recoding
 from riskcore.protection.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
@@ -45,18 +45,22 @@ def _share(count: int, rounded: int, n: int) -> str:
 
 def public_verdict(protected: Protected) -> str:
     """Say whether the file is safe, and from what: of an unsafe one, no more."""
+    unit = protected.settings.level
     if not protected.safe:
-        short = " or have a small f" if any(protected.settings.k) else ""
-        return f"Not safe: some records still reach the threshold{short}."
+        reach = ["too low a frequency f"] if any(protected.settings.k) else []
+        if any(_goals(protected.settings)):
+            reach.append("a risk at or above the threshold")
+        return f"Not safe: some {unit}s still have {' or '.join(reach)}."
     said = [
-        f"no {unit} has a risk that reaches {goal}"
-        for unit, goal in _goals(protected.settings)
+        f"no {each} has a risk at or above {goal}"
+        for each, goal in _goals(protected.settings)
     ]
     asked = sorted({k for k in protected.settings.k if k is not None})
     if asked:
         # Of several sets of keys it is that of each, see the settings.
-        said.insert(0, f"no record has f below {' or '.join(map(str, asked))}")
-    goals = " and ".join(said)
+        each = " or ".join(map(str, asked))
+        said.insert(0, f"no {unit} has a frequency f below {each}")
+    goals = listed(said)
     known = " or ".join(
         " x ".join(printable(str(key)) for key in one.keys) for one in protected.sets
     )
@@ -67,11 +71,10 @@ def public_verdict(protected: Protected) -> str:
 
 def _goals(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield what was asked for. A threshold found from a rate is one of the file."""
-    asked = {
-        "record": (settings.threshold, settings.rate),
-        "household": (settings.household_threshold, settings.household_rate),
-    }
-    for unit, (threshold, rate) in asked.items():
+    for unit, threshold, rate in (
+        (settings.level, settings.threshold, settings.rate),
+        ("household", settings.household_threshold, settings.household_rate),
+    ):
         if rate is not None:
             percent = digits(threshold_shown(rate), 2)
             yield unit, f"the threshold for a re-identification rate of {percent} %"
@@ -91,7 +94,7 @@ def public_facts(settings: Settings) -> list[tuple[str, str]]:
     facts += suppression_facts(settings)
     facts += [*level_facts(settings), *k_facts(settings)]
     for unit, goal in _goals(settings):
-        facts.append((f"the risk of no {unit} may reach", goal))
+        facts.append((f"no {unit} may have a risk at or above", goal))
     return facts + related_facts(settings)
 
 

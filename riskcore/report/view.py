@@ -105,8 +105,8 @@ class ChartView:
                 short(t), digits(t),
             ),
             Box(
-                "count", "Unsafe records", "Unsafe households", "numeric",
-                str(unsafe), str(unsafe),
+                "count", "Records at or above it", "Households at or above it",
+                "numeric", str(unsafe), str(unsafe),
             ),
             Box(
                 "rate", "Re-identification rate at most, %", "", "decimal",

@@ -285,7 +285,9 @@ def test_labelled_files(tmp_path):
 
 def test_pages():
     result = protect(survey(), KEYS, **ROLES, k=4)
-    assert "no household has f below 4" in protection_page(result, title="T")
+    assert "no household has a frequency f below 4" in protection_page(
+        result, title="T"
+    )
     told = public_protection_page(result)
     assert "one row for each household" in told
     assert f"{len(set(survey()['hh']))}" in told

@@ -122,7 +122,7 @@ def test_the_order_of_the_records():
     assert one.count >= np.count_nonzero(blanked) - 3
     assert str(one) == (
         f"{one.count} of {one.of} suppressed values of 'k' show in the order of the "
-        "records: neighbours agree"
+        "records: they can be read off the records before and after them"
     )
     assert (
         shown({"x": rng.integers(0, 5, N)}, region, blanked, rng.permutation(N)) == ()
@@ -639,8 +639,8 @@ def test_ids_that_undo_a_shuffle():
         stood = np.argsort(ids[mixed], kind="stable")
         assert np.abs(mixed[stood] - np.arange(N)).max() <= 10
     assert str(found[0]) == (
-        f"the places that {N:,} of {N:,} records had before show in 'backwards': in "
-        "its order records follow that stood within 10 of each other"
+        f"the places that {N:,} of {N:,} records had before show in 'backwards': "
+        "sorted by it, records stand within 10 of where they stood"
     )
     tells_nothing = {
         "new": rng.permutation(N),
@@ -804,7 +804,8 @@ def test_advice():
         one.startswith("'HOUSEHOLD'") and "give new numbers" in one for one in said
     )
     assert any(
-        "agree; shuffle the records, and name 'REGION' among the household keys" in one
+        "after them; shuffle the records, and name 'REGION' among the household keys"
+        in one
         for one in said
     )
     assert any(
@@ -862,7 +863,7 @@ def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
             one["rule"]: one["advice"] for one in record["shown"]
             if one["column"] == "NUMBER" and one["rule"] in ("finer", "order")
         } == {"finer": ids, "order": ids}  # fmt: skip
-        assert any(str(w.message).endswith(f"each other; {ids}") for w in caught)
+        assert any(str(w.message).endswith(f"they stood; {ids}") for w in caught)
     result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
     with pytest.warns(SuppressedValueShows):
         record = result.write(tmp_path / "safe.csv", overwrite=True)
@@ -874,6 +875,7 @@ def test_what_is_shown_is_plain():
     one = Shown("k", None, "between", 3, 7)
     assert one.to_dict() == {
         "key": "k", "column": None, "rule": "between", "count": 3, "of": 7,
+        "unit": "record",
     }  # fmt: skip
     assert one == Shown("k", None, "between", 3, 7)
     data = {"a": ["x", "y", "x"], "b": ["x", "x", "x"]}
@@ -930,7 +932,77 @@ def test_a_column_that_repeats_a_key_of_which_a_category_is_gone(finer):
     (shown,) = what_shows({"code": code}, {"region": suppressed})
     assert (shown.column, shown.rule) == ("code", "code")
     assert shown.count == shown.of == np.count_nonzero(region >= 3)
-    assert str(shown).endswith("show in 'code': its values are codes of the same")
+    assert str(shown).endswith(
+        "'code': each of its values goes with one value of 'region'"
+    )
+
+
+# Households
+
+
+def households(seed=1, n=400, regions=8):
+    """Return households in the order of their regions, of which the largest are blank.
+
+    The income is of the whole household, and its own in nearly all of them.
+    """
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 14, n)
+    household = np.repeat(np.arange(n), size)
+    region = np.sort(rng.integers(0, regions, n))[household]
+    religion = rng.integers(0, 4, n)[household]
+    income = rng.permutation(10 * n)[:n][household]
+    return household, region, religion, income, (size >= 11)[household], rng
+
+
+def test_members_of_a_large_household_are_one_value():
+    # Eleven members with one income were eleven records that agree.
+    household, _, religion, income, blanked, rng = households()
+    columns = {
+        "religion": np.ma.array(religion, mask=blanked),
+        "income": income,
+        "age": rng.integers(0, 90, len(income)),
+        "person": np.arange(len(income)),
+    }
+    suppressed = {"religion": SuppressedColumn(religion, blanked)}
+    assert what_shows(columns, suppressed, household=household) == ()
+    # Who has the safe file guesses no better than by the commonest value.
+    once = np.unique(household, return_index=True)[1]
+    codes, blank = religion[once], blanked[once]
+    by_income = np.argsort(income[once])
+    _, (guesses, right) = recovered(codes, ~blank, blank, by_income)
+    assert 0 < guesses < blank.sum() / 2
+    assert right < guesses / 2
+
+
+def test_values_of_households_are_counted_once():
+    household, region, _, income, blanked, _ = households()
+    columns = {
+        "region": np.ma.array(region, mask=blanked),
+        "household": household,
+        "person": np.arange(len(region)),
+        "income": income,
+    }
+    suppressed = {"region": SuppressedColumn(region, blanked)}
+    found = what_shows(columns, suppressed, household=household)
+    once = np.unique(household, return_index=True)[1]
+    codes, blank = region[once], blanked[once]
+    _, (_, right) = recovered(codes, ~blank, blank, np.arange(len(once)))
+    assert 0 < right < blank.sum()
+    assert {(one.column, one.count) for one in found} == {
+        ("household", right), ("person", right), (None, right)
+    }  # fmt: skip
+    assert {one.of for one in found} == {blank.sum()}
+    assert str(found[0]).startswith(
+        f"suppressed values of 'region' in {right} of {blank.sum()} households show in "
+    )
+    # Where a single member lost the value, the others tell it, record by record.
+    one = household == np.unique(household, return_counts=True)[1].argmax()
+    single = np.zeros_like(blanked)
+    single[np.flatnonzero(one)[:1]] = True
+    suppressed = {"region": SuppressedColumn(region, single)}
+    columns["region"] = np.ma.array(region, mask=single)
+    told = what_shows(columns, suppressed, household=household)
+    assert ("household", 1, "record") in {(x.column, x.count, x.unit) for x in told}
 
 
 def test_what_is_no_code_of_a_key():

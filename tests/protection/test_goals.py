@@ -58,7 +58,10 @@ def test_every_record_shares_its_keys_with_enough_others(k, missing):
     assert f_of_pairs(result.data, KEYS).min() >= k
     assert result.protected.k_anonymity >= k
     assert sum(result.suppressed.values()) > 0
-    assert f"no record has f below {k} (missing keys match any value)" in result.verdict
+    assert (
+        f"no record has a frequency f below {k} (missing keys match any value)"
+        in result.verdict
+    )
 
 
 def test_records_that_had_enough_others_keep_all():
@@ -94,7 +97,9 @@ def test_k_and_a_threshold_hold_both():
     assert result.rounds[0].unsafe == np.count_nonzero(unsafe)
     assert f_of_pairs(result.data, KEYS).min() >= 3
     assert result.protected.max_risk < 0.025
-    goals = "no record has f below 3, the risk of no record reaches 0.025"
+    goals = (
+        "no record has a frequency f below 3 and no record has a risk of 0.025 or more"
+    )
     assert goals in result.verdict
     figures = result.sets[0].comparison()["original"]
     assert figures["unsafe_records"] == np.count_nonzero(unsafe)
@@ -195,17 +200,20 @@ def test_what_no_blank_can_mend():
     data = survey(n=40)
     result = protect(data, KEYS, k=41)
     assert not result.safe
-    assert "40 of 40 records still have f below 41" in result.verdict
+    assert "40 of 40 records still have a frequency f below 41" in result.verdict
     result = protect(data, KEYS, "w", k=41, threshold=0.5, cost={"a": np.inf})
-    assert "still reach their threshold or have f below 41" in result.verdict
+    assert (
+        "still have a risk at or above their threshold or have a frequency f below 41"
+        in result.verdict
+    )
     with pytest.raises(UnsafeError, match="f below 41"):
         result.write("nowhere.csv")
 
 
 def test_what_rounds_leave_below_k():
     result = protect(survey(), KEYS, k=3, rounds=0)
-    assert "have f below 3" in result.verdict
-    assert "as rounds were limited to 0" in result.verdict
+    assert "have a frequency f below 3" in result.verdict
+    assert "because suppression was limited to 0 rounds" in result.verdict
 
 
 def test_a_population_model_and_k():
@@ -251,12 +259,12 @@ def test_files_records_and_reports_know_k(folder, run):
     assert record["sets"][0]["risk"]["protected"]["k_anonymity"] >= 3
     public = json.loads((folder / "public.json").read_text())
     assert (public["k"], public["strata"]) == ([3], ["d"])
-    assert "no record has f below 3" in public["verdict"]
+    assert "no record has a frequency f below 3" in public["verdict"]
     office = (folder / "r.html").read_text()
     assert "the <i>k</i> asked for" in office
     assert "strata, never blanked" in office
     told = (folder / "about.html").read_text()
-    assert "no record has f below 3." in told
+    assert "no record has a frequency f below 3." in told
     assert "k-anonymity" in told
     status, out, _ = run(
         "protect", "survey.csv", "--replay", "safe.csv.private.json",
@@ -283,7 +291,7 @@ def test_a_k_for_each_keys_on_the_command_line(run):
 def test_the_pages_of_several_k():
     result = protect(survey(), [["a"], ["b", "c"]], k={("a",): 4, ("b", "c"): 6})
     told = public_protection_page(result)
-    assert "no record has f below 4 or 6." in told
+    assert "no record has a frequency f below 4 or 6." in told
     assert "k-anonymity by b, c" in told
     assert "<i>k</i> asked for" in protection_page(result, title="T", keys=1)
     plain = protect(survey(), KEYS, threshold=0.9)

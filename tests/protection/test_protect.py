@@ -113,7 +113,7 @@ def test_nothing_to_do():
     assert (result.safe, result.rounds) == (True, ())
     assert result.suppressed == dict.fromkeys(KEYS, 0)
     assert result.protected is result.original
-    assert result.verdict.startswith("Safe: by a x b x c, the risk of no record")
+    assert result.verdict.startswith("Safe: by a x b x c, no record has a risk of")
 
 
 def test_the_rate_gives_the_threshold_of_the_recoded_file():
@@ -140,7 +140,7 @@ def test_a_category_of_their_own_takes_rounds():
     assert left == result.rounds[1].unsafe
     assert not once.safe
     assert f"NOT SAFE: by a x b x c, {left} of 300 records" in once.verdict
-    assert f"{left} as rounds were limited to 1" in once.verdict
+    assert f"{left} because suppression was limited to 1 round" in once.verdict
 
 
 def test_what_cannot_be_made_safe():
@@ -150,20 +150,22 @@ def test_what_cannot_be_made_safe():
     assert not result.safe
     assert result.suppressed["b"] == result.suppressed["c"] == 0
     assert (
-        f"{result.unsafe.sum()} with no key left that may be blanked" in result.verdict
+        f"{result.unsafe.sum()} because no key is left that may be blanked"
+        in result.verdict
     )
     few = {"a": ["1", "2", "1"], "b": ["1", "3", "2"]}
     hopeless = protect(few, ["a", "b"], threshold=0.3)
     assert not hopeless.safe
     assert "3 of 3 records" in hopeless.verdict
-    assert "3 with no key left" in hopeless.verdict
+    assert "3 because no key is left" in hopeless.verdict
     assert "NOT SAFE" in repr(hopeless)
     # By the rules of mu-Argus a record without keys is safe.
     others = protect(
         data, KEYS, "w", threshold=0.005, missing="category", suppression="argus"
     )
     assert others.verdict.endswith(
-        " would even with all keys blanked, so raise the threshold or recode."
+        " would stay unsafe even with all keys blanked, so raise the threshold or "
+        "recode."
     )
 
 
@@ -289,7 +291,7 @@ def test_a_key_goes_with_none_that_may_not_be_blanked(suppression):
         assert result.suppressed["a"] == result.suppressed["b"] == 0
         assert (result.suppressed["c"] > 0) == ("c" not in related)
         assert result.safe == ("c" not in related)
-    assert "with no key left that may be blanked" in result.verdict
+    assert "because no key is left that may be blanked" in result.verdict
 
 
 def test_costs():
@@ -404,8 +406,9 @@ def test_suppressed_values_that_housemates_show(odd):
     assert 0 < known < count
     said = [str(w.message) for w in caught if w.category is SuppressedValueShows]
     assert said == [
-        f"{known} of {count} suppressed values of 'a' show in 'hh': records with the "
-        "same value agree; name 'a' among the household keys, or drop the column"
+        f"{known} of {count} suppressed values of 'a' show in 'hh': they can be "
+        "read off the records that have the same value; name 'a' "
+        "among the household keys, or drop the column"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error", SuppressedValueShows)
@@ -434,9 +437,10 @@ def test_suppressed_values_that_neighbours_show(swapped):
     assert known > 0
     of = f"{known} of {result.suppressed['c']} suppressed values of 'c'"
     said = [str(w.message) for w in caught]
-    assert f"{of} show in the order of the records: neighbours agree; shuffle the " in (
-        line[: -len("records")] for line in said
-    )
+    assert (
+        f"{of} show in the order of the records: they can be read off the records "
+        "before and after them; shuffle the records"
+    ) in said
     again = protect(data, KEYS, "w", threshold=0.03, cost=cost)
     assert [one for one in again.shown if one.key == "c"] == []
 

@@ -52,7 +52,7 @@ def table_of(text, caption):
 def test_the_same_is_said_once(safe, unsafe):
     assert safe.safe
     assert safe.verdict.startswith(
-        "Safe: by each of 15 sets of keys, no record has f below 3 ("
+        "Safe: by each of 15 sets of keys, no record has a frequency f below 3 ("
     )
     assert safe.verdict.count("Safe: ") == 1
     lost = max(one.without_keys for one in safe.sets)

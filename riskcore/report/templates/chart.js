@@ -134,7 +134,7 @@
     // The last step is infinity; elsewhere a key finds room on either side.
     state.position = t === Infinity ? STEPS : 1 + Math.floor((STEPS - 2) * place(v, t));
     slider.value = state.position;
-    slider.setAttribute("aria-valuetext", `${short(t)}: ${amount(now.count)} unsafe`);
+    slider.setAttribute("aria-valuetext", `${short(t)}: ${amount(now.count)} at or above it`);
     const figure = byId(`view-${v.stage}-${v.level}`);
     const x = `${(100 * place(v, t)).toFixed(3)}%`;
     const line = figure.querySelector(".threshold"), shade = figure.querySelector(".unsafe");

@@ -1,0 +1,216 @@
+"""What the choice of the blanked key tells: an attack on plans by record.
+
+    python -m bench.blanked_keys FILE --keys KEY ... [--truncate KEY=N ...] [--k 3]
+
+An intruder has the safe file and knows the rule: k, that each record loses the cheapest
+keys with which it is safe, and how ties are decided. Into each blank he puts each value
+that the key has, and rules out those with which the record would have been safe ("k
+alone"), or would have been safe without other keys that come first ("and the choice").
+What is left is told surely if it is one value, and else he guesses the commonest. Where
+a secret decides ties, keys of equal cost come in any order; a value with which many
+others would have done as well is less likely then.
+"""
+
+import argparse
+import math
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+import riskcore
+from riskcore.files import formats
+from riskcore.microdata.suppression import entropies
+
+# Combinations of values that are tried for one record.
+MOST = 4_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an attack found.
+
+    Attributes
+    ----------
+    blanks : int
+        Suppressed values.
+    surely, wrongly : int
+        Those of which one value was left, and how many of these were wrong.
+    guessed : float
+        The number of right guesses, ties shared.
+    """
+
+    blanks: int
+    surely: int
+    wrongly: int
+    guessed: float
+
+
+def attack(released, truth, keys, k, *, choice=None):
+    """Return what an intruder finds in a file made k-anonymous by record.
+
+    Parameters
+    ----------
+    released, truth : mapping of key to list
+        With None for what is missing; the truth is for the score alone.
+    keys : list of column names
+    k : int
+    choice : None, "secret" or list of column names
+        What he knows of ties: nothing and not that the fewest keys are blanked; that
+        the fewest are; or the order in which keys are taken, too.
+    """
+    columns = [released[key] for key in keys]
+    rows = list(zip(*columns, strict=True))
+    m = len(keys)
+    common = [Counter(v for v in column if v is not None) for column in columns]
+    counts = {}
+    for kept in _subsets(range(m)):
+        # Records that show all these keys, whatever else they lack: a lower bound of f.
+        parts = (tuple(row[i] for i in kept) for row in rows)
+        counts[kept] = Counter(part for part in parts if None not in part)
+    rank = None if choice in (None, "secret") else [choice.index(key) for key in keys]
+    found = {}
+    total = Counter()
+    for r, row in enumerate(rows):
+        gone = (i for i in range(m) if row[i] is None)
+        lost = tuple(i for i in gone if truth[keys[i]][r] is not None)
+        if not lost:
+            continue
+        if lost not in found:
+            found[lost] = _earlier(lost, m, choice, rank)
+        likely = _candidates(row, lost, found[lost], counts, common, k)
+        for i in lost:
+            weight = Counter()
+            for values, chance in likely.items():
+                weight[values[lost.index(i)]] += chance
+            true, top = truth[keys[i]][r], max(weight.values())
+            best = [v for v, one in weight.items() if one >= top * (1 - 1e-12)]
+            total["blanks"] += 1
+            total["guessed"] += (true in best) / len(best)
+            if len(weight) == 1:
+                total["surely"] += 1
+                total["wrongly"] += true not in weight
+    return Told(total["blanks"], total["surely"], total["wrongly"], total["guessed"])
+
+
+def commonest(released, truth, keys):
+    """Return how many blanks are right by the commonest value that shows."""
+    right = 0
+    for key in keys:
+        pairs = list(zip(released[key], truth[key], strict=True))
+        top = Counter(v for v, _ in pairs if v is not None).most_common(1)[0][0]
+        right += sum(v is None and t == top for v, t in pairs)
+    return right
+
+
+def _subsets(keys):
+    keys = list(keys)
+    return [s for size in range(len(keys) + 1) for s in combinations(keys, size)]
+
+
+def _earlier(lost, m, choice, rank):
+    """Return sets of keys that would have been taken first, and those as good."""
+    if choice is None:
+        return [()], []
+    every = _subsets(range(m))
+    first = [s for s in every if len(s) < len(lost)]
+    equal = [s for s in every if len(s) == len(lost) and s != lost]
+    if rank is None:
+        return first, equal
+    mine = sorted(rank[i] for i in lost)
+    return first + [s for s in equal if sorted(rank[i] for i in s) < mine], []
+
+
+def _candidates(row, lost, sets, counts, common, k):
+    """Return the values that a record may have lost, and how likely each is."""
+    first, equal = sets
+    m = len(row)
+    # Where there are too many to try the commonest stand for all.
+    each = max(2, int(MOST ** (1 / len(lost))))
+    values = [[v for v, _ in common[i].most_common(each)] for i in lost]
+    found, usual = {}, {}
+    for guess in product(*values):
+        whole = list(row)
+        for i, value in zip(lost, guess, strict=True):
+            whole[i] = value
+        known = [i for i in range(m) if whole[i] is not None]
+
+        def would_do(without, known=known, whole=whole):
+            kept = tuple(i for i in known if i not in without)
+            # It counts itself where it does not show all of them.
+            own = any(i in lost for i in kept)
+            return counts[kept][tuple(whole[i] for i in kept)] + own >= k
+
+        chance = math.prod(common[i][v] for i, v in zip(lost, guess, strict=True))
+        usual[guess] = chance
+        if any(would_do(s) for s in first):
+            continue
+        found[guess] = chance / (1 + sum(would_do(s) for s in equal))
+    return found or usual
+
+
+def order_of_ties(data, keys):
+    """Return the keys in the order of `cost="fewest"`: by entropy, then by name."""
+    cells = riskcore.tabulate(data, keys, missing="category")
+    bits = dict(zip(keys, entropies(cells).tolist(), strict=True))
+    return sorted(keys, key=lambda key: (bits[key], key))
+
+
+def plain(data, keys):
+    """Return keys as lists with None for what is missing."""
+    found = {}
+    for key in keys:
+        column = data[key]
+        listed = column.to_list() if hasattr(column, "to_list") else list(column)
+        if isinstance(column, np.ma.MaskedArray):
+            listed = column.tolist()
+        found[key] = [None if v is None or v != v else v for v in listed]
+    return found
+
+
+def compared(data, keys, k):
+    """Print what is told of a file with ties by each rule."""
+    truth = plain(data, keys)
+    bits = dict(
+        zip(
+            keys,
+            entropies(riskcore.tabulate(truth, keys, missing="category")),
+            strict=True,
+        )
+    )
+    print("costs    ties    blanks   bits  commonest  surely, guessed by: k alone; "
+          "the fewest keys; their order")  # fmt: skip
+    for cost, ties in product(("fewest", "equal"), ("rule", "secret")):
+        result = riskcore.protect(truth, keys, k=k, cost=cost, ties=ties)
+        released = plain(result.data, keys)
+        blanks = sum(result.suppressed.values())
+        lost = sum(bits[key] * n for key, n in result.suppressed.items())
+        order = keys if cost == "equal" else order_of_ties(truth, keys)
+        found = []
+        for choice in (None, "secret", *([order] if ties == "rule" else [])):
+            told = attack(released, truth, keys, k, choice=choice)
+            found.append(f"{told.surely} {100 * told.guessed / told.blanks:.1f} %")
+        top = 100 * commonest(released, truth, keys) / blanks
+        print(f"{cost:8} {ties:6} {blanks:7,} {lost:6,.0f} {top:8.1f} %  "
+              f"{'; '.join(found)}", flush=True)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("file")
+    parser.add_argument("--keys", nargs="+", required=True)
+    parser.add_argument("--truncate", nargs="*", default=[], metavar="KEY=N")
+    parser.add_argument("--k", type=int, default=3)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    data = plain(formats.read(options.file), options.keys)
+    for one in options.truncate:
+        key, _, digits = one.partition("=")
+        data[key] = [v and str(v)[: -int(digits)] for v in data[key]]
+    compared(data, options.keys, options.k)
+
+
+if __name__ == "__main__":
+    main()

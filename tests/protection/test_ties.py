@@ -1,0 +1,164 @@
+"""Ties between keys of equal cost, decided by the rule or by a secret."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from bench.blanked_keys import attack, commonest, order_of_ties, plain
+from riskcore import protect, simulate
+from riskcore.cli import main
+from riskcore.files import formats
+from riskcore.microdata.source import Source
+from riskcore.protection.protect import protect_source
+from riskcore.protection.settings import Settings
+
+KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
+SECRET = "5a" * 32
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "settings"))
+    return tmp_path
+
+
+def survey(n=1500, seed=3):
+    rng = np.random.default_rng(seed)
+    drawn = simulate.microdata(n, rng)
+    mixed = rng.permutation(len(drawn["SEX"]))
+    drawn = {name: values[mixed] for name, values in drawn.items()}
+    return {
+        "REGION": (drawn["REGION"] // 100).tolist(),
+        "SEX": drawn["SEX"].tolist(),
+        "AGE": (drawn["AGE"] // 10).tolist(),
+        "MARSTAT": drawn["MARSTAT"].tolist(),
+    }
+
+
+def protected(data, keys=KEYS, secret=SECRET, **asked):
+    """Protect with a secret that is known: a test has the same ties each time."""
+    source = Source.of(data, None)
+    usual = {
+        **dict.fromkeys(["weight", "household", "recodings", "household_keys"]),
+        **dict.fromkeys(["related", "cost", "threshold", "rate", "rounds"]),
+        **dict.fromkeys(["household_threshold", "household_rate"]),
+        "level": "record",
+        "within_households": True,
+        "suppression": "exact",
+        "plan": "record",
+        "population": "weights",
+        "method": "exact",
+        "missing": "wildcard",
+        "alpha": 1.0,
+        "ties": "secret",
+    }
+    settings = Settings.resolve(source, keys, **usual | asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return protect_source(source, settings, secret=secret)
+
+
+@pytest.mark.parametrize("cost", ["fewest", "equal"])
+def test_what_the_key_that_was_blanked_tells(cost):
+    data = survey()
+    rule = protected(data, k=3, cost=cost, ties="rule")
+    secret = protected(data, k=3, cost=cost)
+    assert rule.safe
+    assert secret.safe
+    assert rule.secret is None
+    # As many values, one record as the other.
+    count = [sum(one.masks[key].astype(int) for key in KEYS) for one in (rule, secret)]
+    assert (count[0] == count[1]).all()
+    assert rule.certificate.cost == secret.certificate.cost
+    order = KEYS if cost == "equal" else order_of_ties(data, KEYS)
+    known = attack(plain(rule.data, KEYS), data, KEYS, 3, choice=order)
+    alone = attack(plain(rule.data, KEYS), data, KEYS, 3)
+    hidden = attack(plain(secret.data, KEYS), data, KEYS, 3, choice="secret")
+    # What the attack is sure of is so; and the order of keys tells more than k.
+    assert known.wrongly == alone.wrongly == hidden.wrongly == 0
+    assert known.surely >= alone.surely > 0
+    assert known.guessed > alone.guessed
+    assert known.guessed > commonest(plain(rule.data, KEYS), data, KEYS)
+    if cost == "fewest":
+        assert hidden.surely < known.surely / 2
+        assert hidden.guessed < 0.6 * known.guessed
+    else:
+        # A limit, not a wish: the region comes first there, and of its many values none
+        # is guessed. Ties that are drawn blank keys of few values as well.
+        assert hidden.guessed > known.guessed
+
+
+def test_another_secret_blanks_other_keys():
+    data = survey(400)
+    one, again, other = (
+        protected(data, k=3, secret=x) for x in (SECRET, SECRET, "00" * 32)
+    )
+    assert one.data == again.data
+    assert one.data != other.data
+    # Without one the rule decides, the same each time; with "secret" it is new.
+    assert protect(data, KEYS, k=3).data == protect(data, KEYS, k=3).data
+    first, second = (protect(data, KEYS, k=3, ties="secret") for _ in range(2))
+    assert first.secret != second.secret
+
+
+@pytest.mark.parametrize("keys", [[["REGION", "SEX", "AGE"], ["AGE", "MARSTAT"]]])
+def test_several_sets_of_keys_cost_the_same(keys):
+    data = survey(600)
+    rule = protected(data, keys, k=3, ties="rule")
+    secret = protected(data, keys, k=3)
+    assert rule.safe
+    assert secret.safe
+    assert sum(rule.suppressed.values()) == sum(secret.suppressed.values())
+    assert rule.suppressed != secret.suppressed
+
+
+def test_an_engine_draws_ties_too():
+    pl = pytest.importorskip("polars")
+    data = survey(600)
+    rule = protected(data, k=3, ties="rule")
+    lazy = protected(pl.LazyFrame(data), k=3)
+    assert lazy.safe
+    assert sum(lazy.suppressed.values()) == sum(rule.suppressed.values())
+    memory = protected(data, k=3)
+    assert lazy.suppressed == memory.suppressed
+
+
+def test_mu_argus_has_no_ties():
+    with pytest.raises(ValueError, match="ties='secret' with suppression='argus'"):
+        protect(survey(50), KEYS, k=2, ties="secret", suppression="argus")
+    with pytest.raises(ValueError, match="ties='dice'"):
+        protect(survey(50), KEYS, k=2, ties="dice")
+
+
+def written(*words):
+    assert main(["protect", "survey.csv", "--quiet", *words, "--overwrite"]) == 0
+
+
+def test_a_replay_gives_the_same_file(folder):
+    formats.write(folder / "survey.csv", survey(600))
+    asked = ["--keys", *KEYS, "--k", "3", "--output", "safe.csv"]
+    written(*asked, "--ties", "secret")
+    record = json.loads((folder / "safe.csv.private.json").read_text())
+    assert record["settings"]["ties"] == "secret"
+    assert len(record["output"]["secret"]) == 64
+    written("--replay", "safe.csv.private.json", "--output", "again.csv")
+    assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
+    # Another run is another file.
+    written(*asked[:-1], "other.csv", "--ties", "secret")
+    assert (folder / "other.csv").read_bytes() != (folder / "safe.csv").read_bytes()
+    # A record without its secret is none.
+    record["output"]["secret"] = None
+    (folder / "bad.json").write_text(json.dumps(record))
+    assert main(["protect", "survey.csv", "--replay", "bad.json"]) == 2
+
+
+def test_one_secret_a_record(folder):
+    formats.write(folder / "survey.csv", survey(300))
+    result = protect("survey.csv", KEYS, k=2, ties="secret")
+    with pytest.raises(ValueError, match="shuffle=1: the ties are those of a secret"):
+        result.write("safe.csv", shuffle=1)
+    with pytest.raises(ValueError, match="the ties are those of another one"):
+        result.write("safe.csv", secret="0" * 64)
