@@ -8,7 +8,7 @@ difference's numerator; so a finite number of exact evaluations proves the ident
 
 from collections import Counter
 from fractions import Fraction
-from itertools import islice, product
+from itertools import product
 
 from bench.proof.rebind import Copies
 
@@ -280,9 +280,6 @@ def copies(instead=None):
     return Copies(NAMES, instead)
 
 
-FEWER = None  # so many points, for a look: no proof
-
-
 def same_function(kernel, reference, variables, constants=()):
     """Raise unless a kernel is a reference formula; return the number of points.
 
@@ -306,7 +303,7 @@ def same_function(kernel, reference, variables, constants=()):
     ]
     exact = [Exact(Fraction(c)) for c in constants]
     count = 0
-    for place in islice(product(*grids), FEWER):
+    for place in product(*grids):
         count += 1
         if kernel(*exact, *place) != reference(*exact, *place):
             where = ", ".join(str(x.value) for x in (*exact, *place))

@@ -1,7 +1,9 @@
 """Change one place of a fast path: does the proof fail?
 
-Every mutant of the kernels that the claims run is tried in a forked process, on part of
-the boxes of the claims of its regions. A mutant *passes* if all bounds still hold.
+Every mutant of the kernels that the claims run, or that stand around them, is tried in
+a forked process, on all boxes of all claims whose proof may be another by it: those
+with the largest bounds first, to the first that fails. So it *passes* if, and only if,
+the whole proof does.
 """
 
 import contextlib
@@ -12,10 +14,12 @@ import re
 import sys
 import time
 import traceback
+import types
+from typing import NamedTuple
 
 from bench._common import replace, table
 from bench.mutation import ROOT, another_program, mutants
-from bench.proof import claims, exact, parts, prover, reflection
+from bench.proof import claims, parts, prover, reflection, ways
 from riskcore.special.gauss import rounding
 
 # In the order in which they import each other.
@@ -27,44 +31,113 @@ MODULES = (
     "riskcore/special/gauss/rounding.py",
     "riskcore/special/gauss/real_pairs.py",
     "riskcore/special/gauss/risk_pairs.py",
+    "riskcore/special/gauss/blocks.py",
     "riskcore/special/gauss/risk_blocks.py",
 )
 DOTTED = [name.removesuffix(".py").replace("/", ".") for name in MODULES]
-FEW = 24  # boxes of a claim that are run
-DEEP = 3  # how often they are cut
-POINTS = 12  # of a formula
+
+# What is run, and how it is changed, of what stands around the pairs.
+AROUND = {"rounded", "region", "scalar", "again", "complete", *ways.IN_PLACE}
 
 
-def called(region, f, p):
-    """Return the names of the kernels that a cell of a region takes."""
-    found = set()
+class Proof(NamedTuple):
+    """A claim, what its proof is made of, and its result if it is known."""
 
-    def see(frame, event, argument):
-        if event == "call" and "riskcore" in frame.f_code.co_filename:
-            found.add(frame.f_code.co_name)
+    claim: object
+    kernels: str
+    parts: str  # of FORWARD_REAL: the kernels that come as bounds
+    result: object = None
 
-    sys.setprofile(see)
-    try:
-        claims.risk_blocks._pair(region, f, p)
-    finally:
-        sys.setprofile(None)
+
+def taken(claim):
+    """Return ``_pair`` and the kernels that it calls for cells of a claim."""
+    f, _, p, _ = claim.boxes[len(claim.boxes) // 2]
+    pair, found = claims.risk_blocks._pair, []
+
+    def seen(kernel):
+        def call(*args):
+            found.append(kernel)
+            return kernel(*args)
+
+        return call
+
+    around = {
+        name: seen(one) if isinstance(one, types.FunctionType) else one
+        for name, one in vars(claims.risk_blocks).items()
+    }
+    region = getattr(claims.risk_pairs, claim.region)
+    types.FunctionType(pair.__code__, around)(region, float(f), float(p))
+    return pair, found
+
+
+def below(kernels, but=()):
+    """Return kernels and all that they call, and what those do."""
+    found, waiting = [], list(kernels)
+    while waiting:
+        one = waiting.pop()
+        module = getattr(one, "__module__", None) or ""
+        if module.startswith("riskcore") and one not in [*found, *but]:
+            found.append(one)
+            names = [one.__globals__.get(name) for name in one.__code__.co_names]
+            cells = [cell.cell_contents for cell in one.__closure__ or ()]
+            every = [*names, *cells]
+            waiting += [x for x in every if isinstance(x, types.FunctionType)]
     return found
 
 
-def kernels():
-    """Return the names of the kernels of each claim, by its region and place."""
+def meaning(code, scope):
+    """Return what a code does: instructions, constants, and what names stand for."""
+    lines = [repr(code.co_code), repr(code.co_names)]
+    for one in (*code.co_consts, *(scope.get(name) for name in code.co_names)):
+        if isinstance(one, types.CodeType):
+            lines.append(meaning(one, scope))
+        elif isinstance(one, float | int | str | tuple):
+            lines.append(repr(one))
+    return "\n".join(lines)
+
+
+def text(kernels):
+    """Return what kernels do, without those that they call."""
+    lines = []
+    for one in kernels:
+        cells = [cell.cell_contents for cell in one.__closure__ or ()]
+        lines += [one.__qualname__, meaning(one.__code__, one.__globals__)]
+        lines += [repr(x) for x in cells if isinstance(x, float | int)]
+    return "\n".join(lines)
+
+
+def proofs():
+    """Return the proof of each claim, by its region and place."""
     found = {}
     for claim in claims.of_risk():
-        f, _, p, _ = claim.boxes[len(claim.boxes) // 2]
-        region = getattr(claims.risk_pairs, claim.region)
-        found[claim.region, claim.where] = called(region, float(f), float(p))
+        pair, kernels = taken(claim)
+        apart = reflection.INSTEAD if claim.region == "FORWARD_REAL" else ()
+        first = below(kernels, apart)
+        rest = [one for one in below(kernels) if one not in first]
+        boxes = hashlib.sha256(claim.boxes.tobytes()).hexdigest()
+        found[claim.region, claim.where] = Proof(
+            claim, boxes + text([pair, *first]), text(rest)
+        )
     return found
+
+
+def names_run():
+    """Return the names of all kernels whose mutants are tried."""
+    found = {one.__name__ for claim in claims.of_risk() for one in below(taken(claim)[1])}
+    around = vars(claims.risk_blocks), vars(sys.modules[DOTTED[-2]])
+    for name, one in ((n, x) for scope in around for n, x in scope.items()):
+        module = getattr(one, "__module__", None)
+        if isinstance(one, types.FunctionType) and module in DOTTED[-2:]:
+            found.add(name)
+    return found | AROUND | {"fill", "block", "classify"}
 
 
 def constants(names):
     """Return the names of all constants of the kernels with these names."""
     copier = claims.copies({})
-    copier.of(claims.risk_blocks._pair)
+    block = claims.risk_blocks.by_region(lambda *x: 0.0)
+    for one in (claims.risk_blocks._pair, *block):
+        copier.of(one)
     used = set()
     for function in copier.copies:
         if function.__name__ in names:
@@ -88,7 +161,7 @@ def numbers(source, module, used):
 
 def candidates():
     """Return the mutants of the kernels that are run, and of their constants."""
-    names = set().union(*kernels().values()) - {"_pair"}
+    names = names_run()
     used, found = constants(names), []
     for path, module in zip(MODULES, DOTTED, strict=True):
         usual = numbers((ROOT / path).read_text(), module, used)
@@ -109,53 +182,68 @@ def put(mutant):
     first = MODULES.index(mutant.module) + 1
     for name in DOTTED[first:]:
         importlib.reload(sys.modules[name])
-    for one in (parts, reflection, claims, prover):
+    for one in (parts, reflection, claims, prover, ways):
         importlib.reload(one)
 
 
-def shares(function=""):
-    """Return the largest share of what each region claims, for those with a function.
+def bounds_of_parts():
+    """Return the bounds that FORWARD_REAL takes of its parts."""
+    log, sine, quotient = parts.of_log_of_odds(), parts.of_sine(), parts.of_fraction()
+    return [x for part in (log, sine, quotient, *parts.of_exponential()) for x in part]
 
-    It is that of a part of the boxes, and the formulas are compared at few points.
+
+def noticed(before):
+    """Return why the proof fails, or nothing. ``before`` has the proofs unmutated.
+
+    What is as it was is not proved again: claims whose kernels are, and FORWARD_REAL
+    where its parts have no larger bounds than it took of them.
     """
-    last = function.split(".")[-1]
-    exact.FEWER = POINTS
-    found = {}
     try:
         reflection.check_theorems()
-        names = kernels()
-        every = set().union(*names.values())  # else what makes kernels, or constants
-        for claim in claims.of_risk():
-            if last in every and last not in names[claim.region, claim.where]:
-                continue
-            step = max(1, len(claim.boxes) // FEW)
-            few = claim._replace(boxes=claim.boxes[::-step][::-1])
-            result = prover.prove(few, deepest=DEEP)
-            found[claim.region] = max(found.get(claim.region, 0.0), result.share)
-            if not result.share <= 1.0:
-                return found
-    finally:
-        exact.FEWER = None
-    return found
-
-
-def noticed(function, usual):
-    """Return why the proof of the claims that run a function fails, or nothing.
-
-    ``usual`` has the shares of the source as it is.
-    """
-    try:
-        for region, share in shares(function).items():
-            if not share <= 1.0:
-                return f"{region}: {share:.3g} of claimed"
-            if share < usual.get(region, 0.0) * prover.WASTEFUL:
-                return f"{region}: claims {usual[region] / share:.3g} times as much"
+        ways.check_rounding()
+        ways.check_blocks(1)
+        largest, every = {}, proofs()
+        ways.check_regions([proof.claim for proof in every.values()])
+        for key, proof in every.items():
+            old = before.get(key, Proof(None, "", ""))
+            result = old.result
+            if proof.kernels == old.kernels and proof.parts != old.parts and result:
+                proof.claim.formula()
+                bounds = zip(bounds_of_parts(), before[PARTS], strict=True)
+                same = all(new <= parts.RAISED * of_old for new, of_old in bounds)
+            else:
+                same = (proof.kernels, proof.parts) == (old.kernels, old.parts)
+            if not same:
+                shares = result and result.shares
+                fits = shares is not None and len(shares) == len(proof.claim.boxes)
+                result = prover.prove(proof.claim, shares if fits else None)
+                if not result.share <= 1.0:
+                    return f"{key[0]}: {result.share:.3g} of claimed"
+            if result:
+                largest[key[0]] = max(largest.get(key[0], 0.0), result.share)
+            elif same:
+                largest[key[0]] = 1.0  # not known: not wasteful
+        for region, share in largest.items():
+            if share < prover.WASTEFUL:
+                return f"{region}: claims {1 / share:.3g} times what is proved"
     except Exception as error:
         return f"{type(error).__name__}: {error}".split("\n")[0][:90]
     return ""
 
 
-def begun(mutant, usual):
+PARTS = "bounds of parts"
+
+
+def proved():
+    """Return the proofs with their results, and the bounds of the parts."""
+    found = {}
+    for key, proof in proofs().items():
+        found[key] = proof._replace(result=prover.prove(proof.claim))
+        print(*key, f"{found[key].result.share:.2f}", sep=" | ", flush=True)
+    return {**found, PARTS: bounds_of_parts()}
+
+
+def begun(mutant, before):
     """Let a process of its own look at a mutant; return how to get what it says."""
     read, write = os.pipe()
     child = os.fork()
@@ -163,7 +251,7 @@ def begun(mutant, usual):
         try:
             try:
                 put(mutant)
-                text = noticed(mutant.function, usual)
+                text = noticed(before)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             os.write(write, (text or "PASSES").encode()[:2000])
@@ -182,11 +270,11 @@ def begun(mutant, usual):
     return verdict
 
 
-def verdicts(mutants, usual):
+def verdicts(mutants, before):
     """Yield mutants with why each is noticed, if it is; as many at once as CPUs."""
     waiting = []
     for mutant in mutants:
-        waiting.append((mutant, begun(mutant, usual)))
+        waiting.append((mutant, begun(mutant, before)))
         if len(waiting) == os.cpu_count():
             first, verdict = waiting.pop(0)
             yield first, verdict()
@@ -204,8 +292,8 @@ def drawn(number):
 def run(number, page, about):
     """Try mutants, and write those that pass; return the exit status."""
     every, chosen = drawn(number)
-    passed, start, usual = [], time.perf_counter(), shares()
-    for one, why in verdicts(chosen, usual):
+    passed, start, before = [], time.perf_counter(), proved()
+    for one, why in verdicts(chosen, before):
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
         if not why:
             passed.append(one)

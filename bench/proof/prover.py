@@ -15,6 +15,9 @@ from bench.proof.tape import NO_GRID, Number, aligned, same
 # whole only so often.
 ENOUGH, ONLY = 0.8, 2
 DEEPEST = 14
+# No more boxes than so many times those of the claim, and so many more.
+MANY, MORE = 32, 1 << 16
+BATCH = 512  # boxes at once
 # A region that claims 16 times what is proved was changed, or should be.
 WASTEFUL = 1 / 16
 
@@ -27,6 +30,7 @@ class Result(NamedTuple):
     boxes: int
     points: int  # at which the formula was compared
     seconds: float
+    shares: np.ndarray  # of each box, before any is cut
 
 
 def tested(lost, low, error):
@@ -66,32 +70,52 @@ def bounds(program, boxes, degree):
     return share, relative, slack
 
 
-def prove(claim, deepest=DEEPEST):
-    """Return the result of a claim; a share above 1 says that it is not proved."""
+def pieces(boxes, depth):
+    """Return boxes as (depth, boxes), a run each, the first at the end: a stack."""
+    cuts = range(0, len(boxes), BATCH)
+    return [(depth, boxes[i : i + BATCH]) for i in reversed(cuts)]
+
+
+def prove(claim, shares=None):
+    """Return the result of a claim; a share above 1 says that it is not proved.
+
+    The first box that fails ends it. ``shares``, of each box in another proof, say
+    which boxes are tried first: the largest. None is left out.
+    """
     start = time.perf_counter()
     points = claim.formula()
-    waiting, count = claim.boxes, 0
-    worst = (0.0, None, 0.0)
-    for depth in range(deepest + 1):
-        share, relative, scale = claim.bounds(waiting)
-        left = claim.left(waiting)
+    count = tried = 0
+    share, relative, at = 0.0, 0.0, None
+    usual = np.zeros(len(claim.boxes))
+    order = np.arange(len(usual)) if shares is None else np.argsort(-np.array(shares))
+    waiting = pieces(order, 0)
+    while waiting and share <= 1.0:
+        depth, boxes = waiting.pop()
+        rows = boxes
+        if depth == 0:
+            boxes = claim.boxes[rows]
+        found, of_result, scale = claim.bounds(boxes)
+        left = claim.left(boxes)
         with np.errstate(invalid="ignore"):
-            share = share + left * scale
-        share = np.where(np.isnan(share), np.inf, share)
-        relative = relative + left
-        again = (share > (ENOUGH if depth < ONLY else 1.0)) & (depth < deepest)
-        wide = (waiting[:, 0] < waiting[:, 1]) | (waiting[:, 2] < waiting[:, 3])
-        again &= wide
-        done = ~again
-        count += int(done.sum())
-        if done.any():
-            i = int(np.argmax(np.where(done, share, -1.0)))
-            largest = max(worst[2], models.worst(relative[done]))
-            if share[i] >= worst[0]:
-                worst = (float(share[i]), tuple(waiting[i]), largest)
-            worst = (worst[0], worst[1], largest)
-        if not again.any():
-            break
-        waiting = halves(waiting[again])
+            found = found + left * scale
+        found = np.where(np.isnan(found), np.inf, found)
+        if depth == 0:
+            usual[rows] = found
+        tried += len(boxes)
+        wide = (boxes[:, 0] < boxes[:, 1]) | (boxes[:, 2] < boxes[:, 3])
+        again = (found > (ENOUGH if depth < ONLY else 1.0)) & (depth < DEEPEST) & wide
+        if tried > MANY * len(claim.boxes) + MORE:
+            again &= False
+        for i in np.flatnonzero(~again):
+            if found[i] >= share:
+                share, at = float(found[i]), tuple(boxes[i])
+        count += int((~again).sum())
+        relative = max(relative, models.worst((of_result + left)[~again]))
+        worst = boxes[again][np.argsort(-found[again])]
+        # Far down the worst box alone, to its end: most likely it fails.
+        alone = 1 if depth >= ONLY else len(worst)
+        for some in (worst[alone:], worst[:alone]):
+            if len(some):
+                waiting += pieces(halves(some), depth + 1)
     seconds = time.perf_counter() - start
-    return Result(claim, worst[0], worst[1], worst[2], count, points, seconds)
+    return Result(claim, share, at, relative, count, points, seconds, usual)
