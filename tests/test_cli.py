@@ -324,9 +324,9 @@ def test_output_is_never_the_input(run, folder, link):
     if link:
         link("survey.csv", "link.csv")
         target = "link.csv"
-    for options in ([], ["--overwrite"]):
+    for options, said in (([], "exists"), (["--overwrite"], "is read from")):
         outcome = run("assess", "survey.csv", *ROLES, "--output", target, *options)
-        assert_refused(outcome, target, "is the input file itself")
+        assert_refused(outcome, target, said)
     assert (folder / "survey.csv").read_bytes() == SURVEY
 
 

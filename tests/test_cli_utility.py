@@ -212,7 +212,7 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         (["--candidate", "a=", "--output", "x.csv"], "--output needs --script"),
         (["--candidates", "list.json"], "need an object"),
         (["--candidates", "odd.json"], "candidate a: need options as text"),
-        (["--candidates", "survey.csv"], "no JSON"),
+        (["--candidates", "survey.csv"], "not JSON"),
     ],
 )
 def test_refusals_of_candidates(run, options, said):

@@ -25,6 +25,7 @@ from riskcore.cli.options import (
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_sheet_report,
     check_files,
@@ -176,8 +177,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     hierarchies = hierarchies_of(options)
-    trees = [path for _, path in options.hierarchy]
-    check_files(options, source, {"--report-public": options.report_public}, trees)
+    check_files(options, source, {"--report-public": options.report_public})
     found = check(
         source,
         options.keys,
@@ -220,7 +220,7 @@ def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
 
     if not (options.report or options.report_public):
         return
-    with replacing_all(options.overwrite, source.paths) as create:
+    with replacing_all(options.overwrite, inputs(options, source)) as create:
         if options.report is not None:
             write_report(options, found, create)
         if options.report_public is not None:

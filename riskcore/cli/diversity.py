@@ -152,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
     hierarchies = hierarchies_of(options)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_results(options, source, [path for _, path in options.hierarchy])
+    check_results(options, source)
     needed = [*options.keys, *options.sensitive]
     if options.output is not None:
         needed = [*source.names, *needed]

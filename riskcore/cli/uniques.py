@@ -17,10 +17,10 @@ from riskcore.cli.options import (
     fraction,
     need_reports,
     provenance,
-    reading,
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
@@ -156,8 +156,7 @@ def run(options: argparse.Namespace) -> None:
         written.append(options.report)
     for path in written:
         replace.refuse_existing(path, options.overwrite)
-    if written:
-        replace.refuse_sources(written, _sources(options))
+    refuse_inputs(options)
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
     curve = None
@@ -200,15 +199,6 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         level=options.level,
         progress=progress,
     )
-
-
-def _sources(options: argparse.Namespace) -> tuple[Path, ...]:
-    """Return the files that are read."""
-    from riskcore.microdata.source import Source
-
-    if options.file is None:
-        return ()
-    return Source.of(options.file, reading(options)).paths
 
 
 def _of_sizes(options: argparse.Namespace) -> Any:
@@ -254,7 +244,7 @@ def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
         figures[options.plot] = pictures.uniques_figure(found)
     if curve is not None:
         figures[options.curve] = pictures.curve_figure(curve)
-    with replace.replacing_all(options.overwrite, _sources(options)) as create:
+    with replace.replacing_all(options.overwrite, inputs(options)) as create:
         for path, figure in figures.items():
             save(figure, create(path), path.suffix.lstrip(".").lower())
         if options.report is not None:
