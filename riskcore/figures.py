@@ -228,14 +228,12 @@ def _rate(value: float, _: Plain, place: Writing) -> str:
 
 def _population(value: float, figures: Plain, place: Writing) -> str:
     if figures.get("population_model") == "known-population":
-        people = amount(value) if place == "text" else all_digits(value)
-        return f"{people}, counted cell by cell"
+        return f"{value:,.0f}, counted cell by cell"
     if place in ("page", "digits"):
         if not figures["weighted"]:
             return "no weights: the file itself"
-        if place == "page":
-            return f"{readable(value)}, the sum of the weights"
-        return all_digits(value)
+        shown = readable(value) if place == "page" else all_digits(value)
+        return f"{shown}, the sum of the weights"
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
     return f"{amount(value)}, the sum of the weights"

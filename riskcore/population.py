@@ -250,7 +250,7 @@ def plain(
     dict
         Of text, numbers and None.
     """
-    known = {"population": model.n} if isinstance(model, KnownPopulation) else {}
+    known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     return {
         **known,
         "population_model": name_of(model),

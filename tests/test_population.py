@@ -106,7 +106,7 @@ def test_F_is_the_registers_wherever_it_is_told(people, sample, truth, weight, f
     assert math.isclose(row["sampling_fraction"], share)
     assert result.figures["population"] == 4000
     shown = text(summary(result), "title")
-    assert "4000, counted cell by cell" in shown
+    assert "4,000, counted cell by cell" in shown
     assert "no weights" not in shown
     # By the weights alone all is as it was without the register.
     plain = riskcore.assess(data, KEYS, weight)

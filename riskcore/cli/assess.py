@@ -60,7 +60,8 @@ alone in its cell. --report-public is for everybody, with the file it describes 
 alone, but not beside a protected version of that file: of that one "riskcore protect"
 makes its own.
 
-The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 
 

@@ -65,7 +65,8 @@ how many are is said, and a file of which all are is refused.
 released: it has the rules and whether they are kept, no figure that was found.
 
 The exit status is 0 if all rules are kept, 1 if one is broken, 2 if the input is
-refused, 70 if riskcore has a defect, or 130 if interrupted.
+refused and nothing written, 70 if riskcore has a defect, 74 if an error came after
+files were written, or 130 if interrupted.
 """
 
 

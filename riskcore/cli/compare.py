@@ -47,7 +47,8 @@ Without the recodings the categories of a recoded key are not those of the origi
 nothing is said of its distances; --record reads them, the keys and the weight from the
 private record of the protection.
 
-The exit status is 0, 2 if a file is refused, or 130 if interrupted.
+The exit status is 0, 2 if a file is refused and nothing written, 74 if an
+error came after files were written, or 130 if interrupted.
 """
 
 

@@ -97,7 +97,8 @@ protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
 The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
-another file than that of the record; 2 if the input is refused; 130 if interrupted.
+another file than that of the record; 2 if the input is refused and nothing written; 74
+if an error came after files were written; 130 if interrupted.
 """
 
 

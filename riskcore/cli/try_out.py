@@ -50,8 +50,8 @@ candidates.json is an object of options by name, such as
 --script prints how to make the safe file of one candidate: a command, and Python.
 What is printed and written is for you: it holds figures of FILE.
 
-The exit status is 0; 1 if no candidate is safe; 2 if the input is refused; 130 if
-interrupted.
+The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and
+nothing written; 74 if an error came after files were written; 130 if interrupted.
 """
 # Options of riskcore protect that a candidate may have.
 _OF_CANDIDATES = {

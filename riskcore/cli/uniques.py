@@ -48,7 +48,8 @@ examples:
 The first interval takes the fitted parameters as known, the second allows for their
 error; neither for that of the model itself: notes/calibration.md and
 notes/calibration_of_cells.md have how the models fared on populations that are
-known. The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+known. The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 
 

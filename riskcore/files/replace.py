@@ -65,6 +65,19 @@ _waiting: set[Path] = set()
 _placing: list[None] = []
 _abandoned: list[None] = []
 _LOOK = 0.01  # seconds
+# For each block of `written_files` the files that took their places in it.
+_noting: list[list[Path]] = []
+
+
+@contextmanager
+def written_files() -> Iterator[list[Path]]:
+    """Give a list that gets the files which take their places in this block."""
+    found: list[Path] = []
+    _noting.append(found)
+    try:
+        yield found
+    finally:
+        _noting.pop()
 
 
 def abandon() -> bool:
@@ -586,6 +599,8 @@ def _place(moves: Sequence[_Move]) -> None:
                     move.keep()
             for move in moves:
                 move.place()
+                for found in _noting:
+                    found.append(move.target)
         except BaseException:
             placed = [move for move in moves if not os.path.lexists(move.part)]
             # An interrupt may come after the last one.
@@ -594,6 +609,8 @@ def _place(moves: Sequence[_Move]) -> None:
                     journal = _turn_back(journal)
                 for move in placed:
                     move.take_back()
+                    for found in _noting:
+                        found[:] = [path for path in found if path != move.target]
                 for move in moves:
                     _remove(move.part)
             _clear(moves, journal)
