@@ -306,7 +306,7 @@ def assess_coded(
     """Assess records of which the columns are coded, see `assess`."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
-    model, unique = None, None
+    model, unique, by_weights = None, None, None
     if _is_weights(population):
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
         cell_risk = _cell_risk(cells, method)
@@ -316,12 +316,13 @@ def assess_coded(
         _warn_below(cells.totals)
         model = model_of(population, keys, cells, progress)
         progress(f"computing the risk of {counted(len(cells), 'cell')}")
-        cell_risk, unique = risks_of(model, cells)
+        by_weights = cells
+        cell_risk, unique, cells = risks_of(model, by_weights)
     joint = None
     if coded.households is not None:
         progress("computing household risks")
         joint = households(cell_risk[cells.inverse], coded.households)
-    return Assessment(data, cells, cell_risk, method, joint, model, unique)
+    return Assessment(data, cells, cell_risk, method, joint, model, unique, by_weights)
 
 
 def check_roles(
@@ -426,6 +427,9 @@ class Assessment:
         The model of the population; None if the weights alone were used.
     unique : float64 ndarray, shape (K,), or None
         P(F = 1 | f) of each cell by the model.
+    cells_by_weights : Cells or None
+        With a model the cells as the weights have them; in ``cells`` F is that of the
+        population where the model knows it.
 
     Examples
     --------
@@ -453,6 +457,7 @@ class Assessment:
     households: Households | None
     model: CellModel | None = None
     unique: Risks | None = None
+    cells_by_weights: Cells | None = None
 
     @cached_property
     def distribution(self) -> RiskDistribution:
@@ -518,7 +523,7 @@ class Assessment:
         """
         from riskcore.population import sum_interval
 
-        return sum_interval(self.model, self.cells, level)
+        return sum_interval(self.model, self.cells_by_weights or self.cells, level)
 
     def expected_population_uniques_interval(
         self, level: float = 0.95
@@ -552,7 +557,7 @@ class Assessment:
         """
         from riskcore.population import uniques_interval
 
-        return uniques_interval(self.model, self.cells, level)
+        return uniques_interval(self.model, self.cells_by_weights or self.cells, level)
 
     @property
     def k_anonymity(self) -> int | float:
@@ -623,9 +628,9 @@ class Assessment:
     @property
     def by_weights(self) -> RiskDistribution:
         """The distribution of the individual risk by the weights alone."""
-        if self.model is None:
+        cells = self.cells_by_weights
+        if cells is None:
             return self.distribution
-        cells = self.cells
         f = cells.sample_frequency.astype(np.float64)
         risk = risk_of("exact", f, cells.population_frequency)
         return RiskDistribution(risk, cells.records)
@@ -1117,6 +1122,7 @@ class HeldAssessment(Assessment):
             "cells_above": None if above is None else cells_above,
             "model": None,
             "unique": None,
+            "cells_by_weights": None,
         }
         found.__dict__.update(known)
         return found

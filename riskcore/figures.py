@@ -227,10 +227,13 @@ def _rate(value: float, _: Plain, place: Writing) -> str:
 
 
 def _population(value: float, figures: Plain, place: Writing) -> str:
+    if figures.get("population_model") == "known-population":
+        return f"{value:,.0f}, counted cell by cell"
     if place in ("page", "digits"):
         if not figures["weighted"]:
             return "no weights: the file itself"
-        return readable(value) if place == "page" else all_digits(value)
+        shown = readable(value) if place == "page" else all_digits(value)
+        return f"{shown}, the sum of the weights"
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
     return f"{amount(value)}, the sum of the weights"
@@ -355,7 +358,7 @@ FIGURES = (
         {"text": "missing keys"},
     ),
     Figure("population", _population, {
-        "text": "population", "page": "Population, the sum of the weights",
+        "text": "population", "page": "Population",
     }),
     Figure("population_model", _model, {
         "text": "population model", "page": "Population model",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
@@ -105,10 +106,17 @@ def model_of(
     return model
 
 
-def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks]:
-    """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,)."""
+def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
+    """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
+
+    And the cells with the F that the risk is made of, where the model knows it.
+    """
     known = model.prior(cells)
-    return risk_by(known), known.unique_probability()
+    if known.population is not None:
+        given = ~np.isnan(known.population)
+        F = np.where(given, known.population, cells.population_frequency)
+        cells = replace(cells, population_frequency=F)
+    return risk_by(known), known.unique_probability(), cells
 
 
 def risk_of_margins(
@@ -242,7 +250,9 @@ def plain(
     dict
         Of text, numbers and None.
     """
+    known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     return {
+        **known,
         "population_model": name_of(model),
         "population_model_fit": repr(model)[1:-1].partition(": ")[2],
         "population_uniques": uniques,

@@ -63,7 +63,8 @@ def suda(
         Records, as for `riskcore.tabulate`.
     keys : iterable of hashable
         Names of the key variables, at most 64. All their subsets are visited: with
-        more than 15 or so give ``max_size``.
+        more than 15 or so give ``max_size``. What would take hours, by an estimate,
+        is refused.
     max_size : int, optional
         M, the largest sets of keys that are looked at; by default all keys.
     scoring : {"elliot", "powers"}
@@ -165,7 +166,9 @@ def suda(
         [len(labels) for labels in cells.categories],
         cells.sample_frequency.astype(np.int64),
         min(M, m),
-        lambda done, whole: say(f"trying sets of keys, {done} of {whole} keys done"),
+        lambda done, whole: say(
+            f"trying {whole:,.4g} sets of keys, {done / whole:.1%} done"
+        ),
     )
     return SpecialUniques(data, cells, found, min(M, m), scoring, fraction)
 

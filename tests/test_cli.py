@@ -324,9 +324,9 @@ def test_output_is_never_the_input(run, folder, link):
     if link:
         link("survey.csv", "link.csv")
         target = "link.csv"
-    for options in ([], ["--overwrite"]):
+    for options, said in (([], "exists"), (["--overwrite"], "is read from")):
         outcome = run("assess", "survey.csv", *ROLES, "--output", target, *options)
-        assert_refused(outcome, target, "is the input file itself")
+        assert_refused(outcome, target, said)
     assert (folder / "survey.csv").read_bytes() == SURVEY
 
 
@@ -698,7 +698,9 @@ def test_help_of_the_error_table(run):
 def test_usage_without_a_command(run):
     status, out, err = run()
     assert (status, out) == (2, "")
-    assert err.startswith("usage: riskcore")
+    usage, said = err.splitlines()
+    assert usage == "usage: riskcore [-h] [--version] COMMAND ..."
+    assert said == "riskcore: error: give a COMMAND; riskcore --help lists them"
 
 
 def test_demo(run, folder, monkeypatch):
@@ -1014,6 +1016,53 @@ def test_a_full_disk(arguments, unbuffered):
         said = done.communicate()[1]
         assert said == b"riskcore: error: stdout: No space left on device\n"
         assert done.returncode == 2
+
+
+ROLES_OF_TWO = ["survey.csv", "--keys", "region", "age"]
+
+
+@pytest.mark.parametrize(
+    ("words", "written"),
+    [
+        (["assess", *ROLES_OF_TWO, "--output", "o.csv"], ["o.csv"]),
+        (["assess", *ROLES_OF_TWO, "--report", "r.html"], ["r.html"]),
+        (
+            ["protect", *ROLES_OF_TWO, "--k", "2", "--output", "o.csv"],
+            ["o.csv", "o.csv.private.json"],
+        ),
+        (["check", *ROLES_OF_TWO, "--k", "2", "--report", "r.html"], ["r.html"]),
+        (["suda", *ROLES_OF_TWO, "--output", "o.csv"], ["o.csv"]),
+        (["demo", "--records", "300", "--file", "d.csv"], ["d.csv"]),
+    ],
+)
+def test_an_error_after_files_were_written_is_no_refusal(folder, words, written):
+    with open("/dev/full", "wb") as full:
+        done = start(*words, stdout=full, stderr=subprocess.PIPE)
+        said = done.communicate()[1].decode().splitlines()[-1]
+    paths = ", ".join(str(folder / name) for name in written)
+    lost = "riskcore: error: stdout: No space left on device; written before that: "
+    assert said.startswith(lost + paths)
+    assert done.returncode == 74
+    assert all((folder / name).stat().st_size for name in written)
+
+
+@pytest.mark.parametrize("fault", [OSError("gone"), ZeroDivisionError()])
+def test_what_was_undone_was_not_written(folder, run, monkeypatch, fault):
+    real, calls = os.replace, []
+
+    def replace(source, target):
+        calls.append(target)
+        if str(target).endswith("r.html"):
+            raise fault
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    outputs = ["--output", "o.csv", "--report", "r.html"]
+    status, _, err = run("assess", *ROLES_OF_TWO, *outputs)
+    assert status == (2 if isinstance(fault, OSError) else 70)
+    assert str(folder / "o.csv") in map(str, calls)
+    assert "written before" not in err
+    assert os.listdir() == ["survey.csv"]
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -212,11 +212,13 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         (["--candidate", "a=", "--output", "x.csv"], "--output needs --script"),
         (["--candidates", "list.json"], "need an object"),
         (["--candidates", "odd.json"], "candidate a: need options as text"),
-        (["--candidates", "survey.csv"], "no JSON"),
+        (["--candidates", "survey.csv"], "not JSON"),
+        (["--candidates", "twice.json"], "'one' stands twice"),
     ],
 )
 def test_refusals_of_candidates(run, options, said):
     Path("list.json").write_text("[]")
+    Path("twice.json").write_text('{"one": "--k 2", "one": "--k 3"}')
     Path("odd.json").write_text('{"a": {"threshold": 0.1}}')
     status, _, errors = run("try", "survey.csv", "--keys", *KEYS, *options)
     assert status == 2

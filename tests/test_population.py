@@ -73,6 +73,72 @@ def test_the_risk_in_a_known_population_is_1_over_F(people, sample, truth):
     assert math.isclose(result.expected_reidentifications, math.fsum(1.0 / F))
 
 
+@pytest.mark.parametrize("weight", ["w", None])
+@pytest.mark.parametrize("form", ["numpy", "polars", "duckdb"])
+def test_F_is_the_registers_wherever_it_is_told(people, sample, truth, weight, form):
+    F = true_counts(people, sample)
+    f = true_counts(sample, sample)
+    data = sample
+    if form != "numpy":
+        data = pytest.importorskip("polars").DataFrame(sample)
+    if form == "duckdb":
+        data = pytest.importorskip("duckdb").from_arrow(data.to_arrow())
+    result = riskcore.assess(data, KEYS, weight, population=truth)
+    records = result.records
+    if form == "duckdb":
+        records = records.pl()
+        order = records.select(pl_key := [*KEYS]).to_dict(as_series=False)
+        F = true_counts(people, {k: np.array(order[k]) for k in pl_key})
+        counted = dict(
+            zip(zip(*(sample[n] for n in KEYS), strict=True), f, strict=True)
+        )
+        f = np.array([counted[k] for k in zip(*order.values(), strict=True)])
+    np.testing.assert_array_equal(np.asarray(records["population_frequency"]), F)
+    np.testing.assert_array_equal(np.asarray(records["sampling_fraction"]), f / F)
+    np.testing.assert_array_equal(np.asarray(records["individual_risk"]), 1 / F)
+    cells = result.cells
+    risk = 1 / cells.population_frequency
+    np.testing.assert_array_equal(result.cell_risk, risk)
+    told = cells.to_dict()["population_frequency"]
+    np.testing.assert_array_equal(1 / told, result.cell_risk)
+    row = result.riskiest(1)[0]
+    share = row["sample_frequency"] * row["individual_risk"]
+    assert math.isclose(row["sampling_fraction"], share)
+    assert result.figures["population"] == 4000
+    shown = text(summary(result), "title")
+    assert "4,000, counted cell by cell" in shown
+    assert "no weights" not in shown
+    # By the weights alone all is as it was without the register.
+    plain = riskcore.assess(data, KEYS, weight)
+    expected = plain.expected_reidentifications
+    assert result.by_weights.expected_reidentifications == expected
+
+
+def test_a_household_has_the_registers_F(sample, truth):
+    data = {**sample, "hh": np.arange(len(sample["w"])) // 1}
+    one = riskcore.assess(data, KEYS, "w", "hh", level="household", population=truth)
+    other = riskcore.assess(data, KEYS, "w", population=truth)
+    for name in ("population_frequency", "sampling_fraction", "individual_risk"):
+        np.testing.assert_array_equal(one.records[name], other.records[name])
+
+
+def test_cells_that_the_register_lacks_have_the_weights_F(people, sample):
+    table = riskcore.tabulate(people, KEYS).to_dict()
+    kept = np.asarray(table["region"]) > 0
+    part = {name: np.asarray(table[name])[kept] for name in KEYS}
+    part["people"] = np.asarray(table["sample_frequency"])[kept]
+    fitted = LatentClass.fit(riskcore.tabulate(sample, KEYS, "w"))
+    known = KnownPopulation(part, KEYS, "people", lacking=fitted)
+    result = riskcore.assess(sample, KEYS, "w", population=known)
+    weights = riskcore.tabulate(sample, KEYS, "w").population_frequency
+    lacks = np.asarray(result.cells.to_dict()["region"]) == 0
+    F = result.cells.population_frequency
+    np.testing.assert_array_equal(F[lacks], weights[lacks])
+    np.testing.assert_array_equal(1 / F[~lacks], result.cell_risk[~lacks])
+    low, high = result.expected_reidentifications_interval()
+    assert low < result.expected_reidentifications < high
+
+
 def test_a_frame_of_counts_is_a_known_population(people, sample, truth):
     cells = riskcore.tabulate(people, KEYS)
     frame = cells.to_frame("pyarrow").drop_columns(
@@ -419,6 +485,10 @@ def test_the_command(tmp_path, sample, people, run):
     )
     assert status == 0
     assert "known-population" in out
+    table = np.genfromtxt(output, delimiter=",", names=True)
+    F = true_counts(people, sample)
+    np.testing.assert_array_equal(table["population_frequency"], F)
+    np.testing.assert_allclose(table["individual_risk"] * F, 1, rtol=1e-12)
     assert UNIQUE_COLUMN in output.read_text().partition("\n")[0]
     status, _, err = run(*line, "--population", "latent")
     assert status == 2

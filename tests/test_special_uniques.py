@@ -2,6 +2,8 @@
 
 import json
 import math
+import random
+import re
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
+from riskcore.microdata import minimal_uniques
 from riskcore.special_uniques import score_of_sizes, suda
 
 # Four keys and three values at most: records 3 to 6 are sample unique.
@@ -150,8 +153,55 @@ def test_each_step_is_said():
     suda({**SURVEY, "same": [1] * 8}, [*KEYS, "same"], progress=said.append)
     assert said == [
         "counting cells", "trying sets of keys",
-        *(f"trying sets of keys, {done} of 4 keys done" for done in (1, 2, 3, 4)),
+        *(f"trying 15 sets of keys, {done / 15:.1%} done" for done in range(1, 16)),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [30, 60])
+@pytest.mark.parametrize("max_size", [None, 25])
+def test_what_would_take_hours_is_refused_with_what_does_not(keys, max_size):
+    draw = np.random.default_rng(keys)
+    data = {f"k{key}": draw.integers(0, 3, 40) for key in range(keys)}
+    with pytest.raises(ValueError, match=rf"{keys} keys have .* sets of up to") as said:
+        minimal_uniques.minimal_uniques(
+            *_codes(data), keys if max_size is None else max_size
+        )
+    fits = int(re.search(r"--max-size (\d+)\)", str(said.value))[1])
+    assert 2 <= fits < 25
+    suda(data, list(data), 2)
+    with pytest.raises(ValueError, match=f"--max-size {fits}"):
+        suda(data, list(data), max_size)
+
+
+def _codes(data):
+    columns = np.unique(np.array(list(data.values())), axis=1).astype(np.uint8)
+    frequency = np.ones(columns.shape[1], np.int64)
+    return list(columns), [3] * len(columns), frequency
+
+
+@pytest.mark.parametrize("max_size", [3, 8])
+def test_the_estimate_is_near_what_is_done(monkeypatch, max_size):
+    draw = np.random.default_rng(1)
+    data = {f"k{key}": draw.integers(0, 3, 400) for key in range(10)}
+    columns, levels, frequency = _codes(data)
+    search = minimal_uniques._Search(columns, levels, frequency, max_size)
+    estimate, _ = map(np.mean, zip(*(
+        search._path(random.Random(seed), max_size) for seed in range(300)
+    ), strict=True))  # fmt: skip
+    looks = []
+
+    def split(*arguments):
+        looks.append(int(arguments[3][arguments[4]]) + minimal_uniques._LOOKS_OF_SET)
+        real(*arguments)
+
+    real = minimal_uniques.split_groups
+    monkeypatch.setattr(minimal_uniques, "split_groups", split)
+    said = []
+    search.run(lambda done, whole: said.append((done, whole)))
+    assert 0.8 < estimate / sum(looks) < 1.25
+    assert said == sorted(said)
+    sets = sum(math.comb(10, size) for size in range(1, max_size + 1))
+    assert said[-1] == (sets, sets)
 
 
 def test_data_that_an_engine_counts():

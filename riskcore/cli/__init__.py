@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from riskcore import __version__
@@ -39,6 +40,7 @@ from riskcore.cli.terminal import (
 )
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.words import printable
+from riskcore.files import replace
 
 # What bad input, a full disk or too large a file raises; all else is a defect, an index
 # or a key of our own above all.
@@ -48,6 +50,9 @@ _REFUSALS = (
 )  # fmt: skip
 # The exit status of a defect, as sysexits.h has it: 1 and 2 say something of the file.
 _DEFECT = 70
+# That of an error which comes when files have been written already (EX_IOERR there):
+# 2 says that nothing was.
+_WRITTEN = 74
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         stop.end_in_time()
-    with safe_streams():
-        return _status(arguments)
+    with safe_streams(), replace.written_files() as written:
+        return _status(arguments, written)
 
 
-def _status(arguments: Sequence[str] | None) -> int:
+def _status(arguments: Sequence[str] | None, written: Sequence[Path]) -> int:
     try:
         try:
             with stop.stopped_like_interrupted():
@@ -73,15 +78,21 @@ def _status(arguments: Sequence[str] | None) -> int:
         return pressed.args[0] if pressed.args else 130
     except _REFUSALS as error:
         hush()
-        tell(f"error: {_said(error)}")
-        return 2
+        tell(f"error: {_said(error)}{_already(written)}")
+        return _WRITTEN if written else 2
     except Exception as error:
         hush()
-        _tell_defect(error)
+        _tell_defect(error, written)
         return _DEFECT
 
 
-def _tell_defect(error: Exception) -> None:
+def _already(written: Sequence[Path]) -> str:
+    """Return which files are written, in spite of an error."""
+    named = ", ".join(map(str, dict.fromkeys(written)))
+    return f"; written before that: {named}" if named else ""
+
+
+def _tell_defect(error: Exception, written: Sequence[Path]) -> None:
     """Tell where the code was, and whom that is for."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         sys.stderr.write(f"{printable(line)}\n")
@@ -89,6 +100,7 @@ def _tell_defect(error: Exception) -> None:
         f"error: this is a defect of riskcore {__version__}, not of what was given: "
         f"{type(error).__name__}. Please report it, with the command and the lines "
         "above, once you have seen that they hold nothing of your file"
+        f"{_already(written)}"
     )
 
 
@@ -139,7 +151,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     parsed = parser.parse_args(arguments)
     parsed.words = list(sys.argv[1:] if arguments is None else arguments)
     if parsed.run is None:
-        parser.print_help(sys.stderr)
+        parser.print_usage(sys.stderr)
+        tell("error: give a COMMAND; riskcore --help lists them")
         return 2
     report_compilation(quiet=parsed.quiet)
     with warnings.catch_warnings():

@@ -21,10 +21,10 @@ from riskcore.cli.options import (
     check_reports,
     fraction,
     provenance,
-    refuse_same_file,
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.words import printable
 
@@ -60,7 +60,8 @@ alone in its cell. --report-public is for everybody, with the file it describes 
 alone, but not beside a protected version of that file: of that one "riskcore protect"
 makes its own.
 
-The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 
 
@@ -159,17 +160,15 @@ def run(options: argparse.Namespace) -> None:
     population = _population(options)
     check_population(population, options.method)
     if options.output is not None:
-        refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
+    refuse_inputs(options, source)
     check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
     if reports:
         for path in reports:
             replace.refuse_existing(path, options.overwrite)
-        targets = [path for path in (options.output, *reports) if path is not None]
-        replace.refuse_sources(targets, source.paths)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
     weight = source.weight if options.weight is None else options.weight
@@ -262,7 +261,7 @@ def _write(
 
     if not (options.output or options.report or options.report_public):
         return
-    with replace.replacing_all(options.overwrite, source.paths) as create:
+    with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
         if options.output is not None:
             progress(f"writing {options.output}")
             formats.write(

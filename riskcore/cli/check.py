@@ -25,6 +25,7 @@ from riskcore.cli.options import (
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_sheet_report,
     check_files,
@@ -64,7 +65,8 @@ how many are is said, and a file of which all are is refused.
 released: it has the rules and whether they are kept, no figure that was found.
 
 The exit status is 0 if all rules are kept, 1 if one is broken, 2 if the input is
-refused, 70 if riskcore has a defect, or 130 if interrupted.
+refused and nothing written, 70 if riskcore has a defect, 74 if an error came after
+files were written, or 130 if interrupted.
 """
 
 
@@ -176,8 +178,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     hierarchies = hierarchies_of(options)
-    trees = [path for _, path in options.hierarchy]
-    check_files(options, source, {"--report-public": options.report_public}, trees)
+    check_files(options, source, {"--report-public": options.report_public})
     found = check(
         source,
         options.keys,
@@ -220,7 +221,7 @@ def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
 
     if not (options.report or options.report_public):
         return
-    with replacing_all(options.overwrite, source.paths) as create:
+    with replacing_all(options.overwrite, inputs(options, source)) as create:
         if options.report is not None:
             write_report(options, found, create)
         if options.report_public is not None:

@@ -16,6 +16,7 @@ from riskcore.cli.options import (
     add_reading,
     add_weight,
 )
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.protect import gathered, reading_as_recorded, recoding
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
@@ -46,7 +47,8 @@ Without the recodings the categories of a recoded key are not those of the origi
 nothing is said of its distances; --record reads them, the keys and the weight from the
 private record of the protection.
 
-The exit status is 0, 2 if a file is refused, or 130 if interrupted.
+The exit status is 0, 2 if a file is refused and nothing written, 74 if an
+error came after files were written, or 130 if interrupted.
 """
 
 
@@ -68,6 +70,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_weight(parser)
     parser.add_argument(
         "--record",
+        dest="replay",
         type=Path,
         metavar="JSON",
         help="the private record of the protection: keys, weight, recodings, and how "
@@ -136,23 +139,19 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.utility.comparison import compare
 
     written = check_written(options)
-    before = None if options.record is None else read_record(options.record)
+    before = None if options.replay is None else read_record(options.replay)
     how = reading_as_recorded(options, before)
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)
     # The metadata of the safe file are those beside it.
-    sources = [
+    original, safe = (
         Source.of(path, one, progress=progress.parts(f"reading {path}"))
         for path, one in (
             (options.file, how),
             (options.safe, replace(how, metadata=None)),
         )
-    ]
-    inputs = [path for source in sources for path in source.paths]
-    if options.record is not None:
-        inputs.append(options.record)
-    refuse_targets(written, inputs, overwrite=options.overwrite)
-    original, safe = sources
+    )
+    refuse_targets(options, original, written)
     found = compare(
         original,
         safe,
@@ -163,7 +162,7 @@ def run(options: argparse.Namespace) -> None:
         progress=progress,
         **settings,
     )
-    _write(found, inputs, options)
+    _write(found, inputs(options, original), options)
     progress.done()
     if options.json:
         names = {"original": str(options.file), "safe": str(options.safe)}
@@ -200,13 +199,15 @@ def check_written(options: argparse.Namespace) -> list[Path]:
     return written
 
 
-def refuse_targets(written: list[Path], inputs: list[Path], *, overwrite: bool) -> None:
+def refuse_targets(
+    options: argparse.Namespace, source: Any, written: list[Path]
+) -> None:
     """Refuse files that exist, or are read."""
-    from riskcore.files.replace import refuse_existing, refuse_sources
+    from riskcore.files.replace import refuse_existing
 
+    refuse_inputs(options, source)
     for path in written:
-        refuse_existing(path, overwrite)
-    refuse_sources(written, inputs)
+        refuse_existing(path, options.overwrite)
 
 
 def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
@@ -231,13 +232,13 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
     }
 
 
-def _write(found: Any, inputs: list[Path], options: argparse.Namespace) -> None:
+def _write(found: Any, read: list[Path], options: argparse.Namespace) -> None:
     """Write report and plot, both or none, for their owner alone."""
     from riskcore.files.replace import replacing_all
 
     if options.report is None and options.plot is None:
         return
-    with replacing_all(options.overwrite, inputs) as create:
+    with replacing_all(options.overwrite, read) as create:
         if options.report is not None:
             from riskcore.report.utility_page import comparison_page
 

@@ -17,8 +17,8 @@ Make a census-like sample survey with households and weights, write it to a file
 assess it and protect it: what riskcore does, on data that are nobody's. Beside it come
 the safe file, the private record of its protection and a report for the browser.
 
-The exit status is 0, 2 if a file exists already or cannot be written, or 130 if
-interrupted.
+The exit status is 0, 2 if a file exists already or cannot be written, 74 if an
+error came after files were written, or 130 if interrupted.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")

@@ -50,7 +50,8 @@ sensitive variable NAME: NAME_distinct_l, NAME_entropy_l, NAME_recursive_l,
 NAME_closeness. It says of whom something is known for certain: it is for you, and so is
 --report, which lists single cells only if --report-top asks for it.
 
-The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 _LONGEST = 24
 
@@ -152,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
     hierarchies = hierarchies_of(options)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    check_results(options, source, [path for _, path in options.hierarchy])
+    check_results(options, source)
     needed = [*options.keys, *options.sensitive]
     if options.output is not None:
         needed = [*source.names, *needed]

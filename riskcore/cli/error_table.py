@@ -48,7 +48,8 @@ are correctly rounded and that are not finite; such values stay in the table as 
 nan. With --output the table goes to a file: .csv, .tsv, .csv.gz, .parquet (to the last
 bit; columns sample_frequency, sampling_fraction, form, value, exact, relative_error,
 ulp_error), .md (Markdown), or as a plot .png, .svg, .pdf. The exit status is 0, 2 if
-the request is refused, or 130 if interrupted.
+the request is refused and nothing written, 74 if an error came after that, or 130 if
+interrupted.
 """
 
 

@@ -215,6 +215,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--encoding",
+        metavar="NAME",
         default="utf-8",
         help="how letters are written in a CSV (default utf-8)",
     )
@@ -442,13 +443,6 @@ def source_of(
 
     step = progress.share(f"reading {options.file}")
     return Source.of(options.file, how or reading(options), progress=step)
-
-
-def refuse_same_file(options: argparse.Namespace) -> None:
-    """Refuse to write over the input."""
-    both = options.output.exists() and options.file.exists()
-    if both and options.output.samefile(options.file):
-        raise ValueError(f"--output {options.output} is the input file itself")
 
 
 def _delimiter(text: str) -> str:

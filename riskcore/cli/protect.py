@@ -32,6 +32,7 @@ from riskcore.cli.options import (
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs, refuse_inputs, rule_files
 from riskcore.cli.terminal import Progress, tell
 from riskcore.common.words import printable
 
@@ -96,7 +97,8 @@ protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
 The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
-another file than that of the record; 2 if the input is refused; 130 if interrupted.
+another file than that of the record; 2 if the input is refused and nothing written; 74
+if an error came after files were written; 130 if interrupted.
 """
 
 
@@ -340,7 +342,7 @@ def run(options: argparse.Namespace) -> int:
     _check_outputs(source, settings, options, means, reports)
     checked = None if before is None else _checked_input(source, before, options)
     secret = None if before is None else before.secret
-    result = protect_source(source, settings, progress, secret=secret)
+    result = protect_source(source, settings, progress, rule_files(options), secret)
     writes = options.output is not None and (result.safe or options.allow_unsafe)
     # What shows in a file that is written, its writer says.
     figures = result.to_dict(() if writes else None)
@@ -496,34 +498,25 @@ def _check_outputs(
     reports: list[Path],
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
-    from riskcore.files import formats, replace
+    from riskcore.files import formats
+    from riskcore.files.replace import refuse_existing
     from riskcore.protection.secret import user_key
     from riskcore.protection.writing import columns_renumbered
 
-    targets = [*reports]
-    if options.report_public is not None:
-        targets.append(options.report_public)
+    made: dict[str, Any] = {"report": reports}
+    others = [options.report_public]
+    if options.output is not None:
+        made["output"] = formats.files_written(options.output, source.format)
+        made["record"] = [_private(options)]
+        others += [*made["record"], options.record_public]
+    refuse_inputs(options, source, made)
     if options.output is not None:
         source.check_writable(options.output, overwrite=options.overwrite)
         source.check(means["drop"])
         columns_renumbered(source, settings, means["renumber"], means["drop"])
         user_key()
-        public = [] if options.record_public is None else [options.record_public]
-        targets += [_private(options), *public]
-    for path in targets:
-        replace.refuse_existing(path, options.overwrite)
-    rules = [
-        Path(file)
-        for _, rule in options.recode
-        if (file := rule if isinstance(rule, Path) else rule.source)
-    ]
-    replayed = [] if options.replay is None else [options.replay]
-    written = (
-        ()
-        if options.output is None
-        else formats.files_written(options.output, source.format)
-    )
-    replace.refuse_sources([*written, *targets], [*source.paths, *rules, *replayed])
+    for path in [*reports, *(one for one in others if one is not None)]:
+        refuse_existing(path, options.overwrite)
 
 
 def _write_pages(
@@ -534,7 +527,7 @@ def _write_pages(
 ) -> None:
     from riskcore.files import replace
 
-    with replace.replacing_all(options.overwrite, source.paths) as create:
+    with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
         for path, text_of in pages.items():
             create(path, private=True).write(text_of(None).encode())
         for path, text in public.items():

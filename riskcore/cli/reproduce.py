@@ -33,7 +33,8 @@ examples:
 
 With --output, reproductions.csv (all numbers to the last bit), reproductions.md and the
 figures go to a folder; all files are written or none. The exit status is 0, 2 if the
-request is refused, or 130 if interrupted; what differs from print is no failure.
+request is refused and nothing written, 74 if an error came after files were written, or
+130 if interrupted; what differs from print is no failure.
 """
 
 

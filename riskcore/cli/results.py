@@ -15,9 +15,9 @@ from riskcore.cli.options import (
     add_reading,
     need_reports,
     provenance,
-    refuse_same_file,
     whole,
 )
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
@@ -74,36 +74,29 @@ def add_results(
     add_quiet(parser)
 
 
-def check_results(
-    options: argparse.Namespace, source: Any, more: Sequence[Path] = ()
-) -> None:
+def check_results(options: argparse.Namespace, source: Any) -> None:
     """Refuse files that cannot be written, before any work is done."""
     from riskcore.files import formats
 
     if options.report_top and options.report is None:
         raise ValueError("--report-top needs --report")
     if options.output is not None:
-        refuse_same_file(options)
         formats.check_writable(options.output, overwrite=options.overwrite)
     if options.plot is not None:
         if options.plot.suffix.lower() not in _DRAWN:
             raise ValueError(f"--plot {options.plot}: can draw .png, .svg and .pdf")
         need("matplotlib", "charts")
     others = {"--output": options.output, "--plot": options.plot}
-    check_files(options, source, others, more)
+    check_files(options, source, others)
 
 
 def check_files(
     options: argparse.Namespace,
     source: Any,
     others: dict[str, Path | None],
-    more: Sequence[Path] = (),
 ) -> None:
-    """Refuse reports that cannot be made, and files that may not be written.
-
-    ``more`` are files that are read beside the source.
-    """
-    from riskcore.files.replace import refuse_existing, refuse_sources
+    """Refuse reports that cannot be made, and files that may not be written."""
+    from riskcore.files.replace import refuse_existing
 
     files = {**others, "--report": options.report}
     reports = [option for option in files if option.startswith("--report")]
@@ -117,7 +110,7 @@ def check_files(
     for option, path in targets.items():
         if option != "--output":  # looked at by its format
             refuse_existing(path, options.overwrite)
-    refuse_sources(list(targets.values()), [*source.paths, *more])
+    refuse_inputs(options, source)
 
 
 def write_results(
@@ -137,7 +130,7 @@ def write_results(
 
     if not (options.output or options.plot or options.report):
         return
-    with replacing_all(options.overwrite, source.paths) as create:
+    with replacing_all(options.overwrite, inputs(options, source)) as create:
         if options.output is not None:
             progress(f"writing {options.output}")
             formats.write(

@@ -41,8 +41,8 @@ examples:
       --sample 30000 --uniques
   riskcore simulate pitman --population 1000000 --theta 500 --sigma 0.4 --seed 7
 
-The same seed gives the same data. The exit status is 0, 2 if the request is refused, or
-130 if interrupted.
+The same seed gives the same data. The exit status is 0, 2 if the request is refused and
+nothing written, 74 if an error came after the file was written, or 130 if interrupted.
 """
 
 # What each kind needs, and may have.

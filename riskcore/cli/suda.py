@@ -43,7 +43,8 @@ examples:
 smallest). It names single records that are easily found: it is for you. --report is for
 you, too, and lists single records only if --report-top asks for it.
 
-The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 _LONGEST = 16
 

@@ -21,6 +21,7 @@ from riskcore.cli.options import (
     shell_lines,
     source_of,
 )
+from riskcore.cli.paths import inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.words import printable
@@ -49,8 +50,8 @@ candidates.json is an object of options by name, such as
 --script prints how to make the safe file of one candidate: a command, and Python.
 What is printed and written is for you: it holds figures of FILE.
 
-The exit status is 0; 1 if no candidate is safe; 2 if the input is refused; 130 if
-interrupted.
+The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and
+nothing written; 74 if an error came after files were written; 130 if interrupted.
 """
 # Options of riskcore protect that a candidate may have.
 _OF_CANDIDATES = {
@@ -131,16 +132,14 @@ def run(options: argparse.Namespace) -> int:
             f"--script {options.script}: no candidate is called so; candidates are "
             f"{', '.join(words)}"
         )
+    options.recode = []
     candidates = {name: _settings(options, name, one) for name, one in words.items()}
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    inputs = list(source.paths)
-    if options.candidates is not None:
-        inputs.append(options.candidates)
-    refuse_targets(written, inputs, overwrite=options.overwrite)
+    refuse_targets(options, source, written)
     keys = options.keys if len(options.keys) > 1 else options.keys[0]
     tried = try_out(source, keys, candidates, progress=progress)
-    _write(tried, inputs, options)
+    _write(tried, inputs(options, source), options)
     progress.done()
     figures = tried.to_dict()
     if options.script is not None:
@@ -195,10 +194,12 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the object of a file of candidates."""
+    from riskcore.protection.record import plain_json
+
     try:
-        plain = json.loads(path.read_text("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: no JSON: {error}") from None
+        plain = plain_json(path)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(plain, dict):
         raise ValueError(f"{path}: need an object of options by name")
     return plain
@@ -237,6 +238,7 @@ def _settings(
             "files are those of riskcore try"
         )
     parsed.keys, parsed.weight = options.keys, options.weight
+    options.recode += parsed.recode  # files that are read
     return protect.arguments_of(parsed)
 
 
@@ -259,13 +261,13 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
 _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
 
 
-def _write(tried: Any, inputs: list[Path], options: argparse.Namespace) -> None:
+def _write(tried: Any, read: list[Path], options: argparse.Namespace) -> None:
     """Write report and plot, both or none, for their owner alone."""
     from riskcore.files.replace import replacing_all
 
     if options.report is None and options.plot is None:
         return
-    with replacing_all(options.overwrite, inputs) as create:
+    with replacing_all(options.overwrite, read) as create:
         if options.report is not None:
             from riskcore.report.utility_page import trials_page
 

@@ -17,10 +17,10 @@ from riskcore.cli.options import (
     fraction,
     need_reports,
     provenance,
-    reading,
     source_of,
     whole,
 )
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
@@ -48,7 +48,8 @@ examples:
 The first interval takes the fitted parameters as known, the second allows for their
 error; neither for that of the model itself: notes/calibration.md and
 notes/calibration_of_cells.md have how the models fared on populations that are
-known. The exit status is 0, 2 if the input is refused, or 130 if interrupted.
+known. The exit status is 0, 2 if the input is refused and nothing written, 74
+if an error came after files were written, or 130 if interrupted.
 """
 
 
@@ -156,8 +157,7 @@ def run(options: argparse.Namespace) -> None:
         written.append(options.report)
     for path in written:
         replace.refuse_existing(path, options.overwrite)
-    if written:
-        replace.refuse_sources(written, _sources(options))
+    refuse_inputs(options)
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
     curve = None
@@ -200,15 +200,6 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
         level=options.level,
         progress=progress,
     )
-
-
-def _sources(options: argparse.Namespace) -> tuple[Path, ...]:
-    """Return the files that are read."""
-    from riskcore.microdata.source import Source
-
-    if options.file is None:
-        return ()
-    return Source.of(options.file, reading(options)).paths
 
 
 def _of_sizes(options: argparse.Namespace) -> Any:
@@ -254,7 +245,7 @@ def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
         figures[options.plot] = pictures.uniques_figure(found)
     if curve is not None:
         figures[options.curve] = pictures.curve_figure(curve)
-    with replace.replacing_all(options.overwrite, _sources(options)) as create:
+    with replace.replacing_all(options.overwrite, inputs(options)) as create:
         for path, figure in figures.items():
             save(figure, create(path), path.suffix.lstrip(".").lower())
         if options.report is not None:

@@ -322,11 +322,11 @@ def check_writable(
         refuse_existing(target, overwrite)
     refuse_sources(targets, () if like is None else like.paths)
     if like is not None and like.path is not None:
-        _refuse_within(targets, like.path)
+        refuse_within(targets, like.path)
     return path
 
 
-def _refuse_within(targets: Iterable[Path], source: Path) -> None:
+def refuse_within(targets: Iterable[Path], source: Path) -> None:
     """Refuse to write a file that would be read with those of a source."""
     for one in FORMATS:
         for target in targets if one.is_many(source) else ():

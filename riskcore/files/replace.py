@@ -31,6 +31,7 @@ import secrets
 import shutil
 import stat
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -64,6 +65,19 @@ _waiting: set[Path] = set()
 _placing: list[None] = []
 _abandoned: list[None] = []
 _LOOK = 0.01  # seconds
+# For each block of `written_files` the files that took their places in it.
+_noting: list[list[Path]] = []
+
+
+@contextmanager
+def written_files() -> Iterator[list[Path]]:
+    """Give a list that gets the files which take their places in this block."""
+    found: list[Path] = []
+    _noting.append(found)
+    try:
+        yield found
+    finally:
+        _noting.pop()
 
 
 def abandon() -> bool:
@@ -126,6 +140,8 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
     """Raise if a file to be written is one that is read, or two are the same.
 
+    Two that are told apart by case alone are the same on some file systems.
+
     Raises
     ------
     ValueError
@@ -134,9 +150,10 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
     for target in targets:
+        _refuse_name(target)
         if target.exists() and any(target.samefile(source) for source in read):
             raise ValueError(f"{target}: is read from, and cannot be written too")
-        real = os.path.realpath(target)
+        real = _name_in_any_case(target)
         if real in seen:
             raise ValueError(f"{target}: two files of this name")
         seen.add(real)
@@ -241,6 +258,11 @@ def replacing_all(
 def _refuse_name(path: Path) -> None:
     if "\0" in str(path):
         raise ValueError(f"{str(path)!r}: a file name cannot have a NUL character")
+
+
+def _name_in_any_case(path: Path) -> str:
+    real = Path(os.path.realpath(path))
+    return str(real.with_name(unicodedata.normalize("NFC", real.name).casefold()))
 
 
 def _refuse(path: Path, overwrite: bool) -> None:
@@ -577,6 +599,8 @@ def _place(moves: Sequence[_Move]) -> None:
                     move.keep()
             for move in moves:
                 move.place()
+                for found in _noting:
+                    found.append(move.target)
         except BaseException:
             placed = [move for move in moves if not os.path.lexists(move.part)]
             # An interrupt may come after the last one.
@@ -585,6 +609,8 @@ def _place(moves: Sequence[_Move]) -> None:
                     journal = _turn_back(journal)
                 for move in placed:
                     move.take_back()
+                    for found in _noting:
+                        found[:] = [path for path in found if path != move.target]
                 for move in moves:
                     _remove(move.part)
             _clear(moves, journal)

@@ -9,8 +9,11 @@ subsets, and with those records alone that are not unique before it.
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,13 @@ MOST_KEYS = 64
 # In the place of where the members of a group go.
 _SINGLE = -1
 _DROPPED = -2
+# Looks at cells, and at sets known of them, that a search may take: from ten minutes to
+# an hour; what a set of keys costs beside them, in looks; paths that are followed to estimate them, and how often the progress
+# of a search is told.
+MOST_LOOKS = 1e11
+_LOOKS_OF_SET = 500
+_PROBES = 200
+_TOLD = 1000
 Words = NDArray[np.uint64]
 
 
@@ -68,12 +78,17 @@ def minimal_uniques(
     max_size : int
         The largest sets that are looked at, from 1 on.
     progress : callable, optional
-        Called with how many keys are done, with all sets of them, and how many there
-        are; a key that all records share is not among them.
+        Called with how many sets of keys are done, and how many there are; a key that
+        all records share is in none of them.
 
     Returns
     -------
     MinimalUniques
+
+    Raises
+    ------
+    ValueError
+        If the search would take more than ``MOST_LOOKS``, by an estimate.
 
     Examples
     --------
@@ -94,6 +109,7 @@ def minimal_uniques(
     order = [key for key in order if levels[key] > 1]
     columns = [np.ascontiguousarray(codes[key]) for key in order]
     search = _Search(columns, [levels[key] for key in order], frequency, max_size)
+    search.refuse_endless()
     search.run(progress)
     cell, found = search.found()
     keys = np.zeros_like(found)
@@ -135,7 +151,76 @@ class _Search:
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
         """Visit all sets."""
-        self._extend(0, len(self.columns), 0, *self.start, 1, progress)
+        self.progress = progress
+        self.whole = _sets(len(self.columns), self.max_size)
+        self.done = self.told = 0
+        self._extend(0, len(self.columns), 0, *self.start, 1)
+
+    def _tell(self, sets: int) -> None:
+        """Count sets that are done, and tell it now and then."""
+        self.done += sets
+        if self.progress is not None and self.done * _TOLD >= self.told * self.whole:
+            self.progress(self.done, self.whole)
+            self.told = self.done * _TOLD // self.whole + 1
+
+    def refuse_endless(self) -> None:
+        """Refuse a search that would take too long."""
+        looks = self._looks(self.max_size)
+        if looks <= MOST_LOOKS:
+            return
+        m = len(self.columns)
+        fits = 1
+        while fits + 1 < self.max_size and self._looks(fits + 1) <= MOST_LOOKS:
+            fits += 1
+        raise ValueError(
+            f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
+            f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
+            f"steps; at most {MOST_LOOKS:.0e} are taken, which are minutes to an hour: "
+            f"give max_size={fits} (--max-size {fits}), or fewer keys"
+        )
+
+    def _looks(self, max_size: int) -> float:
+        """Estimate the looks at cells, and at sets that are known of them."""
+        draw = random.Random(0)
+        paths = [self._path(draw, max_size) for _ in range(_PROBES)]
+        looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
+        # Each set that is found is compared with those that were found before it.
+        return looks + found * found / (2 * max(int(self.alone.sum()), 1))
+
+    def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
+        """Return what one random path says of the looks, and of the sets found."""
+        (members, begin), groups, lowest = self.start, 1, len(self.columns)
+        looks, found, weight = 0.0, 0.0, 1.0
+        for size in range(1, max_size + 1):
+            looks += weight * lowest * (int(begin[groups]) + _LOOKS_OF_SET)
+            below = [1.0 + _sets(bit, max_size - size) for bit in range(lowest)]
+            bit = draw.choices(range(lowest), below)[0]
+            weight *= sum(below) / below[bit]
+            records = int(begin[groups])
+            to = np.empty(records, np.int32), np.empty(records // 2 + 2, np.int64)
+            self._split(bit, members, begin, groups, True, *to)
+            (members, begin), groups, lowest = to, int(self.sizes[0]), bit
+            found += weight * int(self.sizes[1])
+            if groups == 0 or lowest == 0:
+                break
+        return looks, found
+
+    def _split(
+        self,
+        bit: int,
+        members: NDArray[np.int32],
+        begin: NDArray[np.int64],
+        groups: int,
+        deeper: bool,
+        to_members: NDArray[np.int32],
+        to_begin: NDArray[np.int64],
+    ) -> None:
+        """Split groups by a key; ``sizes`` and ``single`` get what comes of it."""
+        split_groups(
+            self.columns[bit].ctypes.data, self.columns[bit].itemsize,
+            members, begin, groups, self.alone, self.counter, self.touched,
+            int(deeper), to_members, to_begin, self.single, self.sizes,
+        )  # fmt: skip
 
     def _extend(
         self,
@@ -145,7 +230,6 @@ class _Search:
         members: NDArray[np.int32],
         begin: NDArray[np.int64],
         groups: int,
-        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Visit the sets that a set grows to, given its groups."""
         records = int(begin[groups])
@@ -161,19 +245,16 @@ class _Search:
         to_members, to_begin = self.room[size]
         for bit in range(lowest):
             deeper = bit > 0 and size + 1 < self.max_size
-            split_groups(
-                self.columns[bit].ctypes.data, self.columns[bit].itemsize,
-                members, begin, groups, self.alone, self.counter, self.touched,
-                int(deeper), to_members, to_begin, self.single, self.sizes,
-            )  # fmt: skip
+            self._split(bit, members, begin, groups, deeper, to_members, to_begin)
             grown, single = int(self.sizes[0]), int(self.sizes[1])
             self._note(self.single, single, keys | 1 << bit)
             if deeper and grown:
                 self._extend(
                     keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
                 )
-            if progress is not None:
-                progress(bit + 1, lowest)
+                self._tell(1)
+            else:
+                self._tell(1 + _sets(bit, self.max_size - size - 1))
 
     def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
         """Note a set for records that are unique on it, if it is minimal."""
@@ -194,6 +275,12 @@ class _Search:
         """Return the cells and their sets, in the order in which they were found."""
         number = int(self.sizes[2])
         return self.cell[:number], self.keys[:number]
+
+
+@cache
+def _sets(keys: int, most: int) -> int:
+    """Return the number of sets of 1 to ``most`` of some keys."""
+    return sum(math.comb(keys, size) for size in range(1, min(most, keys) + 1))
 
 
 @native(

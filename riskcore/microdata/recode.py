@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -623,6 +625,14 @@ def recoded_columns(
         column = (coded or {}).get(name)
         columns[name] = _recoded(records, name, recoding, given, column)
     return columns
+
+
+def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
+    """Return the file from which a recoding is read, None if there is none."""
+    if not isinstance(rule, Recoding):
+        return Path(rule)
+    path = None if rule.source is None else Path(rule.source)
+    return path if path is not None and path.exists() else None
 
 
 def _recoded(

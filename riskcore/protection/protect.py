@@ -31,7 +31,7 @@ from riskcore.files.reading import DoubtfulCodes, Reading
 from riskcore.microdata.blank import blank, without_notes
 from riskcore.microdata.coded import CodedRecords
 from riskcore.microdata.columns import with_columns
-from riskcore.microdata.recode import Recoding, recoded_columns
+from riskcore.microdata.recode import Recoding, recoded_columns, rule_file
 from riskcore.microdata.source import Source
 from riskcore.microdata.suppression import Method as Suppression
 from riskcore.protection.by_household import Units
@@ -284,12 +284,9 @@ def protect(
         rounds=rounds,
         ties=ties,
     )
-    rules = [
-        Path(rule)
-        for rule in (recodings or {}).values()
-        if not isinstance(rule, Recoding)
-    ]
-    return protect_source(source, settings, progress, rules)
+    rules = map(rule_file, (recodings or {}).values())
+    files = [path for path in rules if path is not None]
+    return protect_source(source, settings, progress, files)
 
 
 def protect_source(

@@ -259,14 +259,14 @@ def read_record(path: str | Path) -> Record:
     """
     path = Path(path)
     try:
-        return _record(path, _plain(path))
+        return _record(path, plain_json(path))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: no record of a protection: {error}") from None
     except RecursionError:
         raise ValueError(f"{path}: no record of a protection: nested") from None
 
 
-def _plain(path: Path) -> Any:
+def plain_json(path: Path) -> Any:
     """Return the JSON of a file; what is not plain data is refused."""
     if path.is_dir():
         raise IsADirectoryError(f"{path}: a directory, not a file")

@@ -288,7 +288,7 @@ def _suppress_set(
 
 def margins_of(assessment: Assessment, aim: Aim) -> Margins:
     """Return what gives the risks that decide, of combinations of fewer keys."""
-    cells, model = assessment.cells, assessment.model
+    cells, model = assessment.cells_by_weights or assessment.cells, assessment.model
     risk: Callable[..., Risks] = partial(risk_of, assessment.method)
     if model is not None:
         from riskcore.population import risk_of_margins

@@ -145,6 +145,12 @@ def key_folder() -> Path | None:
     return home / ".config" / "riskcore"
 
 
+def key_file() -> Path | None:
+    """Return the path of the key; None if the user has no home."""
+    folder = key_folder()
+    return None if folder is None else folder / _FILE
+
+
 def user_key(*, create: bool = True) -> Key | None:
     """Return the user's key, made at first need.
 
@@ -165,10 +171,9 @@ def user_key(*, create: bool = True) -> Key | None:
     OSError
         If there is a key that cannot be read.
     """
-    folder = key_folder()
-    if folder is None:
+    path = key_file()
+    if path is None:
         return None
-    path = folder / _FILE
     if create and not path.exists():
         try:
             _make(path)

@@ -97,7 +97,8 @@ def write(
     common = {Path(target): text for target, text in (public or {}).items()}
     beside = [record, *([] if told is None else [told]), *private, *common]
     written = formats.files_written(path, result.source.format)
-    refuse_sources([*written, *beside], [*result.source.paths, *result.rule_files])
+    inputs = [*result.source.paths, *result.rule_files]
+    refuse_sources([*written, *beside], inputs)
     shuffle = _plain_shuffle(shuffle)
     keyed = _keyed_digest(result.source)
     if result.source.path is not None and keyed["hmac_sha256"] is None:
@@ -120,7 +121,7 @@ def write(
     shown = shown_by(result, layout.columns, layout.order)
     warn_of_what_shows(result, shown, shuffled=shuffled)
     told_by = shown_plain(result, shown, shuffled=shuffled)
-    with replacing_all(overwrite, result.source.paths) as create:
+    with replacing_all(overwrite, inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         again = _read_back(result, layout, parts, say) if verify else result

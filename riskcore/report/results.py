@@ -89,7 +89,8 @@ def report_of_protection(
     targets = report_paths(Path(path), len(result.sets))
     for target in targets:
         replace.refuse_existing(target, overwrite)
-    replace.refuse_sources(targets, result.source.paths)
+    inputs = [*result.source.paths, *result.rule_files]
+    replace.refuse_sources(targets, inputs)
     utility = utility_of(result, progress)
     pages = [
         protection_page(
@@ -102,7 +103,7 @@ def report_of_protection(
         )
         for position in sets_with_pages(result)
     ]
-    with replace.replacing_all(overwrite, result.source.paths) as create:
+    with replace.replacing_all(overwrite, inputs) as create:
         for target, made in zip(targets, pages, strict=True):
             create(target, private=True).write(made.encode())
 

@@ -1,0 +1,101 @@
+"""The files that a command reads and writes, known by the names of its options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riskcore.cli.options import reading
+
+if TYPE_CHECKING:
+    from riskcore.microdata.source import Source
+
+# Options whose values name files that are read, and files that are written.
+READ = frozenset({
+    "file", "safe", "metadata", "population", "recode", "hierarchy", "replay",
+    "candidate", "candidates",
+})  # fmt: skip
+WRITTEN = frozenset({
+    "output", "report", "report_public", "plot", "curve", "record", "record_public",
+})  # fmt: skip
+
+
+def sources_of(
+    options: argparse.Namespace, source: Source | None = None
+) -> list[Source]:
+    """Return the files of records that a command reads, ``source`` being the first."""
+    from riskcore.microdata.source import Source
+
+    found = [] if source is None else [source]
+    if source is None and getattr(options, "file", None) is not None:
+        found.append(Source.of(options.file, reading(options)))
+    if getattr(options, "safe", None) is not None:
+        # The metadata of the safe file are those beside it.
+        how = replace(reading(options), metadata=None)
+        found.append(Source.of(options.safe, how))
+    register = getattr(options, "population", None)
+    if isinstance(register, str) and Path(register).suffix:
+        found.append(Source.of(register))
+    return found
+
+
+def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
+    """Return every file that a command reads to make its results.
+
+    Not the private record of a replay, which its owner alone can read although the
+    file that it makes again is to be handed out: see `refuse_inputs`.
+    """
+    found = [path for one in sources_of(options, source) for path in one.paths]
+    found += [Path(tree) for _, tree in getattr(options, "hierarchy", ())]
+    found += rule_files(options)
+    candidates = getattr(options, "candidates", None)
+    return [*found, *([] if candidates is None else [candidates])]
+
+
+def rule_files(options: argparse.Namespace) -> list[Path]:
+    """Return the recode files and hierarchies that --recode names."""
+    from riskcore.microdata.recode import rule_file
+
+    rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
+    return [path for path in rules if path is not None]
+
+
+def refuse_inputs(
+    options: argparse.Namespace,
+    source: Source | None = None,
+    made: Mapping[str, Sequence[Path]] | None = None,
+) -> None:
+    """Refuse outputs that are inputs, would be read with them, or are the same file.
+
+    Parameters
+    ----------
+    options
+    source : Source, optional
+        The file of ``options``, if it is opened already.
+    made : mapping, optional
+        By option the files that it makes, if these are not the one that it names.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    from riskcore.files import formats
+    from riskcore.files.replace import refuse_sources
+    from riskcore.protection.secret import key_file
+
+    given = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
+    files = {name: [Path(path)] for name, path in given.items() if path is not None}
+    targets = [path for paths in (files | dict(made or {})).values() for path in paths]
+    if not targets:
+        return
+    read = inputs(options, source)
+    private: tuple[Any, ...] = (getattr(options, "replay", None), key_file())
+    read += [Path(path) for path in private if path is not None]
+    refuse_sources(targets, read)
+    for one in sources_of(options, source):
+        if one.path is not None:
+            formats.refuse_within(targets, one.path)
