@@ -23,6 +23,7 @@ import logging
 import math
 import os
 import re
+import struct
 import sys
 import threading
 import traceback
@@ -67,17 +68,20 @@ def _rounds_to_nearest() -> bool:
 
 
 _misread: set[str] = set()  # modules whose constants may have been read inexactly
+# With subnormal numbers flushed to zero Python reads this as 0, and may have kept it so.
+_SMALLEST = struct.pack("<d", 5e-324)
 
 
-def _refuse_directed_rounding(identity: str) -> None:
-    """Refuse to compile from constants that Python rounded in another direction."""
-    if _misread or not _rounds_to_nearest():
+def _refuse_misread(identity: str) -> None:
+    """Refuse to compile from constants that Python has read inexactly."""
+    if _misread or not _rounds_to_nearest() or _SMALLEST != struct.pack("<q", 1):
         raise RuntimeError(
-            f"{identity} is not compiled yet, and this thread rounds, or rounded when "
-            "riskcore was imported, in another direction than to nearest: the machine "
-            "code would be wrong, and kept for later processes. Import riskcore and "
-            "call the function once with fesetround(FE_TONEAREST); after that it can "
-            "be called in any mode."
+            f"{identity} is not compiled yet, and this thread has, or had when riskcore "
+            "was imported or Python compiled its sources, another floating-point mode "
+            "than the default: the machine code would be wrong, and kept for later "
+            "processes. Import riskcore and call the function once with "
+            "fesetround(FE_TONEAREST) and subnormal numbers; after that it can be called "
+            "in any mode. If that does not help, delete riskcore's __pycache__ folders."
         )
 
 
@@ -464,7 +468,7 @@ def _content(
         with code_cache.alone(_build(modules), f"{identity}.o"):
             content = _kept(identity, modules)  # by the process that was waited for
             if content is None:
-                _refuse_directed_rounding(identity)
+                _refuse_misread(identity)
                 _log.info("compiling %s, once for this installation", identity)
                 with uninterrupted():
                     content = machine_code(compiled(), _machine()[0])
@@ -577,6 +581,7 @@ class Shared:
             return
         content = _kept(self.symbol, self.modules)
         if content is None:
+            _refuse_misread(self.symbol)  # a stand-in could only end the process
             self._stand_in()
         else:
             self._load(content)
