@@ -37,28 +37,37 @@ ENVIRONMENT = {
     "PYTHONPATH": str(Path(cli.__file__).parents[2]),
     "SOURCE_DATE_EPOCH": "1000000000",  # reports tell when they were made
 }
-# Loads what the commands need, and for each k runs one in a child that ends at once
-# before its k-th renaming. The file that there is then is kept, the next run looks.
+# Loads what the commands need, and for each k runs one in a child that kills itself
+# before the k-th change of a file once all are complete: the journal, what is kept of
+# old files, modes, renamings, and what is tidied up behind them. The next run looks.
 DRIVER = """
-import json, os, sys
+import contextlib, json, os, signal, sys
 from pathlib import Path
 import narwhals.stable.v2, pandas, pyarrow.compute, pyarrow.csv
 from riskcore import cli, page, protection
 from riskcore.files import replace
 
-words, names = json.loads(sys.argv[1])
+words, names, changes = json.loads(sys.argv[1])
 
 
 def child(number):
-    really, calls = os.replace, []
+    calls, within, taking_places = [], [], replace._taking_places
 
-    def counted(*paths):
-        calls.append(paths)
-        if len(calls) == number:
-            os._exit(9)
-        really(*paths)
+    @contextlib.contextmanager
+    def window():
+        with taking_places():
+            within.append(None)
+            yield
+            within.clear()
 
-    os.replace = counted
+    def count(event, _):
+        if within and event in changes:
+            calls.append(event)
+            if len(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    replace._taking_places = window
+    sys.addaudithook(count)
     sys.stdout = open(os.devnull, "w")
     status = 99
     try:
@@ -67,8 +76,8 @@ def child(number):
         os._exit(status)
 
 
-seen, status = [], 9
-while status == 9:
+seen, status = [], -9
+while status == -9:
     for name in names:
         Path(name).write_text("old")
     process = os.fork()
@@ -153,19 +162,33 @@ def outputs(folder, command):
     return [(folder / name).read_bytes() for name in WRITTEN[command]]
 
 
+RENAMINGS = ["os.rename"]
+CHANGES = [*RENAMINGS, "open", "os.link", "os.remove", "os.chmod", "os.chown"]
+
+
+@pytest.mark.parametrize(
+    "changes", [RENAMINGS, pytest.param(CHANGES, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_killed_at_each_renaming(folder, command):
+def test_killed_within_the_window_of_the_renamings(
+    folder, command, changes, record_property
+):
     names = WRITTEN[command]
-    words = json.dumps([COMMANDS[command], names])
+    words = json.dumps([COMMANDS[command], names, changes])
     seen = json.loads(finished(start("-c", DRIVER, words, folder=folder)))
-    # Two for the journal and the note of it, one for each file, and the last run.
-    assert [status for status, _, _ in seen] == [9] * (2 + len(names)) + [0]
+    killed = len(seen) - 1
+    assert [status for status, _, _ in seen] == [-signal.SIGKILL] * killed + [0]
     mixed = 0
     for _, there, then in seen:
         assert then == [all(then)] * len(names)
         mixed += any(there) and not all(there)
         assert all(there) or not any(then)
-    assert mixed == len(names) - 1
+    # Between two renamings others see a mixture.
+    assert mixed == len(names) - 1 if changes == RENAMINGS else mixed >= len(names)
+    # Two for the journal and the note of it, one for each file.
+    assert killed == 2 + len(names) if changes == RENAMINGS else killed >= 30
+    record_property("kills", killed)
+    record_property("kills between the renamings", mixed)
     assert list(folder.rglob(".riskcore-*")) == []
 
 

@@ -185,7 +185,7 @@ class _Search:
         paths = [self._path(draw, max_size) for _ in range(_PROBES)]
         looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
         # Each set that is found is compared with those that were found before it.
-        return looks + found * found / (2 * max(int(self.alone.sum()), 1))
+        return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
 
     def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
         """Return what one random path says of the looks, and of the sets found."""

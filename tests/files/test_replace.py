@@ -874,11 +874,12 @@ def test_killed_at_any_step_after_an_error(scenes, fail, steps):
 
 
 @needs.posix
+@pytest.mark.parametrize("at", [0, -1, *(pytest.param(k, marks=SLOW) for k in (1, 2))])
 @pytest.mark.parametrize("folder", ["p", pytest.param("q", marks=SLOW)])
-def test_the_run_that_completes_is_killed_at_any_step(scenes, folder):
+def test_the_run_that_completes_is_killed_at_any_step(scenes, folder, at):
     first = scenes(folder)
     steps = [i for i, one in enumerate(first, 1) if one["there"] not in (OLD, NEW)]
-    seen = scenes(folder, step=steps[0])
+    seen = scenes(folder, step=steps[at])
     assert {one["look"][0] for one in seen} == {9, 0}
     for one in seen:
         assert one["there"] not in (OLD, NEW)
