@@ -18,8 +18,6 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, product
 
-import numpy as np
-
 import riskcore
 from riskcore.files import formats
 from riskcore.microdata.suppression import entropies
@@ -163,9 +161,9 @@ def plain(data, keys):
     found = {}
     for key in keys:
         column = data[key]
-        listed = column.to_list() if hasattr(column, "to_list") else list(column)
-        if isinstance(column, np.ma.MaskedArray):
-            listed = column.tolist()
+        ways = ("to_pylist", "to_list", "tolist", "copy")
+        to_list = next(name for name in ways if hasattr(column, name))
+        listed = getattr(column, to_list)()
         found[key] = [None if v is None or v != v else v for v in listed]
     return found
 

@@ -623,6 +623,14 @@ def _said_of_output(
     if output["renumbered"]:
         yield f"New ids in random order: {', '.join(output['renumbered'])}."
     yield f"The private record is in {_private(options)}; do not publish it."
+    from riskcore.protection.record import other_releases
+
+    for other in other_releases(_private(options), record):
+        yield (
+            f"{printable(str(other))} is of another safe file of the same input: "
+            "whoever has both fills in blanks of one from the other. Publish one of "
+            "them."
+        )
     if options.record_public is not None:
         yield f"The record for publication is in {options.record_public}."
 

@@ -68,20 +68,20 @@ def _rounds_to_nearest() -> bool:
 
 
 _misread: set[str] = set()  # modules whose constants may have been read inexactly
-# With subnormal numbers flushed to zero Python reads this as 0, and may have kept it so.
+# Python reads this as 0 where subnormal numbers are flushed, and may have kept that.
 _SMALLEST = struct.pack("<d", 5e-324)
 
 
 def _refuse_misread(identity: str) -> None:
     """Refuse to compile from constants that Python has read inexactly."""
-    if _misread or not _rounds_to_nearest() or _SMALLEST != struct.pack("<q", 1):
+    if _misread or not _rounds_to_nearest() or struct.pack("<q", 1) != _SMALLEST:
         raise RuntimeError(
-            f"{identity} is not compiled yet, and this thread has, or had when riskcore "
-            "was imported or Python compiled its sources, another floating-point mode "
-            "than the default: the machine code would be wrong, and kept for later "
-            "processes. Import riskcore and call the function once with "
-            "fesetround(FE_TONEAREST) and subnormal numbers; after that it can be called "
-            "in any mode. If that does not help, delete riskcore's __pycache__ folders."
+            f"{identity} is not compiled yet, and this thread has, or had when "
+            "riskcore was imported or Python compiled its sources, another "
+            "floating-point mode than the default: the machine code would be wrong, "
+            "and kept for later processes. Import riskcore and call the function once "
+            "with fesetround(FE_TONEAREST) and subnormal numbers; after that it can be "
+            "called in any mode. If that does not help, delete riskcore's __pycache__."
         )
 
 

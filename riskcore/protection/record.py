@@ -33,6 +33,7 @@ _PRIVATE = (
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
 _LARGEST = 1 << 26
+_MOST_BESIDE = 100
 _HEX = re.compile("[0-9a-f]+")
 # Counts that are published are rounded to multiples of it, or coarser.
 COARSE = 10
@@ -264,6 +265,25 @@ def read_record(path: str | Path) -> Record:
         raise ValueError(f"{path}: no record of a protection: {error}") from None
     except RecursionError:
         raise ValueError(f"{path}: no record of a protection: nested") from None
+
+
+def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
+    """Return the private records beside one that are of other safe files of its input.
+
+    Of at most 100 records, the first by name; what cannot be read is left out.
+    """
+    digest = record["input"]["digest"]["hmac_sha256"]
+    found = []
+    for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:
+        if digest is None or other.name == path.name:
+            continue
+        try:
+            one = read_record(other)
+        except (OSError, ValueError):
+            continue
+        if one.digest == digest and one.sha256 != record["output"]["sha256"]:
+            found.append(other)
+    return found
 
 
 def plain_json(path: Path) -> Any:

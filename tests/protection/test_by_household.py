@@ -11,6 +11,7 @@ import pytest
 from riskcore import Recoding, assess, protect
 from riskcore.files import formats
 from riskcore.page import protection_page, public_protection_page
+from riskcore.protection.result import SuppressedValueShows
 
 KEYS = ["size", "region", "tenure"]
 # Weights tell sizes, and columns that are left what was recoded.
@@ -290,4 +291,17 @@ def test_pages():
     )
     told = public_protection_page(result)
     assert "one row for each household" in told
+    assert "no household has a frequency f below 4." in told
     assert f"{len(set(survey()['hh']))}" in told
+
+
+def test_a_leak_is_counted_in_households():
+    data = survey()
+    kinds = sorted(set(data["tenure"]))
+    data["code"] = [f"T{kinds.index(one)}" for one in data["tenure"]]
+    with pytest.warns(SuppressedValueShows, match="in 44 of 44 households show in"):
+        result = protect(data, KEYS, **ROLES, k=4)
+    (one,) = result.shown
+    assert (one.key, one.column, one.unit) == ("tenure", "code", "household")
+    assert one.count == one.of == result.suppressed_rows["tenure"]
+    assert result.suppressed["tenure"] > one.of

@@ -288,6 +288,19 @@ def test_a_k_for_each_keys_on_the_command_line(run):
     assert "--k 1: need a whole number from 2, for every file has k = 1, to 2^40" in err
 
 
+def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
+    data = survey()
+    asked = protection_page(protect(data, KEYS, "w", threshold=0.03), title="T")
+    safe = protect(data, KEYS, "w", k=3)
+    told = protection_page(safe, title="T")
+    assert "Safe: by" in told
+    assert "No risk threshold was asked for." in told
+    assert "No risk threshold was asked for" not in asked
+    for page in (told, asked):
+        assert "where the slider stands" in page
+        assert "records are unsafe" not in page
+
+
 def test_the_pages_of_several_k():
     result = protect(survey(), [["a"], ["b", "c"]], k={("a",): 4, ("b", "c"): 6})
     told = public_protection_page(result)

@@ -162,3 +162,32 @@ def test_one_secret_a_record(folder):
         result.write("safe.csv", shuffle=1)
     with pytest.raises(ValueError, match="the ties are those of another one"):
         result.write("safe.csv", secret="0" * 64)
+
+
+def test_two_releases_fill_in_each_other(folder, capsys):
+    data = survey(600)
+    formats.write(folder / "survey.csv", data)
+    asked = ["protect", "survey.csv", "--keys", *KEYS, "--output"]
+
+    def said(*words):
+        assert main([*asked, *words]) == 0
+        return "another safe file of the same input" in capsys.readouterr().out
+
+    assert not said("three.csv", "--k", "3")
+    assert said("five.csv", "--k", "5")
+    three, five = (
+        {k: [v or None for v in column] for k, column in read.items()}
+        for read in (plain(formats.read(f"{x}.csv"), KEYS) for x in ("three", "five"))
+    )
+    blanks = [(key, i) for key in KEYS for i, v in enumerate(three[key]) if v is None]
+    filled = [(key, i) for key, i in blanks if five[key][i] is not None]
+    assert len(filled) > len(blanks) / 4
+    assert all(str(data[key][i]) == five[key][i] for key, i in filled)
+    # A replay is the same file, and tells nothing more.
+    words = ["--replay", "three.csv.private.json", "--output", "again.csv"]
+    (folder / "five.csv.private.json").unlink()
+    assert main(["protect", "survey.csv", *words]) == 0
+    assert "another safe file" not in capsys.readouterr().out
+    # What is no record is passed over.
+    (folder / "odd.private.json").write_text("{")
+    assert not said("three.csv", "--k", "3", "--overwrite")
