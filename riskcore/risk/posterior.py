@@ -284,8 +284,8 @@ def population_frequency_survival_kernel(F: float, f: float, p: float) -> float:
     -------
     probability : ndarray or scalar
         P(> F | f); nan as for the distribution function. Error below 12 ulp; largest
-        error found 8.10 ulp; but for f < 1 and F below its mean it is 1 less the distribution function,
-        with an absolute error of some 2^-53.
+        error found 8.10 ulp; but for f < 1 and F below its mean it is 1 less the
+        distribution function, with an absolute error of some 2^-53.
 
     See Also
     --------
