@@ -149,7 +149,7 @@ def population_frequency_probability_kernel(F: float, f: float, p: float) -> flo
     probability : ndarray or scalar
         P(F | f), for the arguments as exact numbers. nan for f or p outside the domain,
         for F nan, and for a fraction f with F >= 2^52, where many F - f have the same
-        sum. Largest error found 0.71 ulp.
+        sum. Largest error found 0.72 ulp.
 
     See Also
     --------
@@ -247,8 +247,8 @@ def population_frequency_distribution_kernel(F: float, f: float, p: float) -> fl
     Returns
     -------
     probability : ndarray or scalar
-        P(<= F | f); nan outside the domain, and for a fraction f with F >= 2^52.
-        Largest error found 5.88 ulp.
+        P(<= F | f); nan outside the domain, and for a fraction f with F >= 2^52. Error
+        below 12 ulp; largest error found 6.79 ulp.
 
     See Also
     --------
@@ -283,9 +283,9 @@ def population_frequency_survival_kernel(F: float, f: float, p: float) -> float:
     Returns
     -------
     probability : ndarray or scalar
-        P(> F | f); nan as for the distribution function. Largest error found 8.10
-        ulp; but for f < 1 and F below its mean it is 1 less the distribution function,
-        with an absolute error of some 2^-53.
+        P(> F | f); nan as for the distribution function. Error below 12 ulp; largest
+        error found 8.10 ulp; but for f < 1 and F below its mean it is 1 less the
+        distribution function, with an absolute error of some 2^-53.
 
     See Also
     --------
@@ -441,7 +441,7 @@ def individual_risk_deviation_kernel(f: float, p: float) -> float:
     -------
     deviation : ndarray or scalar
         The standard deviation, 0 at p = 1; nan outside the domain. Largest error found
-        2.88 ulp.
+        3.00 ulp.
 
     See Also
     --------
@@ -484,7 +484,7 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
     Returns
     -------
     second_moment : ndarray or scalar
-        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 3.20
+        E[1/F^2 | f], 1/f^2 at p = 1; nan outside the domain. Largest error found 3.55
         ulp.
 
     See Also
@@ -508,7 +508,7 @@ CONTRACTS = (
     Contract(
         "population_frequency_probability",
         ulps=1,
-        worst=0.71,
+        worst=0.72,
         witness=(
             "0x1.306c18c600000p+33",
             "0x1.01ad450000000p+24",
@@ -528,7 +528,7 @@ CONTRACTS = (
     Contract(
         "population_frequency_distribution",
         ulps=12,
-        worst=5.88,
+        worst=6.79,
         witness=(
             "0x1.2fde500000000p+22",
             "0x1.2000000000000p+5",
@@ -548,7 +548,7 @@ CONTRACTS = (
     Contract(
         "individual_risk_deviation",
         ulps=8,
-        worst=2.88,
+        worst=3.00,
         witness=(
             "0x1.f000000000000p+4",
             "0x1.3ff9342be3596p-19",
@@ -557,7 +557,7 @@ CONTRACTS = (
     Contract(
         "individual_risk_second_moment",
         ulps=8,
-        worst=3.20,
+        worst=3.55,
         witness=(
             "0x1.0000000000000p+1",
             "0x1.837d1f6580bcbp-23",

@@ -71,7 +71,7 @@ def test_worst_points_known(point):
         ("individual_risk_with_prior", (3e16, 0.1, 5e-17)),
         ("individual_risk_second_moment_with_prior", (1.1e15, 0.0122, 3.1e-16)),
         ("individual_risk_second_moment_with_prior", (8e16, 1e-15, 1.3e-17)),
-        ("individual_risk_second_moment_with_prior", (1.4495, 1.4495, 6.2e-61)),
+        ("individual_risk_second_moment_with_prior", (1.4495, 1.4495, 6.3e-61)),
         ("individual_risk_poisson", (1.0, 1e-313)),
     ],
 )

@@ -85,21 +85,20 @@ A_SMALL = 4.0
 
 # Regions. All but OTHER have loops that vectorise.
 ONE = 0  # f = 1, all shapes: by logarithm and exponential
-FORWARD_4 = 1  # f = 2, 3, 4, p small: contiguity upwards
-FORWARD_31 = 2  # integer f from 5 to 31, p small: the same
-FORWARD_PAIRS = 3  # f = 2, 3, 4, p below 1/2: the same, in pairs
-GAUSS_31 = 4  # Gauss's fraction, 31 levels
-GAUSS_41 = 5
-NOERLUND_3 = 6  # Noerlund's fraction, 3 levels
-NOERLUND_16 = 7
-NOERLUND_22 = 8
-NOERLUND_36 = 9
-NOERLUND_52 = 10
-REFLECTED = 11  # fractions f, p not near 1: the reflection, then upwards
-GAUSS_23 = 12  # f < 2, p not small: Gauss's fraction, the last levels as pairs
-NOERLUND_60 = 13  # f < 2, p not small: Noerlund's fraction, the last levels as pairs
-OTHER = 14
-REGIONS = 15
+FORWARD_PAIRS = 1  # f = 2, 3, 4, p below 1/2: contiguity upwards, in pairs
+FORWARD_31 = 2  # integer f from 5 to 31, p small: the same in doubles
+GAUSS_31 = 3  # Gauss's fraction, 31 levels
+GAUSS_41 = 4
+NOERLUND_3 = 5  # Noerlund's fraction, 3 levels
+NOERLUND_16 = 6
+NOERLUND_22 = 7
+NOERLUND_36 = 8
+NOERLUND_52 = 9
+REFLECTED = 10  # fractions f, p not near 1: the reflection, then upwards
+GAUSS_23 = 11  # f < 2, p not small: Gauss's fraction, the last levels as pairs
+NOERLUND_60 = 12  # f < 2, p not small: Noerlund's fraction, the last levels as pairs
+OTHER = 13
+REGIONS = 14
 
 
 @kernel
@@ -109,8 +108,7 @@ def region(f: float, s: float, p: float) -> int:
     a = s - f
     b = fma(f, p, (s - 1.0) * (1.0 - p))
     near = (f + _TWO_52) - _TWO_52
-    upwards = FORWARD_4 if f <= F_SMALL else FORWARD_31
-    upwards = FORWARD_PAIRS if p >= P_FORWARD else upwards
+    upwards = FORWARD_PAIRS if f <= F_SMALL else FORWARD_31
     # The reflection begins at f - n in [1/2, 3/2], its shape must not be below 1/2.
     # A shape just below it may round to it, so that shape itself is left out too.
     begins = (f - max(near, 1.0)) + a > -0.5
@@ -191,7 +189,7 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
         return inverse_mean_pair(f, s, p)
     q = 1.0 - p
     b, b_low = base(f, s, p)
-    if where <= FORWARD_PAIRS:
+    if where <= FORWARD_31:
         T, T_low = less_power(a, a_low, *log_high_low(p, 0.0))
         if where == ONE:
             return of_one(p, T, T_low)

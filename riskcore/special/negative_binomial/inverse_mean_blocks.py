@@ -22,7 +22,7 @@ from riskcore.special.floats import (
 from riskcore.special.gauss.blocks import code_stack, filled_up, gather, pick, scatter
 from riskcore.special.negative_binomial.inverse_mean import (
     F_SMALL,
-    FORWARD_4,
+    FORWARD_31,
     FORWARD_PAIRS,
     GAUSS_23,
     GAUSS_41,
@@ -116,7 +116,7 @@ def _fill_forward(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
             r, r_low = of_pairs(p[i], b, b_low, p[i], ratio)
             out[i] = r + r_low
         return
-    for g in range(2, int(F_SMALL) if w == FORWARD_4 else 31):
+    for g in range(2, 31):
         for i in range(n):
             A[i], B[i] = upwards(float(g), f[i], s[i] - f[i], p[i], A[i], B[i])
     for i in range(n):
@@ -311,7 +311,7 @@ def _fill_noerlund_pairs(f: Any, s: Any, p: Any, out: Any, n: int) -> None:
 @kernel
 def _fill(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
     """Fill the n cells of a region that is not OTHER."""
-    if w <= FORWARD_PAIRS:
+    if w <= FORWARD_31:
         _fill_forward(w, f, s, p, out, n)
     elif w <= GAUSS_41:
         _fill_gauss(w, f, s, p, out, n)
