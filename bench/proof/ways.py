@@ -47,7 +47,12 @@ class Form:
         ANSWERS.compared.append((self, other))
         return ANSWERS.equal
 
-    __hash__ = object.__hash__
+    def __mul__(self, factor):
+        if self.h or self.inner or math.frexp(factor)[0] != 0.5:
+            raise TypeError("a product that is rounded")
+        return Form(0, self.a * Fraction(factor), self.b * Fraction(factor))
+
+    __rmul__, __hash__ = __mul__, object.__hash__
 
 
 class ANSWERS:
@@ -214,7 +219,9 @@ def _rectangles(boxes):
             first = np.flatnonzero(new)
             merged = np.empty((len(first), 4))
             merged[:, other] = np.stack([c[first], d[first]], axis=1)
-            merged[:, this] = np.stack([a[first], np.maximum.reduceat(b, first)], axis=1)
+            merged[:, this] = np.stack(
+                [a[first], np.maximum.reduceat(b, first)], axis=1
+            )
             boxes = merged
         if len(boxes) == count:
             return boxes
@@ -225,7 +232,7 @@ BOXES = 20_000  # more than any choice of region needs
 
 
 def _outcomes(run, box):
-    """Return what a run may give in a box, none if too much, and where it may be cut."""
+    """Return what a run may give in a box, if not too much, and where to cut it."""
     found, cuts, waiting = [], [], [()]
     while waiting:
         if len(found) == WAYS:
@@ -354,6 +361,19 @@ def _named(name, outputs=0):
     return function
 
 
+def slow(f, x, out, n):
+    for i in range(n):
+        out[i] = ("slow", f[i], x[i])
+
+
+def around():
+    """Return the kernels of a cell and of a block, of functions that name their use."""
+    return risk_blocks.by_region(*(_named(f"finish_{i}") for i in range(3)))
+
+
+completion = risk_blocks.completion
+
+
 def _block_kernels(regions):
     """Return (f, p, excess) -> value, the kernel of a block, and the completion.
 
@@ -372,14 +392,7 @@ def _block_kernels(regions):
             regions[f[1]] in among
         )
     copier = Copies({}, instead)
-    finish = [_named(f"finish_{i}") for i in range(3)]
-    scalar, block = map(copier.of, risk_blocks.by_region(*finish))
-
-    def slow(f, x, out, n):
-        for i in range(n):
-            out[i] = ("slow", f[i], x[i])
-
-    return scalar, block, Copies({}).of(risk_blocks.completion(slow))
+    return *map(copier.of, around()), Copies({}).of(completion(slow))
 
 
 COMPUTES = [one.__name__ for one in (elementary, real_pairs, risk_pairs)]
@@ -438,7 +451,9 @@ def check_blocks(most=2):
         for missing in ([], [0], [n - 1], range(n), range(0, n, 2), range(63, n, 64)):
             f, x = [("f", i) for i in range(n)], [("x", i) for i in range(n)]
             out = [math.nan if i in missing else float(i) for i in range(n)]
-            wanted = [("slow", f[i], x[i]) if i in missing else out[i] for i in range(n)]
+            wanted = [
+                ("slow", f[i], x[i]) if i in missing else out[i] for i in range(n)
+            ]
             out += [UNTOUCHED] * (room - n)
             complete(f, x, out, n)
             if out != wanted + [UNTOUCHED] * (room - n):
