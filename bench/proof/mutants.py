@@ -36,9 +36,6 @@ MODULES = (
 )
 DOTTED = [name.removesuffix(".py").replace("/", ".") for name in MODULES]
 
-# What is run, and how it is changed, of what stands around the pairs.
-AROUND = {"rounded", "region", "scalar", "again", "complete", *ways.IN_PLACE}
-
 
 class Proof(NamedTuple):
     """A claim, what its proof is made of, and its result if it is known."""
@@ -106,7 +103,7 @@ def text(kernels):
     return "\n".join(lines)
 
 
-def proofs():
+def claimed():
     """Return the proof of each claim, by its region and place."""
     found = {}
     for claim in claims.of_risk():
@@ -121,30 +118,36 @@ def proofs():
     return found
 
 
+def of_blocks():
+    """Return what the kernels of blocks do."""
+    kernels = [*ways.around(), ways.completion(ways.slow)]
+    return text(one for one in below(kernels) if one.__module__ in DOTTED[-2:])
+
+
+# Other things that are known of the source as it is.
+BLOCKS, PARTS = "blocks", "bounds of parts"
+
+
+def unmutated(prove=False):
+    """Return the proofs of the source as it is; the results are of use, if known."""
+    found = claimed()
+    if not prove:
+        return {**found, BLOCKS: of_blocks()}
+    for key, proof in found.items():
+        found[key] = proof._replace(result=prover.prove(proof.claim))
+        print(*key, f"{found[key].result.share:.2f}", sep=" | ", flush=True)
+    return {**found, BLOCKS: of_blocks(), PARTS: bounds_of_parts()}
+
+
 def names_run():
-    """Return the names of all kernels whose mutants are tried."""
-    found = {one.__name__ for claim in claims.of_risk() for one in below(taken(claim)[1])}
-    around = vars(claims.risk_blocks), vars(sys.modules[DOTTED[-2]])
-    for name, one in ((n, x) for scope in around for n, x in scope.items()):
-        module = getattr(one, "__module__", None)
-        if isinstance(one, types.FunctionType) and module in DOTTED[-2:]:
-            found.add(name)
-    return found | AROUND | {"fill", "block", "classify"}
-
-
-def constants(names):
-    """Return the names of all constants of the kernels with these names."""
-    copier = claims.copies({})
-    block = claims.risk_blocks.by_region(lambda *x: 0.0)
-    for one in (claims.risk_blocks._pair, *block):
-        copier.of(one)
-    used = set()
-    for function in copier.copies:
-        if function.__name__ in names:
-            used |= set(function.__code__.co_names)
+    """Return the names of all kernels whose mutants are tried, and of constants."""
+    kernels = [claims.risk_blocks._pair, *ways.around(), ways.completion(ways.slow)]
+    every = below([*kernels, rounding.rounded])
+    used = set().union(*(one.__code__.co_names for one in every))
     # Those that come to a kernel by the function that makes it.
     bounds = {name for name in vars(rounding) if name.isupper()}
-    return {name for name in used if name.strip("_").isupper()} | bounds
+    constants = {name for name in used if name.strip("_").isupper()} | bounds
+    return {one.__name__ for one in every} | {"by_region"}, constants
 
 
 MAKES = re.compile(
@@ -161,8 +164,7 @@ def numbers(source, module, used):
 
 def candidates():
     """Return the mutants of the kernels that are run, and of their constants."""
-    names = names_run()
-    used, found = constants(names), []
+    (names, used), found = names_run(), []
     for path, module in zip(MODULES, DOTTED, strict=True):
         usual = numbers((ROOT / path).read_text(), module, used)
         for one in filter(another_program, mutants(path)):
@@ -201,8 +203,9 @@ def noticed(before):
     try:
         reflection.check_theorems()
         ways.check_rounding()
-        ways.check_blocks(1)
-        largest, every = {}, proofs()
+        if of_blocks() != before[BLOCKS]:
+            ways.check_blocks(1)
+        largest, every = {}, claimed()
         ways.check_regions([proof.claim for proof in every.values()])
         for key, proof in every.items():
             old = before.get(key, Proof(None, "", ""))
@@ -229,18 +232,6 @@ def noticed(before):
     except Exception as error:
         return f"{type(error).__name__}: {error}".split("\n")[0][:90]
     return ""
-
-
-PARTS = "bounds of parts"
-
-
-def proved():
-    """Return the proofs with their results, and the bounds of the parts."""
-    found = {}
-    for key, proof in proofs().items():
-        found[key] = proof._replace(result=prover.prove(proof.claim))
-        print(*key, f"{found[key].result.share:.2f}", sep=" | ", flush=True)
-    return {**found, PARTS: bounds_of_parts()}
 
 
 def begun(mutant, before):
@@ -292,7 +283,7 @@ def drawn(number):
 def run(number, page, about):
     """Try mutants, and write those that pass; return the exit status."""
     every, chosen = drawn(number)
-    passed, start, before = [], time.perf_counter(), proved()
+    passed, start, before = [], time.perf_counter(), unmutated(True)
     for one, why in verdicts(chosen, before):
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
         if not why:

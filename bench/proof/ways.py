@@ -47,7 +47,12 @@ class Form:
         ANSWERS.compared.append((self, other))
         return ANSWERS.equal
 
-    __hash__ = object.__hash__
+    def __mul__(self, factor):
+        if self.h or self.inner or math.frexp(factor)[0] != 0.5:
+            raise TypeError("a product that is rounded")
+        return Form(0, self.a * Fraction(factor), self.b * Fraction(factor))
+
+    __rmul__, __hash__ = __mul__, object.__hash__
 
 
 class ANSWERS:
@@ -177,20 +182,21 @@ class Between:
             cut = (before(other), other) if a < other else (other, after(other))
             equal = a == other == b
             return self._said(equal, not a <= other <= b, f"== {other}", cut)
-        # f rounded to a whole number == f
+        # One is the other rounded to a whole number.
         c, d = other.ends
         text = f"== {other.name}"
         if a == b and c == d:
             return self._said(a == c, a != c, text, ())
-        name, whole, (low, high) = (
-            (other.name, a, other.ends) if len(self.name) > 1 else (self.name, c, self.ends)
-        )
+        rounded, plain = (other, self) if len(self.name) == 1 else (self, other)
+        (whole, most), (low, high) = rounded.ends, plain.ends
+        none = whole == most and not low <= whole <= high
         cut = (before(whole), whole) if low < whole else (whole, after(whole))
-        if not low <= cut[0] < high or not math.isfinite(whole):
-            half = 0.5 * low + 0.5 * high
-            cut = (half, after(half)) if half < high else (low, high)
-        none = (a == b or c == d) and not low <= whole <= high
-        return self._said(False, none, text, (*cut,)) if len(name) == 1 else None
+        if not low <= cut[0] < cut[1] <= high:
+            half = min(0.5 * low + 0.5 * high, before(high))
+            cut = half, after(half)
+        if none:
+            return False
+        return self.answers.ask(f"{self.name} {text}", (plain.name, *cut, "last"))
 
     def __ne__(self, other):
         return not self == other
@@ -213,16 +219,24 @@ def _rectangles(boxes):
             first = np.flatnonzero(new)
             merged = np.empty((len(first), 4))
             merged[:, other] = np.stack([c[first], d[first]], axis=1)
-            merged[:, this] = np.stack([a[first], np.maximum.reduceat(b, first)], axis=1)
+            merged[:, this] = np.stack(
+                [a[first], np.maximum.reduceat(b, first)], axis=1
+            )
             boxes = merged
         if len(boxes) == count:
             return boxes
 
 
+WAYS = 64  # of a run through one box, before that is cut
+BOXES = 20_000  # more than any choice of region needs
+
+
 def _outcomes(run, box):
-    """Return what a run may give in a box, and where it may be cut."""
+    """Return what a run may give in a box, if not too much, and where to cut it."""
     found, cuts, waiting = [], [], [()]
     while waiting:
+        if len(found) == WAYS:
+            return [], cuts
         given = waiting.pop()
         answers = Answers(given)
         f = Between("f", *box[:2], answers)
@@ -237,9 +251,9 @@ def _outcomes(run, box):
 
 
 def _cut(box, cuts):
-    """Return a box in two, by the first comparison that is open."""
+    """Return a box in two, by a comparison that is open; whole numbers come last."""
     a, b, c, d = box
-    for name, low, high in cuts:
+    for name, low, high, *_ in sorted(cuts, key=len):
         if name == "p" and c <= low < high <= d:
             return [(a, b, c, low), (a, b, high, d)]
         if name != "p" and a <= low < high <= b:
@@ -309,17 +323,21 @@ NOT_NUMBERS = [(math.nan, 0.5), (math.nan, 1.0), (2.0, math.nan), (64.0, math.na
 NOT_NUMBERS += [(1.0, math.nan), (2.5, math.nan), (math.nan, 0.8), (math.nan,) * 2]
 
 
+@np.errstate(all="ignore")  # next to infinity
 def _tile(run, holds, name):
     waiting = [(-np.inf, np.inf, -np.inf, np.inf)]
-    while waiting:
+    for _ in range(BOXES):
+        if not waiting:
+            return
         box = waiting.pop()
         found, cuts = _outcomes(run, box)
-        if holds(box, found):
+        if found and holds(box, found):
             continue
         more = _cut(box, cuts)
         if not more:
-            raise ValueError(f"{name}: {found[0]} at f, p in {box}")
+            raise ValueError(f"{name}: {found[:1]} at f, p in {box}")
         waiting += more
+    raise ValueError(f"{name}: more than {BOXES} boxes")
 
 
 # --- blocks --------------------------------------------------------------------------
@@ -343,6 +361,19 @@ def _named(name, outputs=0):
     return function
 
 
+def slow(f, x, out, n):
+    for i in range(n):
+        out[i] = ("slow", f[i], x[i])
+
+
+def around():
+    """Return the kernels of a cell and of a block, of functions that name their use."""
+    return risk_blocks.by_region(*(_named(f"finish_{i}") for i in range(3)))
+
+
+completion = risk_blocks.completion
+
+
 def _block_kernels(regions):
     """Return (f, p, excess) -> value, the kernel of a block, and the completion.
 
@@ -361,14 +392,7 @@ def _block_kernels(regions):
             regions[f[1]] in among
         )
     copier = Copies({}, instead)
-    finish = [_named(f"finish_{i}") for i in range(3)]
-    scalar, block = map(copier.of, risk_blocks.by_region(*finish))
-
-    def slow(f, x, out, n):
-        for i in range(n):
-            out[i] = ("slow", f[i], x[i])
-
-    return scalar, block, Copies({}).of(risk_blocks.completion(slow))
+    return *map(copier.of, around()), Copies({}).of(completion(slow))
 
 
 COMPUTES = [one.__name__ for one in (elementary, real_pairs, risk_pairs)]
@@ -427,7 +451,9 @@ def check_blocks(most=2):
         for missing in ([], [0], [n - 1], range(n), range(0, n, 2), range(63, n, 64)):
             f, x = [("f", i) for i in range(n)], [("x", i) for i in range(n)]
             out = [math.nan if i in missing else float(i) for i in range(n)]
-            wanted = [("slow", f[i], x[i]) if i in missing else out[i] for i in range(n)]
+            wanted = [
+                ("slow", f[i], x[i]) if i in missing else out[i] for i in range(n)
+            ]
             out += [UNTOUCHED] * (room - n)
             complete(f, x, out, n)
             if out != wanted + [UNTOUCHED] * (room - n):
