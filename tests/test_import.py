@@ -49,3 +49,17 @@ def test_a_command_loads_only_what_it_needs(python):
     loaded = set(python("import sys, riskcore.cli; print(*sys.modules)").split())
     assert "riskcore.cli.assess" in loaded
     assert loaded.isdisjoint([*HEAVY, "mpmath", "jinja2", "riskcore.simulate"])
+
+
+@pytest.mark.parametrize("library", ["numba", "llvmlite"])
+def test_without_a_compiler_the_message_says_what_to_install(python, library):
+    code = f"""
+import sys
+sys.modules["{library}"] = None
+import riskcore
+try:
+    riskcore.individual_risk(1, 0.1)
+except ImportError as error:
+    print(error)
+"""
+    assert python(code).strip().endswith(f"need {library}: pip install {library}")

@@ -108,6 +108,8 @@ def _said(error: BaseException) -> str:
     """Return what an error says, without the marks of Python."""
     if isinstance(error, KeyError):
         return str(error.args[0])
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"riskcore needs {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     said = _ARGUMENT.sub(_as_option, str(error))

@@ -61,11 +61,13 @@ def read(build: str, name: str) -> bytes | None:
 
 
 def write(build: str, name: str, content: bytes) -> None:
-    """Keep a file, whole or not at all; where that cannot be, do nothing."""
+    """Keep a file, whole or not at all; where that cannot be, warn."""
     with _opened(build, create=True) as folder:
         if folder is not None:
-            with suppress(OSError):  # a full disk: compile again next time
+            try:
                 folder.write(name, content)
+            except OSError as error:
+                _warn_not_kept(f"in {folder.path}: {error.strerror}")
 
 
 @contextmanager
@@ -94,10 +96,13 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
             if path is not None:
                 root = _Folder.open(path, create)
                 folder = root.inside(build, create)
+            elif create:
+                _warn_not_kept("for a user without a home directory")
         except UntrustedError as reason:
             _refuse(reason)
-        except OSError as error:  # there is none yet, or none can be made
-            _log.debug("no compiled code is kept: %s", error)
+        except OSError as error:
+            if create:  # to read, there is none yet
+                _warn_not_kept(f"in {path}: {error.strerror}")
         yield folder
     finally:
         for each in (folder, root):
@@ -107,6 +112,21 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
 
 def _refuse(reason: UntrustedError) -> None:
     _warn(f"compiled code is neither loaded nor kept: {reason}")
+
+
+def _warn_not_kept(why: str) -> None:
+    """Warn, once in a process, that what is compiled is lost when it ends."""
+    if not _not_kept:
+        _not_kept.append(why)
+        _log.warning(
+            "compiled code cannot be kept %s; each process compiles again, for some "
+            "seconds. Set RISKCORE_CACHE_DIR to the absolute path of a directory that "
+            "you own and can write",
+            why,
+        )
+
+
+_not_kept: list[str] = []
 
 
 @cache

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from riskcore.common.interrupts import uninterrupted
+from riskcore.common.needs import need
 from riskcore.compiled import code_cache, shipped
 
 if TYPE_CHECKING:
@@ -362,6 +363,7 @@ def _host() -> tuple[str, str, dict[str, bool]]:
     Same bits on another processor is a tested promise: tests set ``RISKCORE_CPU``.
     Then the features are those that its name stands for, and not listed here.
     """
+    need("llvmlite", "the functions of riskcore")
     import llvmlite.binding as llvm
 
     chosen = os.environ.get("RISKCORE_CPU")
@@ -687,6 +689,7 @@ def _build(modules: frozenset[str]) -> str:
 
     digest = hashlib.sha256(sources_digest(modules).encode())
     for tool in ("numba", "llvmlite", "numpy"):
+        need(tool, "functions that are compiled on this machine")
         digest.update(f"{tool} {version(tool)}".encode())
     digest.update(f"{sys.version} {_machine()[2]}".encode())
     for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):

@@ -25,6 +25,7 @@ def root(tmp_path, monkeypatch):
     root = tmp_path / "cache"
     monkeypatch.setenv("RISKCORE_CACHE_DIR", str(root))
     code_cache._warn.cache_clear()
+    code_cache._not_kept.clear()
     return root
 
 
@@ -101,22 +102,38 @@ def test_damage_is_noticed(kept):
     assert file.read_bytes() == whole
 
 
+def warned_once(caplog, *phrases):
+    (warning,) = caplog.records
+    assert warning.levelname == "WARNING"
+    for phrase in ("cannot be kept", "RISKCORE_CACHE_DIR", *phrases):
+        assert phrase in warning.message
+
+
 def test_where_nothing_can_be_written(root, tmp_path, caplog):
     root.write_text("not a directory")
-    with code_cache.alone(BUILD, NAME):
-        code_cache.write(BUILD, NAME, CODE)
     assert code_cache.read(BUILD, NAME) is None
+    assert caplog.records == []  # nothing had to be compiled
+    for name in (NAME, "other.o"):
+        with code_cache.alone(BUILD, name):
+            code_cache.write(BUILD, name, CODE)
     assert root.read_text() == "not a directory"
-    assert caplog.records == []
+    warned_once(caplog, str(root), "Not a directory")
 
 
-def test_a_full_disk_leaves_no_part(kept, monkeypatch):
+def test_a_user_without_a_home(root, monkeypatch, caplog):
+    monkeypatch.setattr(code_cache, "_root", lambda: None)
+    code_cache.write(BUILD, NAME, CODE)
+    warned_once(caplog, "home")
+
+
+def test_a_full_disk_leaves_no_part(kept, monkeypatch, caplog):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
     code_cache.write(BUILD, "new.o", CODE)
     assert list(contents(kept)) == [Path(BUILD), Path(BUILD, NAME)]
+    warned_once(caplog, str(kept), "No space left on device")
 
 
 @pytest.mark.parametrize("posix", [True, False])
