@@ -34,6 +34,7 @@ MOST_LOOKS = 1e11
 _LOOKS_OF_SET = 500
 _PROBES = 200
 _TOLD = 1000
+
 Words = NDArray[np.uint64]
 
 
