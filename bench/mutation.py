@@ -4,8 +4,9 @@
 
 A mutant is the package with one operator, constant, bound or statement changed. The
 sample is drawn by a hash of the changed text, so that it stays the same when other
-lines change; a module's share of it is its share of all possible mutants, a quarter of
-that for the kernels, which are compiled again each time. Each mutant is written to a
+lines change; a room's share of it is its share of all possible mutants, at least
+``LEAST``, and a quarter for the kernels, which are compiled again each time. A smaller
+``--count`` is the beginning of a larger one. Each mutant is written to a
 copy of the package and tested in a forked process: the tests of its own module first,
 then those of ``WIDER``, to the first failure. Machine code goes to a private copy of a
 warm cache.
@@ -26,7 +27,6 @@ import csv
 import fnmatch
 import hashlib
 import json
-import math
 import os
 import re
 import resource
@@ -64,55 +64,23 @@ PRELOADED = (
     "pandas",
 )
 
-COUNT = 430
-KERNELS_SHARE = (
-    0.25  # of what their size would give: each mutant is compiled, for minutes
-)
+COUNT = 200
+KERNELS_SHARE = 0.25  # each of their mutants is compiled, for minutes
 SEED = 1
-LEAST = 4  # mutants of each module, however small
+LEAST = 0.02  # share of the sample of each room, however small
 
 PYTEST = ("-x", "-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 # Hypothesis is loaded before pytest could rewrite its assertions.
 PYTEST += ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 # Processor time, not time: a busy machine must not kill a mutant.
-SLOWER, GRACE = 5, 20  # times the unmutated tests, and seconds more
+SLOWER, GRACE = 3, 20  # times the unmutated tests, and seconds more
 MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
 
-GROUPS = {
-    "risk": ("riskcore/risk/*.py",),
-    "microdata": ("riskcore/microdata/*.py",),
-    "files": ("riskcore/files/*.py", "riskcore/files/argus/*.py"),
-    "protection": (
-        "riskcore/assessment.py",
-        "riskcore/protection/key_sets.py",
-        "riskcore/protection/layout.py",
-        "riskcore/protection/protect.py",
-        "riskcore/protection/result.py",
-        "riskcore/protection/rounds.py",
-        "riskcore/protection/settings.py",
-        "riskcore/protection/showing.py",
-        "riskcore/protection/verdict.py",
-        "riskcore/protection/writing.py",
-    ),
-    "secrets": (
-        "riskcore/protection/disclosure.py",
-        "riskcore/protection/readback.py",
-        "riskcore/protection/record.py",
-        "riskcore/protection/secret.py",
-        "riskcore/report/public.py",
-    ),
-    "models": ("riskcore/models/*.py",),
-    "intruder": ("riskcore/intruder/*.py",),
-    "kernels": (
-        "riskcore/special/*.py",
-        "riskcore/special/*/*.py",
-        "riskcore/forms.py",
-    ),
-}
 # Machine code: a changed constant shows in the last digits only.
+SPECIAL = ("riskcore/special/*", "riskcore/forms.py")
 KERNELS = (
-    *GROUPS["kernels"],
+    *SPECIAL,
     "riskcore/risk/individual.py",
     "riskcore/risk/posterior.py",
     "riskcore/risk/bounds.py",
@@ -191,18 +159,28 @@ WIDER = {
     "riskcore/protection/secret.py": ["test_attacks", "protection/test_record"],
     "riskcore/protection/record.py": ["test_attacks", "test_cli_protect"],
     "riskcore/report/public.py": ["report/test_public_page", "test_attacks"],
+    "riskcore/cli/*.py": ["test_cli", "bad_inputs/test_command_lines", "test_cli_*"],
+    "riskcore/accuracy/*.py": ["accuracy/test_*"],
+    "riskcore/common/*.py": ["common/test_*", "bad_inputs/test_core"],
+    "riskcore/compiled/*.py": ["compiled/test_*", "test_import"],
+    "riskcore/engines/*.py": ["engines/test_[cgnprv]*", "engines/test_door"],
+    "riskcore/protection/*.py": ["protection/test_*", "test_attacks"],
+    "riskcore/report/*.py": ["report/test_*"],
+    "riskcore/reproduce/*.py": ["test_reproduce"],
+    "riskcore/simulate/*.py": ["simulate/test_*", "test_cli_simulate"],
+    "riskcore/utility/*.py": ["utility/test_*", "test_cli_utility"],
     "riskcore/*.py": [*PROTECT, "test_published"],
 }
 
 
-def modules():
-    """Return the paths of all modules that are mutated, with their groups."""
+def modules(patterns):
+    """Return the paths of the modules that fit a pattern, with their rooms."""
+    found = sorted(ROOT.glob("riskcore/**/*.py"))
+    paths = [path.relative_to(ROOT) for path in found if path.name != "__init__.py"]
     return {
-        str(path.relative_to(ROOT)): group
-        for group, patterns in GROUPS.items()
-        for pattern in patterns
-        for path in sorted(ROOT.glob(pattern))
-        if path.name != "__init__.py"
+        str(path): path.parts[1] if path.parts[2:] else "riskcore"
+        for path in paths
+        if any(fnmatch.fnmatch(str(path), f"*{like}*") for like in patterns)
     }
 
 
@@ -468,18 +446,23 @@ def another_program(mutant):
     return False
 
 
-def sample(count, seed):
-    """Return the drawn mutants of each module: those with the smallest hashes."""
-    every = {module: mutants(module) for module in modules()}
-    total = sum(map(len, every.values()))
-    drawn = {}
-    for module, found in every.items():
-        slow = any(fnmatch.fnmatch(module, like) for like in GROUPS["kernels"])
-        wanted = count * (KERNELS_SHARE if slow else 1)
-        share = max(LEAST, math.ceil(wanted * len(found) / total))
-        found.sort(key=lambda mutant: digest(str(seed), *mutant.name))
-        drawn[module] = list(islice(filter(another_program, found), share))
-    return every, drawn
+def sample(count, seed, patterns):
+    """Return all mutants and the drawn ones, the rooms in turn: the smallest hashes."""
+    rooms = {}
+    for module, room in modules(patterns).items():
+        slow = any(fnmatch.fnmatch(module, like) for like in SPECIAL)
+        weight = KERNELS_SHARE if slow else 1
+        rooms.setdefault(room, []).extend((m, weight) for m in mutants(module))
+    every = [mutant for found in rooms.values() for mutant, _ in found]
+    total = sum(weight for found in rooms.values() for _, weight in found)
+    turns = []
+    for found in rooms.values():
+        share = max(LEAST, sum(weight for _, weight in found) / total)
+        found = sorted((m for m, _ in found), key=lambda m: digest(str(seed), *m.name))
+        chosen = islice(filter(another_program, found), count)
+        turns += [((i + 0.5) / share, mutant) for i, mutant in enumerate(chosen)]
+    turns.sort(key=lambda turn: turn[0])
+    return every, [mutant for _, mutant in turns[:count]]
 
 
 # --- running -----------------------------------------------------------------------
@@ -668,21 +651,18 @@ def listed():
 
 
 def page(drawn, killed, known):
-    """Return the table of all modules, and the reasons for the equivalent mutants."""
-    rows, totals = [], {}
-    for module, group in modules().items():
-        counts = counted(drawn[module], killed, known)
-        rows.append([module, group, *map(str, counts)])
-        before = totals.get(group, (0,) * 4)
-        totals[group] = tuple(a + b for a, b in zip(before, counts, strict=True))
-    whole = tuple(map(sum, zip(*totals.values(), strict=True)))
-    header = ["mutants", "killed", "survivors", "equivalent"]
-    sums = [[name, *map(str, counts)] for name, counts in totals.items()]
-    sums.append(["all", *map(str, whole)])
+    """Return the table of all rooms, and the reasons for the equivalent mutants."""
+    room_of, rooms = modules(["*"]), {}
+    for mutant in drawn:
+        rooms.setdefault(room_of[mutant.module], []).append(mutant)
+    header = ["room", "modules drawn", "mutants", "killed", "survivors", "equivalent"]
+    rows = [
+        [room, str(len({m.module for m in found})), *counted(found, killed, known)]
+        for room, found in [*sorted(rooms.items()), ("all", drawn)]
+    ]
     reasons = [
         [name[0], name[1], f"`{name[2]}`", f"`{name[3]}`", known[name]]
-        for module in drawn
-        for name in (mutant.name for mutant in drawn[module])
+        for name in sorted(mutant.name for mutant in drawn)
         if name in known and not killed[name]
     ]
     parts = [
@@ -691,8 +671,7 @@ def page(drawn, killed, known):
         "a test fails. *Survivors*: no test fails, and nobody has shown that no result "
         "changes. *Equivalent*: no test fails, looked at, and no result changes, for "
         "the reason below.",
-        table(["group", *header], sums),
-        table(["module", "group", *header], rows).replace("---:", "---", 1),
+        table(header, rows),
         "## Equivalent mutants",
         table(
             ["module", "function", "line", "mutated", "why no result changes"],
@@ -704,8 +683,9 @@ def page(drawn, killed, known):
 
 def counted(drawn, killed, known):
     alive = [mutant.name for mutant in drawn if not killed[mutant.name]]
-    equivalent = sum(name in known for name in alive)
-    return len(drawn), len(drawn) - len(alive), len(alive) - equivalent, equivalent
+    same = sum(name in known for name in alive)
+    counts = len(drawn), len(drawn) - len(alive), len(alive) - same, same
+    return list(map(str, counts))
 
 
 def main():
@@ -715,36 +695,28 @@ def main():
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--survivors", action="store_true")
     options = parser.parse_args()
-    every, drawn = sample(options.count, options.seed)
-    chosen = [
-        module
-        for module in drawn
-        if any(fnmatch.fnmatch(module, f"*{like}*") for like in options.modules)
-    ]
+    every, drawn = sample(options.count, options.seed, options.modules)
     known = listed()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if options.survivors:
-        rows = [m for each in chosen for m in drawn[each]]
-        rows = [m.name for m in rows if results.get(m.key, ["?"])[0] == ""]
+        rows = [m.name for m in drawn if results.get(m.key, ["?"])[0] == ""]
         csv.writer(sys.stdout).writerows([*n, ""] for n in rows if n not in known)
         return 0
     killed = {}
     prepare()
-    for module in chosen:
+    for i, mutant in enumerate(drawn, 1):
         start = time.monotonic()
-        for mutant in drawn[module]:
-            killed[mutant.name] = verdict(mutant, results)
-            RESULTS.write_text(json.dumps(results))
-            if not killed[mutant.name] and mutant.name not in known:
-                print("SURVIVES", *mutant.name[1:4], sep="\n    ", flush=True)
-        counts = counted(drawn[module], killed, known)
-        print(module, *counts, f"{time.monotonic() - start:.0f} s", flush=True)
-    whole = [m.name for each in every.values() for m in each]
-    gone = set(known) - set(whole)
+        killed[mutant.name] = verdict(mutant, results)
+        RESULTS.write_text(json.dumps(results))
+        by = killed[mutant.name] or "SURVIVES" + "\n    ".join(["", *mutant.name[1:4]])
+        seconds = f"{time.monotonic() - start:.0f} s"
+        print(f"{i}/{len(drawn)}", mutant.module, seconds, by, flush=True)
+    gone = set()
+    if options.modules == ["*"]:
+        gone = set(known) - {mutant.name for mutant in every}
+        PAGE.write_text(page(drawn, killed, known))
     for name in sorted(gone):
         print("LISTED, and no longer in the source:", *name)
-    if len(chosen) == len(drawn):
-        PAGE.write_text(page(drawn, killed, known))
     alive = [name for name, by in killed.items() if not by and name not in known]
     print(f"{len(killed)} mutants, {len(alive)} survivors not looked at")
     return 1 if alive or gone else 0

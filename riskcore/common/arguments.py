@@ -255,7 +255,12 @@ def numbers(
     ValueError
         If they have another number of dimensions.
     """
-    given = np.asarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError:  # of NumPy, which knows no name
+        raise ValueError(
+            f"{argument}: need {what}, got rows of several lengths"
+        ) from None
     if given.dtype.kind not in kinds:
         raise TypeError(f"{argument}: need {what}, got {given.dtype}")
     if dimensions is not None and given.ndim != dimensions:

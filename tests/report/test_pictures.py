@@ -8,6 +8,7 @@ import pytest
 
 from riskcore import assess
 from riskcore.chart import figure, risk_curve
+from riskcore.report import page_charts
 from riskcore.report.public import public_classes, views_of
 from riskcore.risk.threshold import RiskDistribution
 
@@ -184,3 +185,11 @@ def test_figure_needs_households_and_matplotlib(result, monkeypatch):
     monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         figure(alone)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.5"), (1e-4, "0.0001"), (1e-5, "10⁻⁵"), (2e-12, "2·10⁻¹²")],
+)
+def test_a_power_of_ten_is_written_as_one(value, text):
+    assert page_charts._power(value) == text
