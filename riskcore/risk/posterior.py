@@ -510,9 +510,9 @@ CONTRACTS = (
         ulps=1,
         worst=0.72,
         witness=(
-            "0x1.306c18c600000p+33",
-            "0x1.01ad450000000p+24",
-            "0x1.b116daa5b4e55p-10",
+            "0x1.306c18c500000p+33",
+            "0x1.01ad440000000p+24",
+            "0x1.b116da7a3b94ep-10",
         ),
     ),
     Contract(
@@ -520,9 +520,9 @@ CONTRACTS = (
         ulps=1,
         worst=0.52,
         witness=(
-            "0x1.2000000000000p+4",
-            "0x1.1000000000000p+4",
-            "0x1.e7d8cdf9cd8bcp-1",
+            "0x1.8ffe86b631f0ap+1",
+            "0x1.1ffd0d6c63e13p+0",
+            "0x1.2fa1b4fa8423dp-2",
         ),
     ),
     Contract(
@@ -530,9 +530,9 @@ CONTRACTS = (
         ulps=12,
         worst=6.79,
         witness=(
-            "0x1.2fde500000000p+22",
+            "0x1.2fdec80000000p+22",
             "0x1.2000000000000p+5",
-            "0x1.daa7e032f96cep-18",
+            "0x1.da76a2d0b5f85p-18",
         ),
     ),
     Contract(
@@ -551,7 +551,7 @@ CONTRACTS = (
         worst=3.00,
         witness=(
             "0x1.f000000000000p+4",
-            "0x1.3ff9342be3596p-19",
+            "0x1.3ff9342be2700p-19",
         ),
     ),
     Contract(
@@ -560,7 +560,7 @@ CONTRACTS = (
         worst=3.55,
         witness=(
             "0x1.0000000000000p+1",
-            "0x1.837d1f6580bcbp-23",
+            "0x1.0aa485c6d2af6p-22",
         ),
     ),
 )

@@ -69,7 +69,9 @@ def test_worst_points_known(point):
         ("individual_risk_with_prior", (2.0, 22.0, 1e-45)),
         ("log_individual_risk_with_prior", (0.563, 25.563, 1e-59)),
         ("individual_risk_with_prior", (3e16, 0.1, 5e-17)),
-        ("individual_risk_second_moment_with_prior", (1.1e15, 0.0122, 3.1e-16)),
+        ("individual_risk_with_prior", (2.0, 1.5036, 0.2893)),
+        ("individual_risk_with_prior", (3.0, 2.512, 0.2377)),
+        ("individual_risk_second_moment_with_prior", (1.1e15, 0.0122, 3.4e-16)),
         ("individual_risk_second_moment_with_prior", (8e16, 1e-15, 1.3e-17)),
         ("individual_risk_second_moment_with_prior", (1.4495, 1.4495, 6.3e-61)),
         ("individual_risk_poisson", (1.0, 1e-313)),
@@ -82,7 +84,7 @@ def test_where_earlier_methods_lost_more(name, at):
     """
     rng = np.random.default_rng(3)
     points = [x * (1 + 1e-3 * rng.uniform(-1, 1, 60)) for x in at]
-    if at[0] in (1.0, 4.0):
+    if at[0] in (1.0, 2.0, 3.0, 4.0):
         points[0] = np.full(60, at[0])
     if len(at) == 3:
         points[2] = np.minimum(points[2], 0.99999)
