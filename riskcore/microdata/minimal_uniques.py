@@ -28,8 +28,8 @@ MOST_KEYS = 64
 _SINGLE = -1
 _DROPPED = -2
 # Looks at cells, and at sets known of them, that a search may take: from ten minutes to
-# an hour; what a set of keys costs beside them, in looks; paths that are followed to estimate them, and how often the progress
-# of a search is told.
+# an hour; what a set of keys costs beside them, in looks; paths that are followed to
+# estimate them; and how often the progress of a search is told.
 MOST_LOOKS = 1e11
 _LOOKS_OF_SET = 500
 _PROBES = 200
