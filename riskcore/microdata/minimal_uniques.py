@@ -27,14 +27,13 @@ MOST_KEYS = 64
 # In the place of where the members of a group go.
 _SINGLE = -1
 _DROPPED = -2
-# Looks at cells, and at sets known of them, that a search may take: ten minutes to an
-# hour. Beside it what a set of keys costs, in looks, how many paths are followed to
-# estimate them, and how often the progress of a search is told.
+# Looks at cells, and at sets known of them, that a search may take: from ten minutes to
+# an hour; what a set of keys costs beside them, in looks; paths that are followed to
+# estimate them; and how often the progress of a search is told.
 MOST_LOOKS = 1e11
 _LOOKS_OF_SET = 500
 _PROBES = 200
 _TOLD = 1000
-
 Words = NDArray[np.uint64]
 
 
