@@ -87,4 +87,4 @@ def test_progress_ends_with_all():
     minimal_uniques(
         codes, [2, 2], np.array([1, 1, 1]), 2, lambda *each: said.append(each)
     )
-    assert said == [(1, 2), (2, 2)]
+    assert said == [(1, 3), (2, 3), (3, 3)]  # sets of one key, and the one of both
