@@ -364,6 +364,12 @@ def plain_value(value: Any) -> Any:
     return value.item() if number else value
 
 
+_NEEDED = (
+    "data is a frame (pandas, polars, pyarrow, ...), a table of Arrow, or a mapping of "
+    "column names to arrays"
+)
+
+
 def in_memory(data: Any) -> Any:
     """Return what has a stream or an array of Arrow as a table; others as they are.
 
@@ -391,7 +397,7 @@ def in_memory(data: Any) -> Any:
             return pyarrow.Table.from_batches([pyarrow.record_batch(data)])
         reader = pyarrow.RecordBatchReader.from_stream(data)
     except (pyarrow.ArrowException, TypeError) as error:
-        raise TypeError(f"data: a {kind} does not give a table: {error}") from None
+        raise TypeError(f"{_NEEDED}, not {kind}: {error}") from None
     try:
         table = reader.read_all()
     except (pyarrow.ArrowException, OSError) as error:
@@ -498,10 +504,7 @@ def _frame(data: Any) -> Any:
         raise engine.refuse_single("the data")
     frame = _taken(data)
     if not isinstance(frame, _eager_frame()):
-        raise TypeError(
-            "data is a frame (pandas, polars, pyarrow, ...) or a mapping of column "
-            f"names to arrays, not {type(data).__name__}"
-        )
+        raise TypeError(f"{_NEEDED}, not {type(data).__name__}")
     return frame
 
 

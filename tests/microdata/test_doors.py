@@ -137,9 +137,9 @@ def broken():
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (TABLE["sex"], TypeError, "data: a ChunkedArray does not give a table"),
-        (pa.array([1]), TypeError, "data: a Int64Array does not give a table"),
-        (pl.Series([1]), TypeError, "data: a Series does not give a table"),
+        (TABLE["sex"], TypeError, "data is a frame .*, not ChunkedArray: "),
+        (pa.array([1]), TypeError, "data is a frame .*, not Int64Array: "),
+        (pl.Series([1]), TypeError, "data is a frame .*, not Series: "),
         (Stream(TABLE.slice(0, 0)), ValueError, "data: a Stream without records"),
         (
             pa.RecordBatchReader.from_batches(TABLE.schema, broken()),
