@@ -228,12 +228,12 @@ def _rate(value: float, _: Plain, place: Writing) -> str:
 
 def _population(value: float, figures: Plain, place: Writing) -> str:
     if figures.get("population_model") == "known-population":
-        return f"{value:,.0f}, counted cell by cell"
+        where = "" if place in ("page", "digits") else " cell by cell"
+        return f"{value:,.0f}, counted{where}"
     if place in ("page", "digits"):
         if not figures["weighted"]:
             return "no weights: the file itself"
-        shown = readable(value) if place == "page" else all_digits(value)
-        return f"{shown}, the sum of the weights"
+        return readable(value) if place == "page" else all_digits(value)
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
     return f"{amount(value)}, the sum of the weights"
@@ -358,7 +358,7 @@ FIGURES = (
         {"text": "missing keys"},
     ),
     Figure("population", _population, {
-        "text": "population", "page": "Population",
+        "text": "population", "page": "Population, by weights or counted",
     }),
     Figure("population_model", _model, {
         "text": "population model", "page": "Population model",

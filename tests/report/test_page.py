@@ -534,7 +534,7 @@ def test_the_office_is_told_what_the_terminal_tells():
     rows = {" ".join(row[0].split()): row[1] for row in cells_of(made) if len(row) == 2}
     figures = summary(result)
     assert rows["Missing values of k"] == "8"
-    assert rows["Population"] == "1,444, the sum of the weights"
+    assert rows["Population, by weights or counted"] == "1,444"
     assert figures["cells_below_sample"] == 1
     assert any(
         row[0].startswith("Cells whose weights add to less") and row[1] == "1"
