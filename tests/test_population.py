@@ -3,8 +3,10 @@
 import itertools
 import json
 import math
+from importlib import import_module
 
 import numpy as np
+import polars
 import pytest
 
 import riskcore
@@ -22,6 +24,7 @@ from riskcore.report.page import page, public_page
 from riskcore.report.summary import summary
 from riskcore.report.text import protection_text, text
 from riskcore.simulate import microdata
+from tests import needs
 
 KEYS = ["region", "sex", "age"]
 pytestmark = pytest.mark.filterwarnings(
@@ -74,15 +77,17 @@ def test_the_risk_in_a_known_population_is_1_over_F(people, sample, truth):
 
 
 @pytest.mark.parametrize("weight", ["w", None])
-@pytest.mark.parametrize("form", ["numpy", "polars", "duckdb"])
+@pytest.mark.parametrize(
+    "form", ["numpy", "polars", pytest.param("duckdb", marks=needs.engine("duckdb"))]
+)
 def test_F_is_the_registers_wherever_it_is_told(people, sample, truth, weight, form):
     F = true_counts(people, sample)
     f = true_counts(sample, sample)
     data = sample
     if form != "numpy":
-        data = pytest.importorskip("polars").DataFrame(sample)
+        data = polars.DataFrame(sample)
     if form == "duckdb":
-        data = pytest.importorskip("duckdb").from_arrow(data.to_arrow())
+        data = import_module("duckdb").from_arrow(data.to_arrow())
     result = riskcore.assess(data, KEYS, weight, population=truth)
     records = result.records
     if form == "duckdb":

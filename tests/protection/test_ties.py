@@ -4,6 +4,7 @@ import json
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 
 from bench.blanked_keys import attack, commonest, order_of_ties, plain
@@ -116,7 +117,6 @@ def test_several_sets_of_keys_cost_the_same(keys):
 
 
 def test_an_engine_draws_ties_too():
-    pl = pytest.importorskip("polars")
     data = survey(600)
     rule = protected(data, k=3, ties="rule")
     lazy = protected(pl.LazyFrame(data), k=3)
