@@ -97,7 +97,7 @@ def check_rounding():
         raise ValueError("the rounding test passes what it has not compared")
     both = ANSWERS.compared[0]
     if any(one.h != 1 or one.inner is None for one in both):
-        raise ValueError("the rounding test is no sum of three")
+        raise ValueError("the rounding test does not compare sums of three numbers")
     rays = [(Fraction(1), Fraction(0)), (Fraction(-1), Fraction(0)), (0, Fraction(1))]
     for one in both:
         a, b = one.inner.a, one.inner.b
@@ -314,9 +314,9 @@ def check_regions(claims):
 
         _tile(run, holds, name)
         if any(kernel(*x) for x in NOT_NUMBERS):
-            raise ValueError(f"{name} takes what is no number")
+            raise ValueError(f"{name} takes a value that is not a number")
     if any(r.region(*x) != r.OTHER for x in NOT_NUMBERS):
-        raise ValueError("a region for what is no number")
+        raise ValueError("a region for a value that is not a number")
 
 
 NOT_NUMBERS = [(math.nan, 0.5), (math.nan, 1.0), (2.0, math.nan), (64.0, math.nan)]

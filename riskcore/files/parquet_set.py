@@ -61,8 +61,8 @@ class ParquetSet(ArrowFormat):
     Warns
     -----
     FilesPassedOver
-        If names of Parquet files, or of their folders, begin with a dot or a low line,
-        by which programs mark what is no data.
+        If names of Parquet files or their folders begin with a dot or an underscore:
+        programs mark files that are not data this way.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class ParquetSet(ArrowFormat):
         If there are no such files, one of them is a device or pipe, or a folder may
         not be read.
     ValueError
-        If a folder has files that are no Parquet, is a partition without files, or the
+        If a folder has files other than Parquet, is a partition without files, or the
         folders in it give different columns; if two paths lead to one file, or a link
         to a folder that it lies in.
     """
@@ -276,16 +276,16 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
     if passed:
         what = counted(len(passed), "file or folder", "files or folders")
         warn(
-            f"{path}: {what} with Parquet data passed over, for a name that begins "
-            f"with a dot or a low line, as of what is no data: {passed[0]}. If it "
-            "belongs to the data, rename it",
+            f"{path}: {what} with Parquet data passed over, such as {passed[0]}: "
+            "names that begin with a dot or an underscore mark files that are not "
+            "data. If they belong to the data, rename them",
             FilesPassedOver,
         )
     return path, sorted(parquet, key=_place)
 
 
 def _refuse_unless_single(paths: Sequence[Path]) -> None:
-    """Refuse what is no file, and two paths that lead to one file."""
+    """Refuse what is not a file, and two paths that lead to one file."""
     known: dict[tuple[int, int], Path] = {}
     for path in paths:
         about = path.stat()

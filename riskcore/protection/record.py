@@ -372,7 +372,9 @@ def _record(path: Path, plain: Any) -> Record:
     )
     ties = record.settings.ties == "secret"
     if secret is None and (record.shuffled or record.renumbered or ties):
-        raise ValueError("output.secret: lacks for the order, the new ids or the ties")
+        raise ValueError(
+            "output.secret: missing; the order, new ids or ties need it"
+        )
     return record
 
 

@@ -1,9 +1,9 @@
 """Damaged files of every format: read as they were, or refused with their name.
 
 Files of known records are cut, counts in them are changed, bytes are added. Where
-a format states neither a count nor an end, a cut between two records cannot be seen:
-text, of which a warning says if its last line has no end, and transport files of
-version 5, of which one always says so.
+a format states neither a count nor an end, a cut between two records cannot be seen.
+These are text files, with a warning if the last line has no end, and transport files of
+version 5, always with a warning.
 """
 
 import gzip

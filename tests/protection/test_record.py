@@ -708,7 +708,7 @@ def test_members_that_lack(record):
         ),
         (
             lambda r: json.dumps(r | {"output": r["output"] | {"secret": None}}),
-            "output.secret: lacks",
+            "output.secret: missing",
         ),
         (
             lambda r: json.dumps(r | {"output": r["output"] | {"dropped": ["w", 3]}}),
