@@ -372,9 +372,7 @@ def _record(path: Path, plain: Any) -> Record:
     )
     ties = record.settings.ties == "secret"
     if secret is None and (record.shuffled or record.renumbered or ties):
-        raise ValueError(
-            "output.secret: missing; the order, new ids or ties need it"
-        )
+        raise ValueError("output.secret: missing; the order, new ids or ties need it")
     return record
 
 
