@@ -51,7 +51,10 @@ WARM = WORK / "warm"
 RESULTS = WORK / "results.json"
 PAGE = HERE / "mutation.md"
 LISTED = HERE / "mutation_survivors.csv"
-COPIED = ("riskcore", "tests", "bench", "notes", "README.md", "pyproject.toml")
+COPIED = (
+    "riskcore", "tests", "bench", "notes", "recipe", "README.md", "pyproject.toml",
+    "hatch_build.py", "noxfile.py", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+)  # fmt: skip
 
 # What the tests import: once, instead of once for every mutant.
 PRELOADED = (

@@ -510,6 +510,29 @@ def test_ids_and_orders_that_cannot_be(run, options, message):
     assert not list(Path.cwd().glob("safe*"))
 
 
+def test_formulas_are_guarded_and_a_replay_guards_them(run):
+    jobs = ["=1+1", "-1", "plain", "+A1"]
+    lines = Path("survey.csv").read_text().splitlines()
+    rows = [f"{line},{jobs[i % 4]}" for i, line in enumerate(lines[1:])]
+    Path("jobs.csv").write_text("\n".join([f"{lines[0]},JOB", *rows, ""]))
+    status, out, _ = run(
+        "jobs.csv", *ROLES, *RECODE, "--threshold", "0.01", "--output", "a.csv",
+        "--guard-formulas",
+    )  # fmt: skip
+    assert status == 0
+    assert "Text that a spreadsheet would take for a formula begins with an '." in out
+    written = [line.split(",")[-1] for line in Path("a.csv").read_text().splitlines()]
+    assert written[1:5] == ["'=1+1", "-1", "plain", "'+A1"]
+    status, out, _ = run(
+        "jobs.csv", "--replay", "a.csv.private.json", "--output", "b.csv"
+    )
+    assert (status, "byte for byte" in out) == (0, True)
+    status, _, err = run("jobs.csv", "--replay", "a.csv.private.json", "--output",
+        "b.parquet")  # fmt: skip
+    assert status == 2
+    assert "is no CSV file" in err
+
+
 def test_what_is_not_safe_as_read_back(run, monkeypatch):
     monkeypatch.setattr(
         writing, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1

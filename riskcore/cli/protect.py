@@ -108,12 +108,12 @@ _SETTINGS = {
     "k", "subsets", "strata", "level",
     "household_threshold", "household_rate", "households", "missing", "alpha",
     "recode", "cost", "household_keys", "related", "suppression", "plan", "rounds",
-    "ties",    "drop", "shuffle", "renumber", "keep_ids",
+    "ties", "drop", "shuffle", "renumber", "keep_ids", "guard_formulas",
 }  # fmt: skip
 # Those that need a safe file.
 _OF_OUTPUT = (
     "record", "record_public", "drop", "shuffle", "renumber", "keep_ids",
-    "no_read_back", "allow_unsafe",
+    "guard_formulas", "no_read_back", "allow_unsafe",
 )  # fmt: skip
 
 
@@ -299,6 +299,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--keep-ids", action="store_true", help="leave the household's ids as they are"
     )
     group.add_argument(
+        "--guard-formulas",
+        action="store_true",
+        help="in CSV, write an apostrophe before text that a spreadsheet would run as "
+        "a formula: what begins with = + - or @ and is no number",
+    )
+    group.add_argument(
         "--no-read-back",
         action="store_true",
         help="do not read the safe file again to compare and assess it",
@@ -395,12 +401,14 @@ def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
             "drop": before.dropped,
             "shuffle": before.shuffled,
             "renumber": before.renumbered,
+            "guard_formulas": before.formulas_guarded,
             "secret": before.secret,
         }
     return {
         "drop": options.drop,
         "shuffle": False if options.shuffle is None else options.shuffle,
         "renumber": () if options.keep_ids else options.renumber,
+        "guard_formulas": options.guard_formulas,
     }
 
 
@@ -414,7 +422,7 @@ def _names_written(
 ) -> dict[str, Any]:
     """Return the files written, and what may be seen in them: logs are read."""
     public = options.record_public
-    told = ("read_back", "dropped", "shuffled", "renumbered")
+    told = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
     return {
         "file": str(options.output),
         "record": str(_private(options)),
@@ -500,6 +508,7 @@ def _check_outputs(
     """Refuse what cannot be written, before any work is done."""
     from riskcore.files import formats
     from riskcore.files.replace import refuse_existing
+    from riskcore.protection.layout import refuse_unguardable
     from riskcore.protection.secret import user_key
     from riskcore.protection.writing import columns_renumbered
 
@@ -514,6 +523,9 @@ def _check_outputs(
         source.check_writable(options.output, overwrite=options.overwrite)
         source.check(means["drop"])
         columns_renumbered(source, settings, means["renumber"], means["drop"])
+        if means["guard_formulas"]:
+            left = [name for name in source.names if name not in means["drop"]]
+            refuse_unguardable(options.output, left, source.format)
         user_key()
     for path in [*reports, *(one for one in others if one is not None)]:
         refuse_existing(path, options.overwrite)
@@ -622,6 +634,8 @@ def _said_of_output(
         yield "It was NOT read back: whether it is as it should be is not known."
     if output["renumbered"]:
         yield f"New ids in random order: {', '.join(output['renumbered'])}."
+    if output["formulas_guarded"]:
+        yield "Text that a spreadsheet would take for a formula begins with an '."
     yield f"The private record is in {_private(options)}; do not publish it."
     from riskcore.protection.record import other_releases
 

@@ -62,6 +62,9 @@ class Format:
         quotes: in a CSV a value that equals one needs them.
     labels : Labels or None
         Of files of SPSS, Stata and SAS.
+    guard_formulas : bool
+        Whether an apostrophe is written before text that a spreadsheet would take for
+        a formula: see `riskcore.files.formulas`. Only CSV files can have it.
     """
 
     kind: str
@@ -72,6 +75,7 @@ class Format:
     missing_codes: tuple[str, ...] = ()
     labels: Labels | None = None
     files: tuple[Path, ...] = ()
+    guard_formulas: bool = False
 
     @property
     def paths(self) -> tuple[Path, ...]:

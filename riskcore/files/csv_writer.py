@@ -14,6 +14,7 @@ from riskcore.common.progress import Parts
 from riskcore.files.argus.text import encodes
 from riskcore.files.arrow import import_pyarrow
 from riskcore.files.base_format import Format
+from riskcore.files.formulas import guard_formulas
 from riskcore.files.reading import DELIMITERS
 
 _MARK = "\ufeff"
@@ -38,7 +39,8 @@ def write_csv(
     path : pathlib.Path
         Where it will stand: ``.tsv`` has tabs, ``.gz`` is packed.
     like : Format
-        Delimiter, encoding, and the codes that are values only in quotes.
+        Delimiter, encoding, the codes that are values only in quotes, and whether
+        formulas are guarded.
     progress : callable, optional
         Called with the records written and those there are up to this part.
 
@@ -60,7 +62,7 @@ def write_csv(
                     header = _header_line(table.column_names, delimiter)
                     target.write(encoder.encode(header))
                 for batch in table.to_batches(max_chunksize=_ROWS):
-                    text = _rows_text(batch, delimiter, like.missing_codes)
+                    text = _rows_text(batch, delimiter, like)
                     target.write(encoder.encode(text))
                     done += batch.num_rows
                     if progress:
@@ -81,25 +83,27 @@ def _header_line(names: Sequence[str], delimiter: str) -> str:
     return delimiter.join(quoted) + "\n"
 
 
-def _rows_text(batch: Any, delimiter: str, codes: Sequence[str]) -> str:
+def _rows_text(batch: Any, delimiter: str, like: Format) -> str:
     compute = import_pyarrow("compute")
     # Of a single column the delimiter is found again as that of the first line.
     special = delimiter if batch.num_columns > 1 else delimiter + DELIMITERS
     needy = f'[{re.escape(special)}"\r\n]|^$'
-    fields = [_fields(column, needy, codes) for column in batch.columns]
+    fields = [_fields(column, needy, like) for column in batch.columns]
     lines = compute.binary_join_element_wise(
         *fields, _large(delimiter), null_handling="replace", null_replacement=""
     )
     return "\n".join([*lines.to_pylist(), ""])
 
 
-def _fields(column: Any, needy: str, codes: Sequence[str]) -> Any:
+def _fields(column: Any, needy: str, like: Format) -> Any:
     """Return a column as text, quoted where the pattern is found, and like codes."""
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
     text = column.cast(pyarrow.large_string())
+    if like.guard_formulas and not pyarrow.types.is_primitive(column.type):
+        text = guard_formulas(text)
     needs_quotes = compute.match_substring_regex(text, needy)
-    if codes:
-        among = compute.is_in(text, pyarrow.array(codes, text.type))
+    if like.missing_codes:
+        among = compute.is_in(text, pyarrow.array(like.missing_codes, text.type))
         needs_quotes = compute.or_(needs_quotes, among)
     if not compute.any(needs_quotes).as_py():
         return text

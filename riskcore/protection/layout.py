@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.files import formats
+from riskcore.files.formulas import refuse_names
 from riskcore.files.replace import Create
 from riskcore.microdata.columns import Records, code_column
 from riskcore.microdata.household_rows import in_order
@@ -35,6 +36,8 @@ class Layout:
         Columns left out, and those with new ids.
     order : int64 ndarray, shape (n,), or None
         Positions of the records in the order in which they are written.
+    guard_formulas : bool
+        Whether text that a spreadsheet would take for a formula is guarded.
     """
 
     source: Source
@@ -43,6 +46,7 @@ class Layout:
     dropped: tuple[str, ...] = ()
     renumbered: tuple[str, ...] = ()
     order: Positions | None = None
+    guard_formulas: bool = False
 
     @classmethod
     def of(
@@ -54,6 +58,7 @@ class Layout:
         drop: Iterable[str] = (),
         ids: Mapping[str, Positions] | None = None,
         order: Positions | None = None,
+        guard_formulas: bool = False,
     ) -> Layout:
         """Lay out protected data.
 
@@ -68,11 +73,14 @@ class Layout:
         ids : mapping of str to int64 ndarray, each shape (n,)
             New ids of columns, 0 where missing.
         order : int64 ndarray, shape (n,), optional
+        guard_formulas : bool, optional
 
         Raises
         ------
         KeyError
             If a column to be left out does not exist.
+        ValueError
+            If formulas cannot be guarded.
         """
         source.check(drop)
         path, ids = Path(path), ids or {}
@@ -85,7 +93,15 @@ class Layout:
             for name, column in Records.of(data).columns.items()
             if str(name) not in dropped
         }
-        return cls(source, path, columns, dropped, tuple(ids), order)
+        if guard_formulas:
+            refuse_unguardable(path, columns, source.format)
+        return cls(source, path, columns, dropped, tuple(ids), order, guard_formulas)
+
+    @property
+    def format(self) -> formats.Format | None:
+        """How the file is written."""
+        like = self.source.format
+        return replace(like, guard_formulas=True) if self.guard_formulas else like
 
     @property
     def kind(self) -> type[formats.FileFormat]:
@@ -136,7 +152,7 @@ class Layout:
             self.path,
             columns,
             overwrite=True,
-            like=self.source.format,
+            like=self.format,
             recodings=recodings,
             create=opening,
             progress=progress,
@@ -157,6 +173,19 @@ class Layout:
                 "would be empty lines, which readers skip; write .parquet, or drop "
                 "fewer columns"
             )
+
+
+def refuse_unguardable(
+    path: Path, names: Iterable[str], like: formats.Format | None
+) -> None:
+    """Refuse to guard formulas where it makes no sense, or would change a name."""
+    kind = formats.written_as(path, like)
+    if kind.kind != "csv":
+        raise ValueError(
+            f"guard_formulas: {path} is no CSV file; only these are read by "
+            "spreadsheets as if their text were typed in"
+        )
+    refuse_names(names)
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:

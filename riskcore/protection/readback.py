@@ -420,6 +420,7 @@ def _csv_blocks(
     with opened() as file:
         quotes_matter = _holds(file, ['""', *like.missing_codes])
     codes = frozenset(like.missing_codes)
+    taken_off = _unguarded if like.guard_formulas else _same
 
     def blocks() -> Iterator[Block]:
         with opened() as file:
@@ -434,10 +435,37 @@ def _csv_blocks(
                 ):
                     heeded = _with_quotes_heeded(lines, delimiter, codes)
                     rows = _next_rows(heeded, _ROWS)
-                yield _columns(path, rows, len(names))
+                yield taken_off(_columns(path, rows, len(names)))
                 lines.clear()
 
     return names, blocks()
+
+
+# Written once more than in `riskcore.files.formulas`, and in another way.
+_FORMULA = re.compile("'[' ]*(?=[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")
+_NO_FORMULA = re.compile(
+    "[' ]*[+-]?(?:(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?)?[' ]*"
+)
+
+
+def _unguarded(block: Block) -> Block:
+    """Take the apostrophes off again that guard formulas."""
+    return [
+        [
+            text[1:]
+            if text is not _EMPTY
+            and text.startswith("'")
+            and _FORMULA.match(text)
+            and not _NO_FORMULA.fullmatch(text)
+            else text
+            for text in column
+        ]
+        for column in block
+    ]
+
+
+def _same(block: Block) -> Block:
+    return block
 
 
 def _holds(file: IO[str], texts: Sequence[str]) -> bool:

@@ -144,6 +144,7 @@ def public(
     verdict: str,
     shuffled: bool,
     renumbered: Iterable[str],
+    formulas_guarded: bool,
 ) -> dict[str, Any]:
     """Return what may be published of a protection: methods and rounded counts.
 
@@ -156,6 +157,7 @@ def public(
         Without figures that the data gave.
     shuffled : bool
     renumbered : iterable of str
+    formulas_guarded : bool
 
     Returns
     -------
@@ -187,6 +189,7 @@ def public(
         },
         "shuffled": shuffled,
         "renumbered": list(renumbered),
+        "formulas_guarded": formulas_guarded,
     }
 
 
@@ -224,7 +227,7 @@ class Record:
     reading : dict
         How the input was read.
     dropped, renumbered : tuple of str
-    shuffled : bool
+    shuffled, formulas_guarded : bool
     secret : str or None
         Of the order and the new ids.
     digest, key : str or None
@@ -239,6 +242,7 @@ class Record:
     dropped: tuple[str, ...]
     renumbered: tuple[str, ...]
     shuffled: bool
+    formulas_guarded: bool
     secret: str | None
     digest: str | None
     key: str | None
@@ -356,6 +360,7 @@ def _record(path: Path, plain: Any) -> Record:
     source = _member(plain, "input", dict)
     output = _member(plain, "output", dict)
     digest = _member(source, "digest", dict, "input")
+    output.setdefault("formulas_guarded", False)  # in records made before
     where = "input.digest"
     secret = _member(output, "secret", str | None, "output")
     record = Record(
@@ -365,6 +370,7 @@ def _record(path: Path, plain: Any) -> Record:
         dropped=_names(output, "dropped"),
         renumbered=_names(output, "renumbered"),
         shuffled=_member(output, "shuffled", bool, "output"),
+        formulas_guarded=_member(output, "formulas_guarded", bool, "output"),
         secret=None if secret is None else check_secret(secret),
         digest=_hex(digest, "hmac_sha256", where),
         key=_hex(digest, "key", where),

@@ -485,6 +485,7 @@ class Protected:
         drop: Iterable[str] = (),
         shuffle: bool | int = False,
         renumber: Iterable[str] | None = None,
+        guard_formulas: bool = False,
         secret: str | None = None,
         verify: bool = True,
         record: str | Path | None = None,
@@ -526,6 +527,12 @@ class Protected:
             missing. By default the household column, given or declared by mu-Argus
             metadata, unless it is dropped, recoded or blanked; ``()``: none. In
             ``data`` nothing is renumbered.
+        guard_formulas : bool, optional
+            Write an apostrophe before text in a CSV file that a spreadsheet would take
+            for a formula: what begins with one of ``= + - @``, a tab or a line end,
+            blanks in front or not, and is neither a number nor a lone sign. Text that
+            already has apostrophes there gets one more, so that taking one off gives
+            the values back.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
         verify : bool, optional
@@ -583,11 +590,13 @@ class Protected:
         ValueError
             If the input has changed since it was first opened, the file cannot be
             written in this format, one of the files is read from, a column cannot be
-            renumbered, or others can read the user's key.
+            renumbered, others can read the user's key, or formulas are to be guarded
+            in a file that is no CSV, or in the name of a column.
         """
         return writing.write(
             self, path, overwrite=overwrite, allow_unsafe=allow_unsafe, drop=drop,
-            shuffle=shuffle, renumber=renumber, secret=secret, verify=verify,
+            shuffle=shuffle, renumber=renumber, guard_formulas=guard_formulas,
+            secret=secret, verify=verify,
             record=record, public_record=public_record, also=also, public=public,
             progress=progress, steps=steps,
         )  # fmt: skip

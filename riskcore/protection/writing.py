@@ -65,6 +65,7 @@ def write(
     drop: Iterable[str],
     shuffle: bool | int,
     renumber: Iterable[str] | None,
+    guard_formulas: bool,
     secret: str | None,
     verify: bool,
     record: str | Path | None,
@@ -115,6 +116,7 @@ def write(
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
         order=order,
+        guard_formulas=guard_formulas,
     )
     say = steps or silent
     say("looking for what the columns tell of suppressed values")
@@ -139,6 +141,7 @@ def write(
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(renumbered),
+            "formulas_guarded": guard_formulas,
             "secret": secret,
         }
         plain = records.private(
@@ -178,6 +181,7 @@ def _public_record(
         verdict=again._public_verdict,
         shuffled=output["shuffled"],
         renumbered=output["renumbered"],
+        formulas_guarded=output["formulas_guarded"],
     )
 
 
@@ -315,7 +319,7 @@ def _read_back(
     found = readback.read_back(
         layout.path,
         parts,
-        result.source.format,
+        layout.format,
         readback.Expected(
             {
                 name: column if name in touched else original[name]

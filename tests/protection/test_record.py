@@ -392,7 +392,7 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
     assert printed["output"] == {
         "file": "safe.csv", "record": "safe.csv.private.json",
         "public_record": "p.json", "read_back": True, "dropped": [],
-        "shuffled": True, "renumbered": ["hh"],
+        "shuffled": True, "renumbered": ["hh"], "formulas_guarded": False,
     }  # fmt: skip
     assert printed["sets"][0]["risk"]["original"]["max_risk"] > 0
 
@@ -665,7 +665,7 @@ def test_members_that_lack(record):
     ]
     # What is not needed: of recodings what has a default, of files their names.
     assert {path[-1] for path in read} <= {
-        "ties",  # what the last version brought; see the test of an early record
+        "ties", "formulas_guarded",  # later than an early record
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
