@@ -17,7 +17,8 @@ from riskcore.protection.readback import ReadBackError, _unguarded
 
 FORMULAS = [
     "=1+1", "=cmd|' /C calc'!A0", "+A1", "-A1", "-1-1", "-1+cmd|' /C calc'!A0",
-    "@SUM(A1)", "\t=1", "\rA", "\nA", " =1", "'=1", "''=1", "' =1", "--", "=", "@", "\uff1d1",
+    "@SUM(A1)", "\t=1", "\rA", "\nA",
+    " =1", "'=1", "''=1", "' =1", "--", "=", "@", "\uff1d1",
     "-1,000.5", "+4,1,2",
 ]  # fmt: skip
 PLAIN = [
