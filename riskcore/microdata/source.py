@@ -141,9 +141,9 @@ class Source:
                 raise ValueError(
                     f"{path}: has changed since it was first opened; start again"
                 )
-        if self.format is None or not self.format.files:
+        if self.path is None or self.format is None or not self.format.files:
             return
-        if formats.format_of(self.path or "", self.reading).files != self.format.files:
+        if formats.format_of(self.path, self.reading).files != self.format.files:
             raise ValueError(
                 f"{self.path}: has other files than when it was first opened; start "
                 "again"

@@ -41,6 +41,8 @@ Draw = Callable[[int], KeyMasks]
 METHODS = ("exact", "argus")
 # Drawn orders of ties: at most so many, and so many numbers in them.
 _ORDERS, _MOST_RANKS = 64, 1 << 22
+# After so many sets of keys, tasks that none of the others can improve are left out.
+_TURNS = 16
 # 2**16 sets of keys; mu-Argus has no tables of more than ten.
 MOST_KEYS = {"exact": 16, "argus": 10}
 # By how much the second plan of mu-Argus must be cheaper than the first.
@@ -490,7 +492,7 @@ def _tasks(
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
     rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
-    levels, level = np.unique(threshold, return_inverse=True)
+    levels, level = _levels(threshold)
     parts = (cell, level, np.broadcast_to(row.reshape(-1), len(cell)))
     distinct = count(
         [part.astype(np.uint32) for part in parts],
@@ -502,6 +504,14 @@ def _tasks(
     affordable = present & finite[row]
     tasks = _Tasks(cells, levels[level], row, rows, present, affordable, preference)
     return tasks, distinct.inverse
+
+
+def _levels(threshold: Floats) -> tuple[Floats, Positions]:
+    """Return the distinct thresholds and that of each unit: mostly it is one."""
+    if (threshold == threshold[0]).all():
+        return threshold[:1], np.zeros(len(threshold), np.intp)
+    levels, level = np.unique(threshold, return_inverse=True)
+    return levels, level
 
 
 def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
@@ -532,14 +542,13 @@ def _subsets(
 
 def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
     m = tasks.costs.shape[1]
-    pairs, pair = np.unique(
-        np.stack([tasks.row.astype(np.uint64), blank]), axis=1, return_inverse=True
-    )
+    pair = tasks.row.astype(np.uint64) << np.uint64(m) | blank
+    pairs = np.unique(pair)
     sums = [
-        math.fsum(tasks.costs[row, i] for i in range(m) if int(mask) >> i & 1)
-        for row, mask in pairs.T
+        math.fsum(tasks.costs[one >> m, i] for i in range(m) if one >> i & 1)
+        for one in pairs.tolist()
     ]
-    return np.array(sums)[pair.reshape(-1)]
+    return np.array(sums)[np.searchsorted(pairs, pair)]
 
 
 def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
@@ -578,11 +587,18 @@ def _cheapest(
     rank = np.argsort(order, axis=1)
     solvable = _solvable(margins, tasks)
     best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)
+    turns = np.argsort(rank.min(axis=0), kind="stable")
+    # The smallest rank that is still to come, by order and turn.
+    coming = np.minimum.accumulate(rank[:, turns[::-1]], axis=1)[:, ::-1]
+    open_tasks = np.arange(len(tasks))
     size = 0
-    for s in np.argsort(rank.min(axis=0), kind="stable"):
-        possible = masks[s] & ~tasks.affordable == 0
-        earlier = rank[tasks.row, s] < best
-        at = np.flatnonzero(possible & earlier)
+    for turn, s in enumerate(turns):
+        if turn % _TURNS == 0:
+            row = tasks.row[open_tasks]
+            open_tasks = open_tasks[coming[row, turn] < best[open_tasks]]
+        possible = masks[s] & ~tasks.affordable[open_tasks] == 0
+        earlier = rank[tasks.row[open_tasks], s] < best[open_tasks]
+        at = open_tasks[possible & earlier]
         if len(at) == 0:
             continue
         if len(subsets[s]) > size:

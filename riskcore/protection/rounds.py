@@ -308,8 +308,10 @@ def _prices(
     masks: Masks,
     settings: Settings,
 ) -> Risks:
-    """Return what each key costs each unsafe record, shape (U, m)."""
+    """Return what each key costs each unsafe record, (U, m); if all the same, (m,)."""
     keys, groups = assessment.cells.keys, assessment.households
+    if groups is None and not any(masks[key].any() for key in keys):
+        return cost
     size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
     shared = [key in settings.household_keys for key in keys]
     prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import riskcore
@@ -181,3 +182,15 @@ def test_the_weight_that_metadata_declare(tmp_path):
         riskcore.assess(path, ["sex"]).cells,
     ):
         assert found.population_frequency.tolist() == [10.0, 20.0]
+
+
+def test_a_folder_that_gets_another_file_has_changed(tmp_path):
+    folder = tmp_path / "survey"
+    folder.mkdir()
+    for i in range(2):
+        pq.write_table(pa.table({"a": [i, i]}), folder / f"{i}.parquet")
+    source = Source.of(folder)
+    source.refuse_changed()
+    pq.write_table(pa.table({"a": [2]}), folder / "2.parquet")
+    with pytest.raises(ValueError, match="survey: has other files than when"):
+        source.refuse_changed()
