@@ -108,18 +108,21 @@ def count_compatible(
         for column, code in zip(codes, missing, strict=True)
     ]
     patterns = patterns_of(codes, absent)
-    order = patterns.order
+    del absent  # what is not needed goes: there may be tens of millions of cells
+    order, first = patterns.order, patterns.first
     own, own_weight = frequency[order], weight_sum[order]
     gained, gained_weight = _join(patterns, own, own_weight, blank_matches_complete)
-    f = _frequencies(own, gained, alpha)
+    f = _frequencies(own, gained, first, alpha)
+    del gained
     F = np.empty(len(order))
-    weigh(own_weight, *gained_weight, alpha, len(order), F)
+    weigh(own_weight, gained_weight, first, alpha, len(order), F)
+    del gained_weight
     if patterns.blank:
         f[-1] = own.sum()
         sum_cells(np.array([0, len(order)]), own_weight, 0, 1, F[-1:])
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return f[back], F[back]
+    f_back, F_back = np.empty_like(f), np.empty_like(F)
+    f_back[order], F_back[order] = f, F
+    return f_back, F_back
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +152,11 @@ class Patterns:
 
     def __len__(self) -> int:
         return len(self.present)
+
+    @property
+    def first(self) -> int:
+        """The first combination that complete ones are sure to belong to."""
+        return int(self.begin[1] if self.complete else self.begin[-1])
 
 
 def patterns_of(codes: Sequence[Codes], absent: Sequence[Mask]) -> Patterns:
@@ -193,12 +201,15 @@ def _join(
     weight: NDArray[np.float64],
     blank_matches_complete: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return what each combination gains: from complete ones, and from others.
+    """Return the records and the weights that each combination gains.
 
-    The shapes are (2, K), and (2, K, 2) for the double-double sums of weights.
+    The first K numbers are what may belong to it; behind them, from `Patterns.first`
+    on, stands what an incomplete one gains from complete ones. Weights are
+    double-doubles, shape (..., 2).
     """
-    K = len(frequency)
-    gained, gained_weight = np.zeros((2, K), np.int64), np.zeros((2, K, 2))
+    K, first = len(frequency), patterns.first
+    gained = np.zeros(2 * K - first, np.int64)
+    gained_weight = np.zeros((2 * K - first, 2))
     # The smaller of two patterns has at most as many as the second largest of all.
     room = int(np.sort(np.append(np.diff(patterns.begin), 1))[-2])
     scratch = (
@@ -217,7 +228,7 @@ def _join(
             a,
             stop,
             complete,
-            K,
+            K - first,
             patterns.code.shape[1],
             patterns.begin,
             patterns.present,
@@ -233,16 +244,16 @@ def _join(
 
 
 def _frequencies(
-    own: NDArray[np.int64], gained: NDArray[np.int64], alpha: float
+    own: NDArray[np.int64], gained: NDArray[np.int64], first: int, alpha: float
 ) -> Frequencies:
-    surely = own + gained[0]
     if alpha in (0, 1):
-        whole: NDArray[np.int64] = surely + int(alpha) * gained[1]
+        whole = own + gained[: len(own)] if alpha else own.copy()
+        whole[first:] += gained[len(own) :]
         return whole
-    pairs = np.zeros((2, len(own), 2))
-    pairs[..., 0] = gained
+    pairs = np.zeros((len(gained), 2))
+    pairs[:, 0] = gained
     f = np.empty(len(own))
-    weigh(own.astype(np.float64), *pairs, alpha, len(own), f)
+    weigh(own.astype(np.float64), pairs, first, alpha, len(own), f)
     return f
 
 
@@ -300,7 +311,7 @@ def join_patterns(
     a: int,
     stop: int,
     complete: int,
-    K: int,
+    sure: int,
     words: int,
     begin: Any,
     present: Any,
@@ -316,7 +327,10 @@ def join_patterns(
     gained: Any,
     gained_weight: Any,
 ) -> None:
-    """Join pattern ``a`` with each later one before ``stop``."""
+    """Join pattern ``a`` with each later one before ``stop``.
+
+    What complete combinations add stands ``sure`` places after what others do.
+    """
     for b in range(a + 1, stop):
         few, many = a, b
         if begin[a + 1] - begin[a] > begin[b + 1] - begin[b]:
@@ -343,7 +357,7 @@ def join_patterns(
             g = table[at] - start
             group[i - start] = g
             _add(sums, weight_sums, g, frequency[i], weight[i], 0.0)
-        row = 0 if few == complete else K
+        row = sure if few == complete else 0
         for i in range(begin[many], begin[many + 1]):
             g = table[slot_of(code, i, words, joint, table, bits)]
             if g >= 0:
@@ -351,20 +365,23 @@ def join_patterns(
                 high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
                 _add(gained, gained_weight, row + i, sums[g], high, low)
                 _add(sums, weight_sums, room + g, frequency[i], weight[i], 0.0)
-        row = 0 if many == complete else K
+        row = sure if many == complete else 0
         for i in range(start, start + size):
             g = room + group[i - start]
             high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
             _add(gained, gained_weight, row + i, sums[g], high, low)
 
 
-@native("float64*, float64*, float64*, float64, int64, float64*")
+@native("float64*, float64*, int64, float64, int64, float64*")
 def weigh(
-    own: Any, surely: Any, perhaps: Any, alpha: float, n: int, total: Any
+    own: Any, gained: Any, first: int, alpha: float, n: int, total: Any
 ) -> None:
-    """Write ``own + surely + alpha*perhaps``, the latter two double-doubles."""
+    """Write ``own + surely + alpha*perhaps``, the latter two in `_join`'s order."""
     for i in range(n):
-        high, low = dd_add_positive(surely[2 * i], surely[2 * i + 1], own[i], 0.0)
-        product, error = two_product(alpha, perhaps[2 * i])
+        high, low = own[i], 0.0
+        if i >= first:
+            sure = 2 * (n + i - first)
+            high, low = dd_add_positive(gained[sure], gained[sure + 1], high, low)
+        product, error = two_product(alpha, gained[2 * i])
         s, t = two_sum(high, product)
-        total[i] = s + (t + (low + (error + alpha * perhaps[2 * i + 1])))
+        total[i] = s + (t + (low + (error + alpha * gained[2 * i + 1])))
