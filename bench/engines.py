@@ -30,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 
 from bench._common import HERE, command, machine, publish, table
@@ -114,6 +115,18 @@ def duckdb_query(path, folder):
     return connection.sql(
         f"SELECT count(*) FROM (SELECT DISTINCT {NAMED} FROM '{path}')"
     ).fetchall()[0][0]
+
+
+def duckdb_protected(path, folder):
+    """Protect from a threshold that about half of the cells reach."""
+    import riskcore
+
+    data = connect(folder).sql(f"FROM '{path}'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = riskcore.protect(data, KEYS, "w", threshold=0.02)
+    assert result.safe
+    return len(result.original.cells)
 
 
 def polars(path, _):
@@ -234,6 +247,7 @@ CASES = {
     "duckdb": duckdb,
     "duckdb, records to Parquet": duckdb_records,
     "duckdb, a query with the function": duckdb_query,
+    "duckdb, protected": duckdb_protected,
     "polars": polars,
     "the command": command_assess,
     "dataset of pyarrow": dataset,
@@ -250,6 +264,7 @@ AT_LARGE = (
     "duckdb",
     "duckdb, records to Parquet",
     "duckdb, a query with the function",
+    "duckdb, protected",
     "polars",
     "the command",
     "dataset of pyarrow",

@@ -297,8 +297,7 @@ def plan(
         raise ValueError(f"method={method!r}: its ties are not drawn")
     preference = preference_of(margins.cells.keys, loss)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
-    risk = margins.risk(margins.all_keys, cell)
-    unsafe = np.flatnonzero(risk >= thresholds)
+    unsafe = np.flatnonzero(margins.risk(margins.all_keys, cell) >= thresholds)
     if len(unsafe):
         say = progress or silent
         rows = costs if costs.ndim == 1 else costs[unsafe]
@@ -498,10 +497,10 @@ def _tasks(
         [part.astype(np.uint32) for part in parts],
         [len(margins.cells), len(levels), len(rows)],
     )
-    cells, level, row = (part.astype(np.intp) for part in distinct.codes)
-    finite = _masks(np.isfinite(rows))
+    cells, level, row = distinct.codes
     present = margins.present(cells)
-    affordable = present & finite[row]
+    may = np.isfinite(rows)
+    affordable = present if may.all() else present & _masks(may)[row]
     tasks = _Tasks(cells, levels[level], row, rows, present, affordable, preference)
     return tasks, distinct.inverse
 
@@ -584,7 +583,7 @@ def _cheapest(
         sums = np.repeat(sums, len(ranks) // number, axis=0)
         sizes = np.broadcast_to([len(s) for s in subsets], sums.shape)
         order = np.lexsort((ranks, sizes, sums), axis=1)
-    rank = np.argsort(order, axis=1)
+    rank = np.argsort(order, axis=1).astype(np.int32)
     solvable = _solvable(margins, tasks)
     best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)
     turns = np.argsort(rank.min(axis=0), kind="stable")
@@ -607,7 +606,8 @@ def _cheapest(
         risk = margins.risk(margins.all_keys & ~int(masks[s]), tasks.cell[at])
         at = at[risk < tasks.threshold[at]]
         best[at] = rank[tasks.row[at], s]
-    blank = np.where(solvable, masks[order[tasks.row, best]], tasks.affordable)
+    blank = tasks.affordable.copy()
+    blank[solvable] = masks[order[tasks.row[solvable], best[solvable]]]
     return blank, solvable
 
 
