@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import math
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -18,6 +19,10 @@ from hypothesis import settings
 from riskcore import cli
 from riskcore.accuracy import reference
 from riskcore.special.gauss import enclosure, nearest, risk_pairs
+
+# A shell has what it starts in the background ignore Ctrl-C, which tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a failure is there for all who run the tests, or for
 # none. New ones: pytest --hypothesis-profile=search.
