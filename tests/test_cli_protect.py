@@ -530,7 +530,7 @@ def test_formulas_are_guarded_and_a_replay_guards_them(run):
     status, _, err = run("jobs.csv", "--replay", "a.csv.private.json", "--output",
         "b.parquet")  # fmt: skip
     assert status == 2
-    assert "is no CSV file" in err
+    assert "is not a CSV file" in err
 
 
 def test_what_is_not_safe_as_read_back(run, monkeypatch):

@@ -302,7 +302,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--guard-formulas",
         action="store_true",
         help="in CSV, write an apostrophe before text that a spreadsheet would run as "
-        "a formula: what begins with = + - or @ and is no number",
+        "a formula: what begins with = + - or @ and is not a number",
     )
     group.add_argument(
         "--no-read-back",

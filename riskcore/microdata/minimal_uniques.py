@@ -175,7 +175,7 @@ class _Search:
         raise ValueError(
             f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
             f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
-            f"steps; at most {MOST_LOOKS:.0e} are taken, which are minutes to an hour: "
+            f"steps; at most {MOST_LOOKS:.0e} are taken, which may take two hours: "
             f"give max_size={fits} (--max-size {fits}), or fewer keys"
         )
 

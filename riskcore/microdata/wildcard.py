@@ -373,9 +373,7 @@ def join_patterns(
 
 
 @native("float64*, float64*, int64, float64, int64, float64*")
-def weigh(
-    own: Any, gained: Any, first: int, alpha: float, n: int, total: Any
-) -> None:
+def weigh(own: Any, gained: Any, first: int, alpha: float, n: int, total: Any) -> None:
     """Write ``own + surely + alpha*perhaps``, the latter two in `_join`'s order."""
     for i in range(n):
         high, low = own[i], 0.0

@@ -182,7 +182,7 @@ def refuse_unguardable(
     kind = formats.written_as(path, like)
     if kind.kind != "csv":
         raise ValueError(
-            f"guard_formulas: {path} is no CSV file; only these are read by "
+            f"guard_formulas: {path} is not a CSV file; only these are read by "
             "spreadsheets as if their text were typed in"
         )
     refuse_names(names)

@@ -591,7 +591,7 @@ class Protected:
             If the input has changed since it was first opened, the file cannot be
             written in this format, one of the files is read from, a column cannot be
             renumbered, others can read the user's key, or formulas are to be guarded
-            in a file that is no CSV, or in the name of a column.
+            in a file that is not CSV, or in the name of a column.
         """
         return writing.write(
             self, path, overwrite=overwrite, allow_unsafe=allow_unsafe, drop=drop,

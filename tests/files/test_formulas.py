@@ -97,7 +97,7 @@ def test_the_reader_finds_a_guard_that_is_missing(tmp_path, monkeypatch):
 def test_what_cannot_be_guarded_is_refused(tmp_path, monkeypatch):
     result = protected(tmp_path, monkeypatch, ["a"] * 12)
     with pytest.raises(
-        ValueError, match=r"guard_formulas: safe.parquet is no CSV file"
+        ValueError, match=r"guard_formulas: safe.parquet is not a CSV file"
     ):
         result.write("safe.parquet", guard_formulas=True)
     result = protected(tmp_path, monkeypatch, ["a"] * 12, "=job")
