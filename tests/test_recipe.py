@@ -35,11 +35,11 @@ def extra(*names):
 
 
 def in_words_of_conda(libraries):
-    """Return what conda calls libraries: "name >=version"."""
+    """Return what conda calls libraries: "name >=version,<ceiling"."""
     found = set()
     for each in libraries:
-        name, floor = re.fullmatch(r"([\w-]+)>=([\w.]+)", each).groups()
-        found.add(f"{CONDA.get(name, name)} >={floor}")
+        name, versions = re.fullmatch(r"([\w-]+)(>=[\w.,<]+)", each).groups()
+        found.add(f"{CONDA.get(name, name)} {versions}")
     return found
 
 
