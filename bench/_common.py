@@ -46,15 +46,10 @@ def table(header, rows, texts=1):
     return "\n".join(f"| {' | '.join(row)} |" for row in [header, rule, *rows])
 
 
-def publish(name, text, brief=None):
-    """Print a text and put it between the markers of that name in bench/README.md.
-
-    ``brief`` goes between the same markers of the project's README.
-    """
+def publish(name, text):
+    """Print a text and put it between the markers of that name in bench/README.md."""
     print(text)
     replace(HERE / "README.md", name, text)
-    if brief is not None:
-        replace(HERE.parent / "README.md", name, brief)
 
 
 def replace(page, name, text):

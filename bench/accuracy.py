@@ -461,7 +461,7 @@ def header(of, second):
 
 
 def page(results, ever, count, seed):
-    """Return the table for the README, the summary and the page of all regions."""
+    """Return the summary and the page of all regions."""
     packages = ["python-flint", "numpy", "mpmath"]
     versions = [f"riskcore {riskcore.__version__}"]
     versions += [f"{package} {version(package)}" for package in packages]
@@ -484,11 +484,10 @@ def page(results, ever, count, seed):
     summary = [
         total_row(label, total, ever[label]) for label, total in totals(results).items()
     ]
-    brief = table(columns, [line[:5] for line in summary if line[0] in FUNCTIONS])
     columns += ["at f", "at p, or F", "contract"]
     short = f"{intro}\n\n{table(columns, summary)}"
     title = "# Accuracy of the kernels\n\nGenerated; do not edit. "
-    return brief, short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
+    return short, title + short + "\n\n" + "\n\n".join(sections) + "\n"
 
 
 def main():
@@ -518,11 +517,11 @@ def main():
     }
     ever = worst_ever(totals(results), keep=not options.quick)
     count = check_reference(options.seed)
-    brief, short, whole = page(results, ever, count, options.seed)
+    short, whole = page(results, ever, count, options.seed)
     if options.quick:
         print(whole)
     else:
-        publish("accuracy", short, f"{brief}\n\nSource: `bench/accuracy.md`.")
+        publish("accuracy", short)
         (HERE / "accuracy.md").write_text(whole)
     return 1 if "BROKEN" in short else 0
 

@@ -212,7 +212,7 @@ def main():
         f"both; medians of {rounds} interleaved rounds, seconds.\n\n"
         + table(["step", *WORKERS, "pandas / riskcore"], rows)
     )
-    publish("protect", text, text)
+    publish("protect", text)
 
 
 if __name__ == "__main__":

@@ -112,12 +112,7 @@ def main():
         f"`{command()}`: {machine('numpy', 'polars', 'pandas')}; "
         f"{records:.0e} records, medians of {rounds} interleaved rounds."
     )
-    last = [row for row in rows if row[0].startswith(f"{len(LEVELS)} ")]
-    publish(
-        "tabulate",
-        f"{about}\n\n{table(header, rows)}",
-        f"{table(header, last)}\n\n{about}",
-    )
+    publish("tabulate", f"{about}\n\n{table(header, rows)}")
 
 
 if __name__ == "__main__":

@@ -67,17 +67,14 @@ class Section(NamedTuple):
         return [one for one in lines if not (ABOUT.match(one) or free.match(one))]
 
 
-README, PAGE = "README.md", "bench/README.md"
+PAGE = "bench/README.md"
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
-    Section("bench_kernel", README, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
-    Section("bench_tabulate", README, "tabulate", measured=True),
     Section("bench_assess", PAGE, "assess", measured=True),
     Section("bench_reading", PAGE, "reading", measured=True),
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
-    Section("bench_protect", README, "protect", measured=True),
     Section("plans", PAGE, "plans", measured=True),
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
@@ -86,7 +83,6 @@ SECTIONS = (
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("accuracy", PAGE, "accuracy"),
-    Section("accuracy", README, "accuracy"),
     Section("accuracy", "bench/accuracy.md"),
     Section("sweep", PAGE, "sweep"),
     Section("sweep", "notes/accuracy.md", "kernel"),
