@@ -179,6 +179,12 @@ def link_names(app, doctree, page):
             link += literal
 
 
+def leave_out_of_the_search(app, env):
+    """Let the search find research notes by their titles only."""
+    for name in env.toctree_includes["research"]:
+        env.metadata[name]["nosearch"] = True
+
+
 def setup(app):
     """Connect the above."""
     app.add_directive("command-help", CommandHelp)
@@ -187,5 +193,6 @@ def setup(app):
     app.connect("source-read", page_from_elsewhere)
     app.connect("doctree-read", drop_links_of_letters)
     app.connect("doctree-resolved", link_names)
+    app.connect("env-updated", leave_out_of_the_search)
     app.connect("env-check-consistency", check_public_names)
     return {"parallel_read_safe": True}
