@@ -148,7 +148,14 @@ def published(result):
     figures = result.to_dict(())
     shown = {"verdict": result._public_verdict}
     return (
-        record.public(figures, result.settings, shuffled=False, renumbered=[], **shown),
+        record.public(
+            figures,
+            result.settings,
+            shuffled=False,
+            renumbered=[],
+            formulas_guarded=False,
+            **shown,
+        ),
         record.private(
             figures, result.settings, versions={}, source={}, output={}, **shown
         ),
