@@ -497,11 +497,11 @@ def _tasks(
         [part.astype(np.uint32) for part in parts],
         [len(margins.cells), len(levels), len(rows)],
     )
-    cells, level, row = distinct.codes
-    present = margins.present(cells)
+    at, at_level, at_row = distinct.codes
+    present = margins.present(at)
     may = np.isfinite(rows)
-    affordable = present if may.all() else present & _masks(may)[row]
-    tasks = _Tasks(cells, levels[level], row, rows, present, affordable, preference)
+    affordable = present if may.all() else present & _masks(may)[at_row]
+    tasks = _Tasks(at, levels[at_level], at_row, rows, present, affordable, preference)
     return tasks, distinct.inverse
 
 

@@ -101,7 +101,9 @@ class Layout:
     def format(self) -> formats.Format | None:
         """How the file is written."""
         like = self.source.format
-        return replace(like, guard_formulas=True) if self.guard_formulas else like
+        if like is None or not self.guard_formulas:
+            return like
+        return replace(like, guard_formulas=True)
 
     @property
     def kind(self) -> type[formats.FileFormat]:

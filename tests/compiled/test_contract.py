@@ -188,7 +188,6 @@ def between(path, name):
 
 
 TABLES = {
-    "README.md, accuracy": ("README.md", "accuracy", accuracy.FUNCTIONS),
     "bench/README.md, accuracy": ("bench/README.md", "accuracy", accuracy.LABELS),
     "bench/README.md, posterior": (
         "bench/README.md",
