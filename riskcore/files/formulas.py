@@ -1,9 +1,9 @@
 """Text that a spreadsheet would take for a formula, guarded by an apostrophe.
 
-A spreadsheet that opens a CSV file runs what begins with one of ``= + - @``, blanks in
-front or not, and takes tabs and line ends for the ends of cells. A number or a lone
-sign is no formula. The apostrophe can be taken off again without doubt: text that
-already has one or more before such a beginning gets another one.
+A spreadsheet that opens a CSV file runs text that begins with one of ``= + - @``, also
+behind blanks, and takes tabs and line ends for the ends of cells. Numbers and lone
+signs are harmless. Whoever takes one apostrophe off gets the text back: text that
+already has apostrophes before such a beginning gets one more.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from riskcore.files.arrow import import_pyarrow
 
-# Patterns of RE2 and of Python alike. The last four signs are the full-width ones.
-_BEGINS = r"^[' ]*[=+\-@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}]"
+# Patterns that RE2 and Python read alike. The last four signs are the full-width ones.
+_BEGINS = "^[' ]*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
 _HARMLESS = r"^[' ]*[+\-]?(([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+\-]?[0-9]+)?)?[' ]*$"
 
 
@@ -40,9 +40,8 @@ def refuse_names(names: Iterable[str]) -> None:
     ValueError
         With the first of them.
     """
-    begins = re.compile(re.sub(r"\\x\{(\w{4})\}", r"\\u\1", _BEGINS))
     for name in names:
-        if begins.match(name):
+        if re.match(_BEGINS, name):
             raise ValueError(
                 f"guard_formulas: the column name {name!r} begins like a formula, and "
                 "a name is not changed; rename the column in the input, or drop it"

@@ -506,7 +506,7 @@ def _tasks(
 
 
 def _levels(threshold: Floats) -> tuple[Floats, Positions]:
-    """Return the distinct thresholds and that of each unit: mostly it is one."""
+    """Return the distinct thresholds, mostly one, and the index of each unit's."""
     if (threshold == threshold[0]).all():
         return threshold[:1], np.zeros(len(threshold), np.intp)
     levels, level = np.unique(threshold, return_inverse=True)

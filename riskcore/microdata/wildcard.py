@@ -108,7 +108,7 @@ def count_compatible(
         for column, code in zip(codes, missing, strict=True)
     ]
     patterns = patterns_of(codes, absent)
-    del absent  # what is not needed goes: there may be tens of millions of cells
+    del absent  # memory counts: there may be tens of millions of cells
     order, first = patterns.order, patterns.first
     own, own_weight = frequency[order], weight_sum[order]
     gained, gained_weight = _join(patterns, own, own_weight, blank_matches_complete)
@@ -155,7 +155,7 @@ class Patterns:
 
     @property
     def first(self) -> int:
-        """The first combination that complete ones are sure to belong to."""
+        """The position of the first incomplete combination; K if none are complete."""
         return int(self.begin[1] if self.complete else self.begin[-1])
 
 
