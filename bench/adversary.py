@@ -20,7 +20,6 @@ import numpy as np
 import riskcore
 from bench import (
     accuracy,
-    finite_population,
     models_accuracy,
     posterior,
     prior,
@@ -248,10 +247,6 @@ def subjects():
         "individual_risk_second_moment": (moments, 20),
     }.items():
         found[name] = partial(_searched, posterior, name, regions, n)
-    for name, regions in finite_population.DRAWS.items():
-        n = 20 if "risk" in name else 300
-        draws = list(regions.values())
-        found[name] = partial(_searched, finite_population, name, draws, n)
     for name, regions in models_accuracy.POINTS.items():
         draws = list(regions.values())
         found[name] = partial(_searched, models_accuracy, name, draws, 300)
@@ -293,9 +288,6 @@ COLUMNS = {
     **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
     **{name: 3 for name in prior.FUNCTIONS if name.endswith("with_prior")},
     prior.FUNCTIONS[-1]: 1,
-    **dict.fromkeys(finite_population.FUNCTIONS[:2], 4),
-    **dict.fromkeys(finite_population.FUNCTIONS[2:4], 3),
-    finite_population.FUNCTIONS[4]: 3,
 }
 assert set(functions.UFUNCS) == set(models_accuracy.EXACT)
 

@@ -100,10 +100,6 @@ WIDER = {
     ],
     "riskcore/special/gamma/stirling.py": ["special/gamma/test_*"],
     "riskcore/special/gamma/*.py": [GAMMA],
-    "riskcore/special/beta_binomial/*.py": [
-        "special/beta_binomial/test_*",
-        "risk/test_finite_population",
-    ],
     "riskcore/special/negative_binomial/*.py": [
         "special/negative_binomial/test_*",
         "risk/test_posterior",

@@ -105,7 +105,6 @@ SECTIONS = (
     Section("prior", PAGE, "prior"),
     Section("prior", PAGE, "prior_speed", measured=True),
     Section("finite_population", PAGE, "finite_population"),
-    Section("finite_population", PAGE, "finite_population_speed", measured=True),
     Section("models_accuracy", PAGE, "models_accuracy"),
     Section("models_accuracy", PAGE, "models_speed", measured=True),
     Section("intruder", PAGE, "intruder"),

@@ -40,14 +40,6 @@ if TYPE_CHECKING:
         individual_risk_gradient as individual_risk_gradient,
         log_individual_risk as log_individual_risk,
     )
-    from riskcore.risk.finite_population import (  # isort: skip
-        cell_fully_sampled_probability_binomial as cell_fully_sampled_probability_binomial,  # noqa: E501
-        cell_fully_sampled_probability_finite_population as cell_fully_sampled_probability_finite_population,  # noqa: E501
-        individual_risk_binomial as individual_risk_binomial,
-        individual_risk_finite_population as individual_risk_finite_population,
-        log_cell_fully_sampled_probability_finite_population as log_cell_fully_sampled_probability_finite_population,  # noqa: E501
-        log_individual_risk_finite_population as log_individual_risk_finite_population,
-    )
     from riskcore.risk.posterior import (  # isort: skip
         individual_risk_deviation as individual_risk_deviation,
         individual_risk_quantile as individual_risk_quantile,
@@ -116,16 +108,6 @@ _HOMES = {
     "individual_risk_with_prior": "riskcore.risk.prior",
     "log_individual_risk_poisson": "riskcore.risk.prior",
     "log_individual_risk_with_prior": "riskcore.risk.prior",
-    "cell_fully_sampled_probability_binomial": "riskcore.risk.finite_population",
-    "individual_risk_binomial": "riskcore.risk.finite_population",
-    "cell_fully_sampled_probability_finite_population": (
-        "riskcore.risk.finite_population"
-    ),
-    "individual_risk_finite_population": "riskcore.risk.finite_population",
-    "log_cell_fully_sampled_probability_finite_population": (
-        "riskcore.risk.finite_population"
-    ),
-    "log_individual_risk_finite_population": "riskcore.risk.finite_population",
 }
 _MODULES = {
     "accuracy",

@@ -23,13 +23,13 @@ import numpy as np
 
 from riskcore.compiled.jit import Native, code_in_c, loop_on_arrays
 from riskcore.compiled.ufunc_maker import UfuncSource, made_from
-from riskcore.risk import bounds, finite_population, individual, posterior, prior
+from riskcore.risk import bounds, individual, posterior, prior
 
 __all__ = ["NAMES", "CFunction", "c_array_function", "c_function", "c_integrand"]
 
 _HOMES = {
     name: module
-    for module in (bounds, finite_population, individual, posterior, prior)
+    for module in (bounds, individual, posterior, prior)
     for name in module.UFUNCS
     if name != "risk_enclosure"  # doubles that make sense together alone
 }

@@ -408,7 +408,6 @@ def test_every_function_of_arrays_is_an_entry():
     "module",
     [
         "forms",
-        "risk.finite_population",
         "risk.individual",
         "risk.posterior",
         "risk.prior",

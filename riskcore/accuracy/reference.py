@@ -161,19 +161,6 @@ def individual_risk_by_probabilities(f: Any, shape: Any, p: Any, last: int) -> A
         return total
 
 
-def individual_risk_finite_population(f: Any, alpha: Any, beta: Any, M: Any) -> Any:
-    """Return the sum of P(X = x)/(f + x), x = 0, ..., M, X beta-binomial."""
-    with mpmath.workprec(_working_precision(f, alpha, beta)):
-        f, a, b = mpmath.mpf(f), mpmath.mpf(alpha), mpmath.mpf(beta)
-        weight = total = mpmath.mpf(1)
-        risk = 1 / f
-        for x in range(int(M)):
-            weight *= (M - x) * (a + x) / ((x + 1) * (b + (M - x - 1)))
-            total += weight
-            risk += weight / (f + x + 1)
-        return risk / total
-
-
 # --- differences of log Gamma and psi ------------------------------------------------
 
 

@@ -27,9 +27,6 @@ UFUNCS = {
     "log_individual_risk_with_prior": 3,
     "individual_risk_poisson": 2,
     "cell_fully_sampled_probability": 2,
-    "individual_risk_finite_population": 4,
-    "individual_risk_binomial": 3,
-    "cell_fully_sampled_probability_finite_population": 3,
 }
 
 # Ufuncs are NumPy's own where types are wrong: TypeError, and the name of the function.

@@ -14,7 +14,6 @@ from riskcore.accuracy import reference
 from riskcore.intruder import acquaintances, keys, risk, subpopulations, uniques
 from riskcore.risk import (
     bounds,
-    finite_population,
     household,
     individual,
     posterior,
@@ -28,10 +27,6 @@ ERROR_AT = {
     "individual": (individual, accuracy.error_at),
     "posterior": (posterior, import_module("bench.posterior").error_at),
     "prior": (prior, import_module("bench.prior").error_at),
-    "finite_population": (
-        finite_population,
-        import_module("bench.finite_population").error_at,
-    ),
     "functions": (functions, import_module("bench.models_accuracy").error_at),
     **{
         module.__name__: (module, import_module("bench.intruder").error_at)
@@ -198,11 +193,6 @@ TABLES = {
         "bench/README.md",
         "prior",
         [contract.function for contract in prior.CONTRACTS],
-    ),
-    "bench/README.md, finite population": (
-        "bench/README.md",
-        "finite_population",
-        [contract.function for contract in finite_population.CONTRACTS],
     ),
     "bench/README.md, intruder": (
         "bench/README.md",

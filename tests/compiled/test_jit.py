@@ -161,17 +161,6 @@ def test_half_precision():
     assert got.tobytes() == expected.tobytes()
 
 
-@pytest.mark.compiles
-def test_four_numbers_in_compiled_code():
-    finite = riskcore.individual_risk_finite_population
-
-    @numba.njit
-    def one(f, alpha, beta, unsampled):
-        return finite(f, alpha, beta, unsampled)
-
-    assert one(1, 1.5, np.float32(20.25), 100) == finite(1, 1.5, 20.25, 100)
-
-
 def test_three_numbers_in_compiled_code():
     f, p = np.array([1, 2, 7]), np.array([0.1, 0.2, 0.3], np.float32)
     assert truncations(f, p, 3).tobytes() == truncated(f, p, 3).tobytes()
