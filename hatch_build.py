@@ -6,8 +6,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# The folders that riskcore.ahead makes, and the oldest systems that NumPy and Numba
-# have wheels for. The code itself asks for none: it calls fma, feclearexcept, mem*.
+# The folders that riskcore.core.ahead makes, and the oldest systems that NumPy and
+# Numba have wheels for. The code itself asks for none: it calls fma, feclearexcept and
+# mem*.
 TAGS = {
     "linux-x86_64": "manylinux_2_17_x86_64",
     "linux-arm64": "manylinux_2_17_aarch64",
@@ -29,8 +30,8 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
         if folder.name not in TAGS or not any(folder.glob("*.objects")):
             raise FileNotFoundError(
                 f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
-                f"{', '.join(TAGS)}, as python -m riskcore.ahead makes them"
+                f"{', '.join(TAGS)}, as python -m riskcore.core.ahead makes them"
             )
         build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
         build_data["pure_python"] = False
-        build_data["force_include"][str(folder)] = "riskcore/compiled/objects"
+        build_data["force_include"][str(folder)] = "riskcore/core/compiled/objects"

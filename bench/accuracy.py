@@ -26,10 +26,10 @@ import riskcore
 from bench import worst
 from bench._common import HERE, command, publish, table
 from riskcore.accuracy import reference
-from riskcore.risk.individual import CONTRACTS
-from riskcore.special.gauss import enclosure
-from riskcore.special.gauss.nearest import RARE as RARE_FREQUENCIES
-from riskcore.special.gauss.risk_pairs import (
+from riskcore.core.risk.individual import CONTRACTS
+from riskcore.core.special.gauss import enclosure
+from riskcore.core.special.gauss.ball_step import RARE as RARE_FREQUENCIES
+from riskcore.core.special.gauss.fast_integer import (
     F_HUGE,
     P_FORWARD,
     P_HALF,

@@ -26,9 +26,9 @@ from bench import (
     worst,
 )
 from bench._common import command
-from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gamma import functions
-from riskcore.special.gauss.risk_pairs import P_FORWARD, P_HALF, P_NEAR_ONE
+from riskcore.core.risk.bounds import risk_enclosure
+from riskcore.core.special.gamma import functions
+from riskcore.core.special.gauss.fast_integer import P_FORWARD, P_HALF, P_NEAR_ONE
 
 ALIVE = 60  # points that the search goes on from
 RESTARTS = 3

@@ -20,7 +20,8 @@ from matplotlib.figure import Figure
 from scipy.special import hyp2f1
 
 from bench._common import HERE, command, replace, table
-from riskcore import accuracy, forms, individual_risk
+from riskcore import accuracy, individual_risk
+from riskcore.core import forms
 
 NOTES = HERE.parent / "notes"
 PAGE = NOTES / "accuracy.md"

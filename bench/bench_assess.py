@@ -27,8 +27,8 @@ from bench.bench_tabulate import (
     reset_peak,
     resident_mib,
 )
-from riskcore.microdata.coded import CodedRecords
-from riskcore.microdata.count import count
+from riskcore.data.coded import CodedRecords
+from riskcore.data.count import count
 
 KEYS = list(LEVELS)
 

@@ -17,9 +17,9 @@ import numpy as np
 from bench._common import command, interleaved, machine, publish, table
 from bench.bench_tabulate import LEVELS, make_columns
 from bench.bench_wildcard import with_holes
-from riskcore.microdata.cells import tabulate
-from riskcore.sensitive import diversity
-from riskcore.special_uniques import suda
+from riskcore.assessment.diversity import diversity
+from riskcore.assessment.suda import suda
+from riskcore.data.cells import tabulate
 
 KEYS = list(LEVELS)[:8]
 FEW, MANY = "10 values", "1,000 values in order"

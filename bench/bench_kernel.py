@@ -24,7 +24,7 @@ from scipy.special import hyp2f1
 
 import riskcore
 from bench._common import HERE, command, interleaved, machine, publish, table
-from riskcore.embed import c_array_function
+from riskcore.core.embed import c_array_function
 
 CELLS = 1_000_000
 MANY = 10_000_000

@@ -177,7 +177,7 @@ def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     from riskcore import simulate
-    from riskcore.files import formats
+    from riskcore.data.files import formats
 
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "survey.csv", Path(folder) / "safe.csv"

@@ -25,7 +25,7 @@ def main():
     records = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     from riskcore import Recoding, protect, simulate
-    from riskcore.files import formats
+    from riskcore.data.files import formats
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:

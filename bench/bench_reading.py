@@ -85,7 +85,7 @@ def main():
     # In the background of a shell Ctrl-C is ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pieces = 1 + (int(sys.argv[2]) if len(sys.argv) > 2 else 9)
-    from riskcore.files import formats
+    from riskcore.data.files import formats
 
     rows = []
     with tempfile.TemporaryDirectory() as name:

@@ -4,7 +4,7 @@
 
 The first call ever compiles and fills the cache (cold); every later process loads the
 machine code (warm). Code that a wheel brings is loaded without a cache (shipped); for
-that a copy of the package gets what `riskcore.ahead` makes. Rounds interleave the
+that a copy of the package gets what `riskcore.core.ahead` makes. Rounds interleave the
 commands; the figures are medians.
 """
 
@@ -29,7 +29,7 @@ CASES = {
 COLD = "first call of individual_risk, cold"
 COLD_ROUNDS = 3
 SHIPPED = "first call of individual_risk, code of a wheel, no cache"
-RISK = "riskcore.risk.individual.individual_risk"
+RISK = "riskcore.core.risk.individual.individual_risk"
 
 
 def run(code, cache, path=""):
@@ -49,7 +49,7 @@ def make_copy(folder):
     import llvmlite.binding as llvm
 
     import riskcore
-    from riskcore.compiled import shipped
+    from riskcore.core.compiled import shipped
 
     platform = shipped.platform_of(llvm.get_process_triple())
     features = llvm.get_host_cpu_features()
@@ -57,7 +57,7 @@ def make_copy(folder):
     package = Path(riskcore.__file__).parent
     made = f"{folder}/objects"
     chosen = ["--platforms", platform, "--processors", best, "--entries", RISK]
-    command = [sys.executable, "-m", "riskcore.ahead", made, *chosen]
+    command = [sys.executable, "-m", "riskcore.core.ahead", made, *chosen]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     shutil.copytree(package, f"{folder}/copy/riskcore")
     target = Path(folder, "copy/riskcore", shipped.FOLDER.relative_to(package))

@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 
 from bench._common import command, interleaved, machine, publish, table
-from riskcore.microdata.cells import tabulate
+from riskcore.data.cells import tabulate
 
 LEVELS = {"a": 14, "b": 2, "c": 91, "d": 5, "e": 14, "f": 7}
 LEVELS |= {"g": 2, "h": 5, "i": 2, "j": 10}

@@ -15,7 +15,7 @@ import numpy as np
 
 from bench._common import command, interleaved, machine, publish, table
 from bench.bench_tabulate import LEVELS, make_columns
-from riskcore.microdata.cells import tabulate
+from riskcore.data.cells import tabulate
 
 # Numbers of keys, and the share missing in each.
 CASES = [(6, 0.02), (6, 0.1), (10, 0.02)]

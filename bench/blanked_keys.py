@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import riskcore
-from riskcore.files import formats
-from riskcore.microdata.suppression import entropies
+from riskcore.data.files import formats
+from riskcore.protection.suppression.plan_record import entropies
 
 # Combinations of values that are tried for one record.
 MOST = 4_000

@@ -36,6 +36,7 @@ from scipy.stats import rankdata
 import riskcore
 from bench._common import HERE, command, table
 from bench.atlas import paragraph
+from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.models import (
     CellTable,
     LancasterCells,
@@ -46,7 +47,6 @@ from riskcore.models import (
 )
 from riskcore.models.cell_model import GROUPS
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.population import deviation_by, risk_by
 from riskcore.simulate import design_weights, microdata, sample, zipf_population
 
 PAGE = HERE.parent / "notes" / "calibration_of_cells.md"

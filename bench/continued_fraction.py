@@ -2,11 +2,11 @@
 
     python -m bench.continued_fraction
 
-riskcore/special/gauss/risk_pairs.py cuts the fraction S(n) = f + n - 1 - k b q/S(n+1)
-of D = S(1) after a fixed number of levels; the next is S = b + k X with X = p b/(b - k
-q). The table gives the largest relative error of D that this cut leaves, in exact
-arithmetic (mpmath, 200 bits; D = f/2F1 by mpmath's own 2F1), over a grid that starts at
-the region's corner.
+riskcore/core/special/gauss/fast_integer.py cuts the fraction
+S(n) = f + n - 1 - k b q/S(n+1) of D = S(1) after a fixed number of levels; the next is
+S = b + k X with X = p b/(b - k q). The table gives the largest relative error of D that
+this cut leaves, in exact arithmetic (mpmath, 200 bits; D = f/2F1 by mpmath's own
+2F1), over a grid that starts at the region's corner.
 """
 
 from itertools import product

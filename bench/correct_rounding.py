@@ -24,7 +24,7 @@ from bench import hard_cases
 from bench._common import command, publish, table
 from bench.accuracy import REGIONS
 from bench.enclosures import exact
-from riskcore.risk.bounds import risk_enclosure
+from riskcore.core.risk.bounds import risk_enclosure
 
 CHUNK = 200_000
 HARD = "within 2^-20 ulp of a midpoint"

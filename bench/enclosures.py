@@ -6,7 +6,7 @@ Every point of the sweep (those of bench/accuracy.py: regions, borders, extremes
 lie in its bounds and in its double-double ball by Arb's value, with as many bits as it
 takes to decide; one failure ends the run. The search evaluates the balls of many more
 points and keeps those next to a double or to the middle between two; Arb then measures
-how near they are. It writes tests/data/hardest_points.csv.
+how near they are. It writes tests/core/points/hardest_points.csv.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from flint import arb, ctx
 import riskcore
 from bench._common import HERE, command, publish, table
 from bench.accuracy import REGIONS, risk_and_gradient
-from riskcore.risk.bounds import risk_enclosure
+from riskcore.core.risk.bounds import risk_enclosure
 
-DATA = HERE.parent / "tests" / "data" / "hardest_points.csv"
+DATA = HERE.parent / "tests" / "core" / "points" / "hardest_points.csv"
 CHUNK = 5000
 SEARCH_CHUNK = 500_000
 KEPT = 6
@@ -313,7 +313,7 @@ def main():
         f"python-flint {version('python-flint')}, seed {options.seed}.\n"
         "Bounds and balls against Arb's value, each decided. Speed on one core.\n\n"
         f"{sweep_table(results)}\n\n"
-        "The hardest points, all in `tests/data/hardest_points.csv`:\n\n"
+        "The hardest points, all in `tests/core/points/hardest_points.csv`:\n\n"
         f"{hardest_table(hardest, counts)}\n\n{speed_table(options.seed)}"
     )
     if options.quick:

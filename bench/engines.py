@@ -101,7 +101,7 @@ def duckdb_records(path, folder):
 
 
 def duckdb_query(path, folder):
-    from riskcore.engines.duckdb import register
+    from riskcore.data.engines.duckdb import register
 
     connection = connect(folder)
     register(connection)

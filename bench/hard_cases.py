@@ -11,7 +11,7 @@ Muller and Tisserand 1998), at a cost of a division or two for each 2^12 doubles
 are refined by the terms left out, and Arb decides each that is kept.
 
 Beside them stand inputs of a form: few bits, next to powers of two, p next to 0 and 1.
-Writes tests/data/hard_cases.csv and notes/hard_cases.md.
+Writes tests/core/points/hard_cases.csv and notes/hard_cases.md.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from flint import arb, arb_series, ctx
 
 from bench._common import HERE, command, table
 from bench.enclosures import exact
-from riskcore.risk.bounds import risk_enclosure
+from riskcore.core.risk.bounds import risk_enclosure
 
-DATA = HERE.parent / "tests" / "data" / "hard_cases.csv"
+DATA = HERE.parent / "tests" / "core" / "points" / "hard_cases.csv"
 PAGE = HERE.parent / "notes" / "hard_cases.md"
 LARGEST_F = 64
 # Ranges of p; the regions of the kernel have their borders at 0.3, 0.5 and 0.75.
@@ -415,7 +415,8 @@ random stretches of 2^25 doubles were tried:
 Where r is next to linear in the index of p, Euclid's algorithm goes from one hit to
 the next (Lefevre, Muller and Tisserand 1998). 2^k inputs come as near as 2^-k ulp by
 chance; inputs of a form come much nearer, as r is next to a number of few bits there.
-All points are in `tests/data/hard_cases.csv`, with the nearest double; they are tests.
+All points are in `tests/core/points/hard_cases.csv`, with the nearest double; they are
+tests.
 
 ## The nearest
 

@@ -22,8 +22,8 @@ from scipy.special import gammaln
 from bench import worst
 from bench._common import command, interleaved, machine, publish, table
 from bench.posterior import Case, all_errors, error_in_ulp, measure_row, powers
-from riskcore.special.gamma import functions
-from riskcore.special.gamma.functions import CONTRACTS, ZERO
+from riskcore.core.special.gamma import functions
+from riskcore.core.special.gamma.functions import CONTRACTS, ZERO
 
 SPEED_POINTS = 20_000
 GOAL = 1e-15  # relative error of log P(F = 1 | f = 1)

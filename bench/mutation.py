@@ -81,41 +81,41 @@ SLOWER, GRACE = 3, 20  # times the unmutated tests, and seconds more
 MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
 
 # Machine code: a changed constant shows in the last digits only.
-SPECIAL = ("riskcore/special/*", "riskcore/forms.py")
+SPECIAL = ("riskcore/core/special/*", "riskcore/core/forms.py")
 KERNELS = (
     *SPECIAL,
-    "riskcore/risk/individual.py",
-    "riskcore/risk/posterior.py",
-    "riskcore/risk/bounds.py",
+    "riskcore/core/risk/individual.py",
+    "riskcore/core/risk/posterior.py",
+    "riskcore/core/risk/bounds.py",
 )
 
 # Tests that follow those of the module itself, the first pattern that fits.
-GAMMA = "special/gamma/test_functions"
-GAUSS = ["special/gauss/test_risk_pairs", "special/gauss/test_enclosure"]
-PROTECT = ["protection/test_protect", "test_cli_protect"]
+GAMMA = "core/special/gamma/test_functions"
+GAUSS = ["core/special/gauss/test_fast_integer", "core/special/gauss/test_enclosure"]
+PROTECT = ["protection/test_protect", "cli/test_protect"]
 WIDER = {
-    "riskcore/special/gamma/functions.py": [
+    "riskcore/core/special/gamma/functions.py": [
         "models/test_polya_urn",
-        "compiled/test_contract",
+        "core/compiled/test_contract",
     ],
-    "riskcore/special/gamma/stirling.py": ["special/gamma/test_*"],
-    "riskcore/special/gamma/*.py": [GAMMA],
-    "riskcore/special/negative_binomial/*.py": [
-        "special/negative_binomial/test_*",
-        "risk/test_posterior",
+    "riskcore/core/special/gamma/stirling.py": ["core/special/gamma/test_*"],
+    "riskcore/core/special/gamma/*.py": [GAMMA],
+    "riskcore/core/special/negative_binomial/*.py": [
+        "core/special/negative_binomial/test_*",
+        "core/risk/test_posterior",
     ],
-    "riskcore/special/gauss/remaining.py": [GAUSS[0], "risk/test_posterior"],
-    "riskcore/special/gauss/blocks.py": ["risk/test_individual"],
-    "riskcore/special/gauss/*.py": [*GAUSS, "risk/test_bounds"],
-    "riskcore/special/quadrature.py": ["risk/test_posterior"],
-    "riskcore/special/near_one.py": [GAUSS[0]],
-    "riskcore/special/*.py": [*GAUSS, "risk/test_bounds"],
-    "riskcore/forms.py": ["accuracy/test_table"],
-    "riskcore/risk/individual.py": ["compiled/test_ufunc_maker"],
-    "riskcore/risk/posterior.py": ["compiled/test_ufunc_maker"],
-    "riskcore/risk/bounds.py": ["compiled/test_ufunc_maker"],
-    "riskcore/risk/histogram.py": ["report/test_pictures"],
-    "riskcore/risk/*.py": ["test_assessment"],
+    "riskcore/core/special/gauss/extremes.py": [GAUSS[0], "core/risk/test_posterior"],
+    "riskcore/core/special/gauss/blocks.py": ["core/risk/test_individual"],
+    "riskcore/core/special/gauss/*.py": [*GAUSS, "core/risk/test_bounds"],
+    "riskcore/core/special/quadrature.py": ["core/risk/test_posterior"],
+    "riskcore/core/special/near_one.py": [GAUSS[0]],
+    "riskcore/core/special/*.py": [*GAUSS, "core/risk/test_bounds"],
+    "riskcore/core/forms.py": ["accuracy/test_table"],
+    "riskcore/core/risk/individual.py": ["core/compiled/test_ufunc_maker"],
+    "riskcore/core/risk/posterior.py": ["core/compiled/test_ufunc_maker"],
+    "riskcore/core/risk/bounds.py": ["core/compiled/test_ufunc_maker"],
+    "riskcore/core/risk/histogram.py": ["report/test_pictures"],
+    "riskcore/core/risk/*.py": ["assessment/test_assess"],
     "riskcore/models/solve.py": [
         "models/test_ewens",
         "models/test_dirichlet_multinomial",
@@ -125,49 +125,62 @@ WIDER = {
         "models/test_superpopulation",
         "models/test_ewens",
         "models/test_dirichlet_multinomial",
-        "test_uniques",
+        "assessment/test_uniques",
     ],
     "riskcore/intruder/arguments.py": ["intruder/test_[kra]*"],
     "riskcore/intruder/hazards.py": ["intruder/test_[kras]*"],
     "riskcore/intruder/*.py": ["intruder/test_keys", "intruder/test_risk"],
-    "riskcore/files/argus/*.py": ["files/argus/test_*", "test_published"],
-    "riskcore/files/csv*.py": [
-        "files/test_csv*",
-        "files/test_formats",
+    "riskcore/data/files/argus/*.py": ["data/files/argus/test_*", "test_published"],
+    "riskcore/data/files/csv*.py": [
+        "data/files/test_csv*",
+        "data/files/test_formats",
         "bad_inputs/test_csv",
     ],
-    "riskcore/files/replace.py": ["test_leftovers", "test_cli_protect"],
-    "riskcore/files/*.py": [
-        "files/test_*",
+    "riskcore/data/files/replace.py": ["protection/test_leftovers", "cli/test_protect"],
+    "riskcore/data/files/*.py": [
+        "data/files/test_*",
         "bad_inputs/test_csv",
         "bad_inputs/test_frames",
     ],
-    "riskcore/microdata/doubtful.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
-    "riskcore/microdata/grc.py": ["microdata/test_recode", "test_published"],
-    "riskcore/microdata/suppression.py": [PROTECT[0], "test_published"],
-    "riskcore/microdata/blank.py": [PROTECT[0]],
-    "riskcore/microdata/coded.py": [PROTECT[0]],
-    "riskcore/microdata/recode.py": ["microdata/test_grc", PROTECT[0]],
-    "riskcore/microdata/*.py": ["microdata/test_cells", "test_assessment"],
-    "riskcore/assessment.py": [
+    "riskcore/data/doubtful.py": ["bad_inputs/test_csv", "bad_inputs/test_frames"],
+    "riskcore/data/grc.py": ["data/test_recode", "test_published"],
+    "riskcore/protection/suppression/plan_record.py": [PROTECT[0], "test_published"],
+    "riskcore/data/blank.py": [PROTECT[0]],
+    "riskcore/data/coded.py": [PROTECT[0]],
+    "riskcore/data/recode.py": ["data/test_grc", PROTECT[0]],
+    "riskcore/data/engines/*.py": [
+        "data/engines/test_[cgnprv]*",
+        "data/engines/test_door",
+    ],
+    "riskcore/data/*.py": ["data/test_cells", "assessment/test_assess"],
+    "riskcore/assessment/assess.py": [
         "common/test_html",
         "report/test_text",
         "test_published",
     ],
-    "riskcore/protection/disclosure.py": ["test_attacks", PROTECT[0]],
-    "riskcore/protection/secret.py": ["test_attacks", "protection/test_record"],
-    "riskcore/protection/record.py": ["test_attacks", "test_cli_protect"],
-    "riskcore/report/public.py": ["report/test_public_page", "test_attacks"],
-    "riskcore/cli/*.py": ["test_cli", "bad_inputs/test_command_lines", "test_cli_*"],
+    "riskcore/protection/leaks/disclosure.py": ["protection/test_attacks", PROTECT[0]],
+    "riskcore/protection/release/secret.py": [
+        "protection/test_attacks",
+        "protection/release/test_record",
+    ],
+    "riskcore/protection/release/record.py": [
+        "protection/test_attacks",
+        "cli/test_protect",
+    ],
+    "riskcore/report/public.py": ["report/test_public_page", "protection/test_attacks"],
+    "riskcore/cli/*.py": [
+        "cli/test_command",
+        "bad_inputs/test_command_lines",
+        "cli/test_*",
+    ],
     "riskcore/accuracy/*.py": ["accuracy/test_*"],
     "riskcore/common/*.py": ["common/test_*", "bad_inputs/test_core"],
-    "riskcore/compiled/*.py": ["compiled/test_*", "test_import"],
-    "riskcore/engines/*.py": ["engines/test_[cgnprv]*", "engines/test_door"],
-    "riskcore/protection/*.py": ["protection/test_*", "test_attacks"],
+    "riskcore/core/compiled/*.py": ["core/compiled/test_*", "test_import"],
+    "riskcore/protection/*.py": ["protection/**/test_*", "protection/test_attacks"],
     "riskcore/report/*.py": ["report/test_*"],
-    "riskcore/reproduce/*.py": ["test_reproduce"],
-    "riskcore/simulate/*.py": ["simulate/test_*", "test_cli_simulate"],
-    "riskcore/utility/*.py": ["utility/test_*", "test_cli_utility"],
+    "riskcore/reproduce/*.py": ["reproduce/test_reproduce"],
+    "riskcore/simulate/*.py": ["simulate/test_*", "cli/test_simulate"],
+    "riskcore/comparison/*.py": ["comparison/test_*", "cli/test_utility"],
     "riskcore/*.py": [*PROTECT, "test_published"],
 }
 

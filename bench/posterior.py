@@ -26,7 +26,7 @@ from scipy import stats
 import riskcore
 from bench import worst
 from bench._common import command, interleaved, machine, publish, table
-from riskcore.risk.posterior import CONTRACTS
+from riskcore.core.risk.posterior import CONTRACTS
 
 BITS = 160
 SPEED_CELLS = 10_000

@@ -30,7 +30,7 @@ import riskcore
 from bench import worst
 from bench._common import command, interleaved, machine, publish, table
 from bench.posterior import error_in_ulp, powers
-from riskcore.risk.prior import CONTRACTS
+from riskcore.core.risk.prior import CONTRACTS
 
 FUNCTIONS = (
     "individual_risk_with_prior",

@@ -20,19 +20,21 @@ from matplotlib.figure import Figure
 
 from bench._common import HERE, command, replace, table
 from bench.atlas import save
-from riskcore.compiled.jit import native
-from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gauss import risk_pairs
-from riskcore.special.gauss.pairs import ERROR
-from riskcore.special.gauss.pairs import risk_pairs as slow_pairs
-from riskcore.special.gauss.risk_blocks import _pair
-from riskcore.special.gauss.risk_pairs import (
+from riskcore.core.compiled.jit import native
+from riskcore.core.risk.bounds import risk_enclosure
+from riskcore.core.special.gauss import fast_integer as risk_pairs
+from riskcore.core.special.gauss.double_double_step import ERROR
+from riskcore.core.special.gauss.double_double_step import (
+    risk_pairs as slow_pairs,
+)
+from riskcore.core.special.gauss.fast_integer import (
     OTHER,
     P_FORWARD,
     P_HALF,
     P_NEAR_ONE,
     region,
 )
+from riskcore.core.special.gauss.risk_blocks import _pair
 
 NAMES = {
     risk_pairs.ONE: "f = 1, p < 0.75",

@@ -27,8 +27,8 @@ import numpy as np
 
 import riskcore
 from bench._common import command, machine, publish, table
-from riskcore import embed
-from riskcore.compiled.ufunc_maker import made_from
+from riskcore.core import embed
+from riskcore.core.compiled.ufunc_maker import made_from
 
 PER_GROUP = 30_000
 SLOWER = 30  # times fewer points for the posterior of F and risks with a prior

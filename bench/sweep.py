@@ -29,9 +29,9 @@ import riskcore
 from bench import accuracy
 from bench._common import command, publish, replace, table
 from bench.atlas import PAGE, paragraph, save
-from riskcore.risk.bounds import risk_enclosure
-from riskcore.special.gauss import risk_pairs as regions
-from riskcore.special.gauss.risk_pairs import (
+from riskcore.core.risk.bounds import risk_enclosure
+from riskcore.core.special.gauss import fast_integer as regions
+from riskcore.core.special.gauss.fast_integer import (
     F_BACKWARD,
     P_FORWARD,
     P_HALF,

@@ -95,10 +95,10 @@ SECTIONS = (
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
     # The rows of two columns are its speed.
     Section("enclosures", PAGE, "enclosures", but=r"\| [^|]*\| \d+ \|$"),
-    Section("enclosures", "tests/data/hardest_points.csv"),
+    Section("enclosures", "tests/core/points/hardest_points.csv"),
     # The time of the search is on the page.
     Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
-    Section("hard_cases", "tests/data/hard_cases.csv"),
+    Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
     Section("posterior", PAGE, "posterior"),
     Section("posterior", PAGE, "posterior_speed", measured=True),

@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 import riskcore
 from riskcore.cli import _parser
-from riskcore.compiled.ufunc_maker import made_from
+from riskcore.core.compiled.ufunc_maker import made_from
 
 project = "riskcore"
 version = release = riskcore.__version__

@@ -9,38 +9,45 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from riskcore.common.results import reported_by as _reported_by
+from riskcore.common.version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from riskcore.assessment import Assessment as Assessment
-    from riskcore.assessment import assess as assess
-    from riskcore.files.reading import Reading as Reading
-    from riskcore.gate import Checked as Checked
-    from riskcore.gate import check as check
-    from riskcore.microdata.cells import Cells as Cells
-    from riskcore.microdata.cells import tabulate as tabulate
-    from riskcore.microdata.grc import read_recoding as read_recoding
-    from riskcore.microdata.hierarchy import Hierarchy as Hierarchy
-    from riskcore.microdata.recode import Recoding as Recoding
-    from riskcore.microdata.recode import recode as recode
-    from riskcore.protection.protect import protect as protect
-    from riskcore.protection.result import Protected as Protected
-    from riskcore.protection.trials import Trials as Trials
-    from riskcore.protection.trials import grid as grid
-    from riskcore.protection.trials import try_out as try_out
-    from riskcore.risk.bounds import individual_risk_bounds as individual_risk_bounds
-    from riskcore.risk.household import household_risk as household_risk
-    from riskcore.sensitive import diversity as diversity
-    from riskcore.special_uniques import suda as suda
-    from riskcore.uniques import estimate_simulated as estimate_simulated
-    from riskcore.uniques import estimate_uniques as estimate_uniques
-    from riskcore.utility.comparison import Comparison as Comparison
-    from riskcore.utility.comparison import compare as compare
-    from riskcore.risk.individual import (  # isort: skip
+    from riskcore.assessment.assess import (  # isort: skip
+        Assessment as Assessment,
+        assess as assess,
+    )
+    from riskcore.assessment.check import (  # isort: skip
+        Checked as Checked,
+        check as check,
+    )
+    from riskcore.assessment.diversity import (  # isort: skip
+        diversity as diversity,
+    )
+    from riskcore.assessment.suda import (  # isort: skip
+        suda as suda,
+    )
+    from riskcore.assessment.uniques import (  # isort: skip
+        estimate_simulated as estimate_simulated,
+        estimate_uniques as estimate_uniques,
+    )
+    from riskcore.comparison.compare import (  # isort: skip
+        Comparison as Comparison,
+        compare as compare,
+    )
+    from riskcore.core.risk.bounds import (  # isort: skip
+        individual_risk_bounds as individual_risk_bounds,
+    )
+    from riskcore.core.risk.household import (  # isort: skip
+        household_risk as household_risk,
+    )
+    from riskcore.core.risk.individual import (  # isort: skip
         individual_risk as individual_risk,
         individual_risk_from_frequencies as individual_risk_from_frequencies,
         individual_risk_gradient as individual_risk_gradient,
         log_individual_risk as log_individual_risk,
     )
-    from riskcore.risk.posterior import (  # isort: skip
+    from riskcore.core.risk.posterior import (  # isort: skip
         individual_risk_deviation as individual_risk_deviation,
         individual_risk_quantile as individual_risk_quantile,
         individual_risk_second_moment as individual_risk_second_moment,
@@ -50,7 +57,7 @@ if TYPE_CHECKING:
         population_frequency_quantile as population_frequency_quantile,
         population_frequency_survival as population_frequency_survival,
     )
-    from riskcore.risk.prior import (  # isort: skip
+    from riskcore.core.risk.prior import (  # isort: skip
         cell_fully_sampled_probability as cell_fully_sampled_probability,
         cell_fully_sampled_probability_poisson as cell_fully_sampled_probability_poisson,  # noqa: E501
         individual_risk_poisson as individual_risk_poisson,
@@ -60,54 +67,80 @@ if TYPE_CHECKING:
         log_individual_risk_poisson as log_individual_risk_poisson,
         log_individual_risk_with_prior as log_individual_risk_with_prior,
     )
-
-__version__ = "0.1.0"
+    from riskcore.data.cells import (  # isort: skip
+        Cells as Cells,
+        tabulate as tabulate,
+    )
+    from riskcore.data.files.reading import (  # isort: skip
+        Reading as Reading,
+    )
+    from riskcore.data.grc import (  # isort: skip
+        read_recoding as read_recoding,
+    )
+    from riskcore.data.hierarchy import (  # isort: skip
+        Hierarchy as Hierarchy,
+    )
+    from riskcore.data.recode import (  # isort: skip
+        Recoding as Recoding,
+        recode as recode,
+    )
+    from riskcore.protection.protect import (  # isort: skip
+        protect as protect,
+    )
+    from riskcore.protection.result import (  # isort: skip
+        Protected as Protected,
+    )
+    from riskcore.protection.trials import (  # isort: skip
+        Trials as Trials,
+        grid as grid,
+        try_out as try_out,
+    )
 
 _HOMES = {
-    "Assessment": "riskcore.assessment",
-    "Cells": "riskcore.microdata.cells",
-    "Checked": "riskcore.gate",
-    "Comparison": "riskcore.utility.comparison",
-    "Hierarchy": "riskcore.microdata.hierarchy",
+    "Assessment": "riskcore.assessment.assess",
+    "Cells": "riskcore.data.cells",
+    "Checked": "riskcore.assessment.check",
+    "Comparison": "riskcore.comparison.compare",
+    "Hierarchy": "riskcore.data.hierarchy",
     "Protected": "riskcore.protection.result",
-    "Reading": "riskcore.files.reading",
-    "Recoding": "riskcore.microdata.recode",
+    "Reading": "riskcore.data.files.reading",
+    "Recoding": "riskcore.data.recode",
     "Trials": "riskcore.protection.trials",
-    "assess": "riskcore.assessment",
-    "check": "riskcore.gate",
-    "diversity": "riskcore.sensitive",
-    "compare": "riskcore.utility.comparison",
-    "estimate_simulated": "riskcore.uniques",
-    "estimate_uniques": "riskcore.uniques",
+    "assess": "riskcore.assessment.assess",
+    "check": "riskcore.assessment.check",
+    "diversity": "riskcore.assessment.diversity",
+    "compare": "riskcore.comparison.compare",
+    "estimate_simulated": "riskcore.assessment.uniques",
+    "estimate_uniques": "riskcore.assessment.uniques",
     "grid": "riskcore.protection.trials",
-    "household_risk": "riskcore.risk.household",
+    "household_risk": "riskcore.core.risk.household",
     "protect": "riskcore.protection.protect",
-    "read_recoding": "riskcore.microdata.grc",
-    "recode": "riskcore.microdata.recode",
-    "suda": "riskcore.special_uniques",
-    "tabulate": "riskcore.microdata.cells",
+    "read_recoding": "riskcore.data.grc",
+    "recode": "riskcore.data.recode",
+    "suda": "riskcore.assessment.suda",
+    "tabulate": "riskcore.data.cells",
     "try_out": "riskcore.protection.trials",
-    "individual_risk": "riskcore.risk.individual",
-    "individual_risk_bounds": "riskcore.risk.bounds",
-    "individual_risk_from_frequencies": "riskcore.risk.individual",
-    "individual_risk_gradient": "riskcore.risk.individual",
-    "log_individual_risk": "riskcore.risk.individual",
-    "individual_risk_deviation": "riskcore.risk.posterior",
-    "individual_risk_quantile": "riskcore.risk.posterior",
-    "individual_risk_second_moment": "riskcore.risk.posterior",
-    "log_population_frequency_probability": "riskcore.risk.posterior",
-    "population_frequency_distribution": "riskcore.risk.posterior",
-    "population_frequency_probability": "riskcore.risk.posterior",
-    "population_frequency_quantile": "riskcore.risk.posterior",
-    "population_frequency_survival": "riskcore.risk.posterior",
-    "cell_fully_sampled_probability": "riskcore.risk.prior",
-    "cell_fully_sampled_probability_poisson": "riskcore.risk.prior",
-    "individual_risk_poisson": "riskcore.risk.prior",
-    "individual_risk_second_moment_poisson": "riskcore.risk.prior",
-    "individual_risk_second_moment_with_prior": "riskcore.risk.prior",
-    "individual_risk_with_prior": "riskcore.risk.prior",
-    "log_individual_risk_poisson": "riskcore.risk.prior",
-    "log_individual_risk_with_prior": "riskcore.risk.prior",
+    "individual_risk": "riskcore.core.risk.individual",
+    "individual_risk_bounds": "riskcore.core.risk.bounds",
+    "individual_risk_from_frequencies": "riskcore.core.risk.individual",
+    "individual_risk_gradient": "riskcore.core.risk.individual",
+    "log_individual_risk": "riskcore.core.risk.individual",
+    "individual_risk_deviation": "riskcore.core.risk.posterior",
+    "individual_risk_quantile": "riskcore.core.risk.posterior",
+    "individual_risk_second_moment": "riskcore.core.risk.posterior",
+    "log_population_frequency_probability": "riskcore.core.risk.posterior",
+    "population_frequency_distribution": "riskcore.core.risk.posterior",
+    "population_frequency_probability": "riskcore.core.risk.posterior",
+    "population_frequency_quantile": "riskcore.core.risk.posterior",
+    "population_frequency_survival": "riskcore.core.risk.posterior",
+    "cell_fully_sampled_probability": "riskcore.core.risk.prior",
+    "cell_fully_sampled_probability_poisson": "riskcore.core.risk.prior",
+    "individual_risk_poisson": "riskcore.core.risk.prior",
+    "individual_risk_second_moment_poisson": "riskcore.core.risk.prior",
+    "individual_risk_second_moment_with_prior": "riskcore.core.risk.prior",
+    "individual_risk_with_prior": "riskcore.core.risk.prior",
+    "log_individual_risk_poisson": "riskcore.core.risk.prior",
+    "log_individual_risk_with_prior": "riskcore.core.risk.prior",
 }
 _MODULES = {
     "accuracy",
@@ -123,6 +156,10 @@ _MODULES = {
 }
 
 __all__ = [*_HOMES, *_MODULES]
+
+
+# Results stand below the reports that they show themselves by, and do not know them.
+_reported_by(lambda: import_module("riskcore.report.results"))
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,15 @@ from hypothesis import settings
 
 from riskcore import cli
 from riskcore.accuracy import reference
-from riskcore.special.gauss import enclosure, nearest, risk_pairs
+from riskcore.core.special.gauss import (
+    ball_step as nearest,
+)
+from riskcore.core.special.gauss import (
+    enclosure,
+)
+from riskcore.core.special.gauss import (
+    fast_integer as risk_pairs,
+)
 
 # A shell has what it starts in the background ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -74,7 +82,7 @@ def below(rng, top, n):
     return top * np.where(kind, rng.random(n), 2.0 ** -rng.uniform(0, 300, n))
 
 
-# The regions of special/gauss/risk_pairs.py.
+# The regions of core/special/gauss/fast_integer.py.
 METHODS = {
     "one": lambda rng, n: (np.ones(n), mixed_p(rng, -890, 0.75, n)),
     "small": lambda rng, n: (rng.integers(2, 5, n), mixed_p(rng, -890, 0.75, n)),
@@ -340,6 +348,6 @@ def known_secrets(monkeypatch):
     """
     numbers = itertools.count()
     monkeypatch.setattr(
-        "riskcore.protection.writing.new_secret",
+        "riskcore.protection.release.writing.new_secret",
         lambda: hashlib.sha256(b"%d" % next(numbers)).hexdigest(),
     )

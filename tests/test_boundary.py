@@ -10,13 +10,13 @@ import pytest
 
 from riskcore import assess, protect
 from riskcore.chart import risk_curve
-from riskcore.microdata.cells import tabulate
-from riskcore.microdata.suppression import Margins, plan
+from riskcore.core.risk.household import households
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import tabulate
 from riskcore.page import page
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.protection.rounds import Aim
-from riskcore.risk.household import households
-from riskcore.risk.threshold import RiskDistribution
+from riskcore.protection.suppression.plan_record import Margins, plan
+from riskcore.protection.suppression.rounds import Aim
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"

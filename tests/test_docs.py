@@ -37,7 +37,7 @@ RUN = {"python", "pycon", "console", "sh"}
 # Directives of the site, programs in files, and what another tool would be told.
 NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r"}
 # Pages with programs that are tested elsewhere.
-ELSEWHERE = {"notes/embedding.md": "tests/test_embed.py"}
+ELSEWHERE = {"notes/embedding.md": "tests/core/test_embed.py"}
 # Commands that not every machine has.
 NEEDED = {"cc": needs.compiler, "Rscript": needs.rscript}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

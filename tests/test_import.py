@@ -3,7 +3,7 @@
 import pytest
 
 import riskcore
-from riskcore import forms
+from riskcore.core import forms
 
 HEAVY = ["numba", "llvmlite", "pandas", "polars", "pyarrow", "narwhals", "numpy"]
 

@@ -10,22 +10,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "riskcore"
 
-# From the bottom. A unit, a module or folder of riskcore, may import units of the
-# floors below its own, none of its own floor.
+# From the bottom. A wing, a folder of riskcore, may import wings of the floors below
+# its own, none of its own floor.
 FLOORS = [
     {"common"},
-    {"compiled"},
-    {"special"},
-    {"files", "forms", "intruder", "risk", "simulate"},
-    {"engines"},
-    {"microdata"},
+    {"core"},
+    {"data", "intruder", "simulate"},
     {"models"},
-    {"figures", "population", "sensitive", "special_uniques"},
-    {"accuracy", "assessment", "embed", "reproduce", "uniques", "utility"},
+    {"accuracy", "reproduce"},  # for researchers, as intruder and simulate are
+    {"assessment"},
+    {"comparison"},
     {"protection"},
-    {"gate", "report"},
-    {"chart", "page"},  # public names of modules of reports
-    {"ahead", "cli"},
+    {"report"},
+    {"cli"},
+    {"chart", "embed", "engines", "forms", "page"},  # public names of modules of wings
     {"__main__"},
 ]
 HEIGHT = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
@@ -74,7 +72,7 @@ def units_imported(module):
 def test_the_walk_sees_imports():
     tree = ast.parse("import a.b\ndef f():\n    from riskcore import c\n    import d\n")
     assert list(imports(tree)) == [("a.b", ""), ("riskcore.c", "f"), ("d", "f")]
-    assert "special" in units_imported("risk/individual")
+    assert "core" in units_imported("data/cells")
 
 
 @pytest.mark.parametrize("module", [m for m in modules if m != "__init__"])
@@ -88,8 +86,8 @@ def test_every_module_imports_only_what_lies_below(module):
 
 
 def test_plain_imports_of_the_package_are_seen(monkeypatch):
-    monkeypatch.setitem(modules, "special/new", ast.parse("import riskcore\n"))
-    assert units_imported("special/new") == {""}
+    monkeypatch.setitem(modules, "core/new", ast.parse("import riskcore\n"))
+    assert units_imported("core/new") == {""}
 
 
 def modules_imported(module):
@@ -105,7 +103,7 @@ def modules_imported(module):
 
 def test_no_modules_import_each_other_in_a_circle():
     left = {module: modules_imported(module) for module in modules}
-    assert "special/floats" in left["risk/individual"]
+    assert "core/special/floats" in left["core/risk/individual"]
     while left:
         loose = {module for module, needed in left.items() if not needed & left.keys()}
         assert loose, f"in a circle, or above one: {sorted(left)}"
@@ -124,7 +122,7 @@ def test_the_reference_is_for_accuracy_alone():
 
 
 # Modules that are imported late themselves.
-LATE = {"compiled/compiler", "compiled/float_mode"}
+LATE = {"core/compiled/compiler", "core/compiled/float_mode"}
 
 
 @pytest.mark.parametrize("module", modules)
@@ -136,7 +134,7 @@ def test_compilers_are_known_to_three_modules(module):
         if name.split(".")[0] in COMPILERS
         and not function.lstrip("_").startswith("emit")
     }
-    assert not found or module in {"compiled/jit", *LATE}
+    assert not found or module in {"core/compiled/jit", *LATE}
 
 
 @pytest.mark.parametrize("module", modules)
@@ -146,8 +144,10 @@ def test_heavy_libraries_are_imported_late(module):
     at_import = {name.split(".")[0] for name in loaded}
     if module not in LATE:
         assert at_import & late == set()
-        assert not any(name.startswith("riskcore.compiled.compiler") for name in loaded)
-    if module in {"__init__", "compiled/code_cache", "compiled/jit"}:
+        assert not any(
+            name.startswith("riskcore.core.compiled.compiler") for name in loaded
+        )
+    if module in {"__init__", "core/compiled/code_cache", "core/compiled/jit"}:
         assert at_import & {"numpy", "narwhals"} == set()
 
 

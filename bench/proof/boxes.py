@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from riskcore.special import elementary
-from riskcore.special.floats import from_bits
+from riskcore.core.special import elementary
+from riskcore.core.special.floats import from_bits
 
 # Where the logarithm changes its formula: the first mantissas of 3/4, of 1, of 5/4.
 FIRST = (from_bits(elementary._LOWER_END_BITS), 7 / 8, np.nextafter(9 / 8, 2.0))

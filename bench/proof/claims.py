@@ -29,8 +29,16 @@ from bench.proof.boxes import (
 from bench.proof.parts import log_left_out
 from bench.proof.series import left_out
 from bench.proof.tape import Number, projective, same
-from riskcore.special import elementary
-from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs
+from riskcore.core.special import elementary
+from riskcore.core.special.gauss import (
+    fast_integer as risk_pairs,
+)
+from riskcore.core.special.gauss import (
+    fast_real as real_pairs,
+)
+from riskcore.core.special.gauss import (
+    risk_blocks,
+)
 
 
 class Claim(NamedTuple):

@@ -15,8 +15,8 @@ from bench.proof import claims, exact, fraction
 from bench.proof.bound import Runs, copies
 from bench.proof.boxes import down_to, ends_through, geometric, near_one_boxes, with_f
 from bench.proof.tape import projective
-from riskcore.risk.individual import _Q_SMALL
-from riskcore.special.gauss import risk_pairs
+from riskcore.core.risk.individual import _Q_SMALL
+from riskcore.core.special.gauss import fast_integer as risk_pairs
 
 FAITHFUL = 2.0**-54
 # Of the operations on the pair; of those on C and D, which take q and C unpaired.

@@ -20,19 +20,19 @@ from typing import NamedTuple
 from bench._common import replace, table
 from bench.mutation import ROOT, another_program, mutants
 from bench.proof import claims, parts, prover, reflection, ways
-from riskcore.special.gauss import rounding
+from riskcore.core.special.gauss import rounding_test as rounding
 
 # In the order in which they import each other.
 MODULES = (
-    "riskcore/special/elementary.py",
-    "riskcore/special/double_double.py",
-    "riskcore/special/near_one.py",
-    "riskcore/special/gauss/enclosure.py",
-    "riskcore/special/gauss/rounding.py",
-    "riskcore/special/gauss/real_pairs.py",
-    "riskcore/special/gauss/risk_pairs.py",
-    "riskcore/special/gauss/blocks.py",
-    "riskcore/special/gauss/risk_blocks.py",
+    "riskcore/core/special/elementary.py",
+    "riskcore/core/special/double_double.py",
+    "riskcore/core/special/near_one.py",
+    "riskcore/core/special/gauss/enclosure.py",
+    "riskcore/core/special/gauss/rounding_test.py",
+    "riskcore/core/special/gauss/fast_real.py",
+    "riskcore/core/special/gauss/fast_integer.py",
+    "riskcore/core/special/gauss/blocks.py",
+    "riskcore/core/special/gauss/risk_blocks.py",
 )
 DOTTED = [name.removesuffix(".py").replace("/", ".") for name in MODULES]
 

@@ -22,10 +22,15 @@ from bench.proof.models import worst
 from bench.proof.rebind import Copies
 from bench.proof.series import in_exponent, left_out
 from bench.proof.tape import NO_GRID, SCALE, Number, aligned, projective, same
-from riskcore.special import elementary, near_one
-from riskcore.special.double_double import quotient_pair
-from riskcore.special.floats import fast_two_sum, from_bits
-from riskcore.special.gauss import real_pairs, risk_pairs
+from riskcore.core.special import elementary, near_one
+from riskcore.core.special.double_double import quotient_pair
+from riskcore.core.special.floats import fast_two_sum, from_bits
+from riskcore.core.special.gauss import (
+    fast_integer as risk_pairs,
+)
+from riskcore.core.special.gauss import (
+    fast_real as real_pairs,
+)
 
 
 class Part(NamedTuple):

@@ -9,7 +9,7 @@ import dis
 import textwrap
 import types
 
-from riskcore.special import floats
+from riskcore.core.special import floats
 
 # What a primitive must do for its theorem to hold.
 THEOREMS = {
@@ -53,8 +53,9 @@ class Copies:
     Parameters
     ----------
     names : dict
-        Replacements by name: ``fma``, ``two_sum``, ... of ``riskcore.special.floats``,
-        and ``float``, ``int``, ``min``, ``max``, ``abs``.
+        Replacements by name: ``fma``, ``two_sum``, ... of
+        ``riskcore.core.special.floats``, and ``float``, ``int``, ``min``, ``max``,
+        ``abs``.
     instead : dict, optional
         Functions to call instead of kernels, by kernel or its code; they get the copy
         and its arguments.

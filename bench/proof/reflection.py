@@ -15,8 +15,13 @@ from bench.proof.boxes import before, ends_of, ends_through, with_f
 from bench.proof.pair_rules import Multiple, Pair, joined, words
 from bench.proof.prover import tested
 from bench.proof.rebind import Copies
-from riskcore.special import double_double, floats, near_one
-from riskcore.special.gauss import real_pairs, risk_pairs
+from riskcore.core.special import double_double, floats, near_one
+from riskcore.core.special.gauss import (
+    fast_integer as risk_pairs,
+)
+from riskcore.core.special.gauss import (
+    fast_real as real_pairs,
+)
 
 CHUNK = 100_000  # boxes at once
 # f - n is exact, n being the nearest whole number.

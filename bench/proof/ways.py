@@ -13,8 +13,19 @@ import numpy as np
 
 from bench.proof import exact, prover
 from bench.proof.rebind import Copies
-from riskcore.special import elementary, floats
-from riskcore.special.gauss import real_pairs, risk_blocks, risk_pairs, rounding
+from riskcore.core.special import elementary, floats
+from riskcore.core.special.gauss import (
+    fast_integer as risk_pairs,
+)
+from riskcore.core.special.gauss import (
+    fast_real as real_pairs,
+)
+from riskcore.core.special.gauss import (
+    risk_blocks,
+)
+from riskcore.core.special.gauss import (
+    rounding_test as rounding,
+)
 
 # --- the rounding test ---------------------------------------------------------------
 

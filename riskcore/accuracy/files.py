@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.files import formats, replace
+from riskcore.data.files import formats, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore import forms as published
-from riskcore.risk import individual
+from riskcore.core import forms as published
+from riskcore.core.risk import individual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 
 from riskcore.accuracy import reference
-from riskcore.microdata.columns import Records
+from riskcore.data.columns import Records
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

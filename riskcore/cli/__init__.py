@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from riskcore import __version__
 from riskcore.cli import (
     assess,
     check,
@@ -39,8 +38,9 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.files import replace
+from riskcore.data.files import replace
 
 # What bad input, a full disk or too large a file raises; all else is a defect, an index
 # or a key of our own above all.

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
     add_file,
@@ -26,6 +25,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _ASSESS = """\
@@ -141,7 +141,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.assessment import (
+    from riskcore.assessment.assess import (
         RECORD_COLUMNS,
         UNIQUE_COLUMN,
         WEIGHTS,
@@ -151,8 +151,8 @@ def run(options: argparse.Namespace) -> None:
         check_population,
         check_roles,
     )
-    from riskcore.files import formats, replace
-    from riskcore.microdata.cells import check_missing, refuse_taken
+    from riskcore.data.cells import check_missing, refuse_taken
+    from riskcore.data.files import formats, replace
     from riskcore.report.summary import summary
 
     check_level(options.level, options.household)
@@ -226,8 +226,8 @@ def _in_batches(
 
     Households, models and reports need single records.
     """
-    from riskcore.assessment import WEIGHTS
-    from riskcore.files import formats
+    from riskcore.assessment.assess import WEIGHTS
+    from riskcore.data.files import formats
 
     if options.household or population != WEIGHTS:
         return None
@@ -242,7 +242,7 @@ def _in_batches(
 
 def _population(options: argparse.Namespace) -> Any:
     """Return the name of a model, or the path of a file of the population."""
-    from riskcore.population import FITTED
+    from riskcore.assessment.population import FITTED
 
     given: str = options.population
     known = given in ("weights", *FITTED)
@@ -257,7 +257,7 @@ def _write(
     progress: Progress,
 ) -> None:
     """Write the table and the reports, all or none."""
-    from riskcore.files import formats, replace
+    from riskcore.data.files import formats, replace
 
     if not (options.output or options.report or options.report_public):
         return

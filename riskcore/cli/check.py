@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
     add_file,
@@ -33,6 +32,7 @@ from riskcore.cli.results import (
     write_report,
 )
 from riskcore.cli.terminal import Progress
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _CHECK = """\
@@ -173,7 +173,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.gate import check
+    from riskcore.assessment.check import check
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
@@ -216,7 +216,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
     """Write the reports, both or none."""
-    from riskcore.files.replace import replacing_all
+    from riskcore.data.files.replace import replacing_all
     from riskcore.report.sheet_page import public_rules_page
 
     if not (options.report or options.report_public):

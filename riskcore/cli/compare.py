@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -21,6 +20,7 @@ from riskcore.cli.protect import gathered, reading_as_recorded, recoding
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _COMPARE = """\
@@ -133,10 +133,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.microdata.source import Source
-    from riskcore.protection.record import read_record
+    from riskcore.comparison.compare import compare
+    from riskcore.data.source import Source
+    from riskcore.protection.release.record import read_record
     from riskcore.report import utility_text
-    from riskcore.utility.comparison import compare
 
     written = check_written(options)
     before = None if options.replay is None else read_record(options.replay)
@@ -203,7 +203,7 @@ def refuse_targets(
     options: argparse.Namespace, source: Any, written: list[Path]
 ) -> None:
     """Refuse files that exist, or are read."""
-    from riskcore.files.replace import refuse_existing
+    from riskcore.data.files.replace import refuse_existing
 
     refuse_inputs(options, source)
     for path in written:
@@ -234,7 +234,7 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
 
 def _write(found: Any, read: list[Path], options: argparse.Namespace) -> None:
     """Write report and plot, both or none, for their owner alone."""
-    from riskcore.files.replace import replacing_all
+    from riskcore.data.files.replace import replacing_all
 
     if options.report is None and options.plot is None:
         return

@@ -43,7 +43,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 def columns_of_file(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Return the columns of the file in the line so far, none if it cannot be read."""
     from riskcore.cli.options import reading
-    from riskcore.microdata.source import Source
+    from riskcore.data.source import Source
 
     try:
         source = Source.of(parsed_args.file, reading(parsed_args))

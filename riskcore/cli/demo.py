@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     import numpy as np
 
-    from riskcore.files import formats
-    from riskcore.files.replace import refuse_existing
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import refuse_existing
     from riskcore.report.templating import need_jinja
     from riskcore.simulate import survey
 

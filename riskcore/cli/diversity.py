@@ -143,8 +143,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
+    from riskcore.assessment.diversity import diversity
     from riskcore.report.disclosure_pictures import diversity_figure
-    from riskcore.sensitive import diversity
 
     if options.kind != "distinct" and options.l is None:
         raise ValueError(f"--kind {options.kind} needs --l")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riskcore.cli.terminal import Progress
-    from riskcore.files.reading import Reading
-    from riskcore.microdata.source import Source
+    from riskcore.data.files.reading import Reading
+    from riskcore.data.source import Source
     from riskcore.report.provenance import Provenance
 
 # A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
@@ -105,7 +105,7 @@ def hierarchies_of(options: argparse.Namespace) -> dict[Any, Any]:
     OSError, ValueError
         If a file cannot be read, or holds none.
     """
-    from riskcore.microdata.hierarchy import Hierarchy
+    from riskcore.data.hierarchy import Hierarchy
 
     found = {}
     for column, path in options.hierarchy:
@@ -418,7 +418,7 @@ def check_reports(options: argparse.Namespace) -> None:
 
 def reading(options: argparse.Namespace) -> Reading:
     """Return how to read the file."""
-    from riskcore.files.reading import Reading
+    from riskcore.data.files.reading import Reading
 
     codes: dict[str, list[str]] = {}
     for text in options.na:
@@ -439,7 +439,7 @@ def source_of(
     options: argparse.Namespace, progress: Progress, how: Reading | None = None
 ) -> Source:
     """Return the file to be read, as the options say or otherwise."""
-    from riskcore.microdata.source import Source
+    from riskcore.data.source import Source
 
     step = progress.share(f"reading {options.file}")
     return Source.of(options.file, how or reading(options), progress=step)

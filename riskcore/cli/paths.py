@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.cli.options import reading
 
 if TYPE_CHECKING:
-    from riskcore.microdata.source import Source
+    from riskcore.data.source import Source
 
 # Options whose values name files that are read, and files that are written.
 READ = frozenset({
@@ -27,7 +27,7 @@ def sources_of(
     options: argparse.Namespace, source: Source | None = None
 ) -> list[Source]:
     """Return the files of records that a command reads, ``source`` being the first."""
-    from riskcore.microdata.source import Source
+    from riskcore.data.source import Source
 
     found = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
@@ -57,7 +57,7 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
 
 def rule_files(options: argparse.Namespace) -> list[Path]:
     """Return the recode files and hierarchies that --recode names."""
-    from riskcore.microdata.recode import rule_file
+    from riskcore.data.recode import rule_file
 
     rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
     return [path for path in rules if path is not None]
@@ -83,9 +83,9 @@ def refuse_inputs(
     ValueError
         Naming the file.
     """
-    from riskcore.files import formats
-    from riskcore.files.replace import refuse_sources
-    from riskcore.protection.secret import key_file
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import refuse_sources
+    from riskcore.protection.release.secret import key_file
 
     given = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
     files = {name: [Path(path)] for name, path in given.items() if path is not None}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_alpha,
     add_file,
@@ -34,6 +33,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs, refuse_inputs, rule_files
 from riskcore.cli.terminal import Progress, tell
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _PROTECT = """\
@@ -334,7 +334,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.protect import protect_source
-    from riskcore.protection.record import read_record
+    from riskcore.protection.release.record import read_record
     from riskcore.protection.result import UnsafeError
     from riskcore.report import text
 
@@ -506,11 +506,11 @@ def _check_outputs(
     reports: list[Path],
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
-    from riskcore.files import formats
-    from riskcore.files.replace import refuse_existing
-    from riskcore.protection.layout import refuse_unguardable
-    from riskcore.protection.secret import user_key
-    from riskcore.protection.writing import columns_renumbered
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import refuse_existing
+    from riskcore.protection.release.layout import refuse_unguardable
+    from riskcore.protection.release.secret import user_key
+    from riskcore.protection.release.writing import columns_renumbered
 
     made: dict[str, Any] = {"report": reports}
     others = [options.report_public]
@@ -537,7 +537,7 @@ def _write_pages(
     source: Any,
     options: argparse.Namespace,
 ) -> None:
-    from riskcore.files import replace
+    from riskcore.data.files import replace
 
     with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
         for path, text_of in pages.items():
@@ -637,7 +637,7 @@ def _said_of_output(
     if output["formulas_guarded"]:
         yield "Text that a spreadsheet would take for a formula begins with an '."
     yield f"The private record is in {_private(options)}; do not publish it."
-    from riskcore.protection.record import other_releases
+    from riskcore.protection.release.record import other_releases
 
     for other in other_releases(_private(options), record):
         yield (
@@ -672,7 +672,7 @@ def _checked_input(
 
 def _is_the_input(source: Any, before: Any) -> bool | None:
     """Whether the file is that of a record; None if that cannot be checked."""
-    from riskcore.protection.secret import user_key
+    from riskcore.protection.release.secret import user_key
 
     key = user_key(create=False)
     if before.digest is None or key is None or key.id != before.key:
@@ -775,7 +775,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 def recoding(text: str) -> tuple[str, Any]:
     """Read VARIABLE=RULE; what has no known keyword is the name of a .grc file."""
-    from riskcore.microdata.recode import Recoding
+    from riskcore.data.recode import Recoding
 
     name, rule = _pair(text)
     kind, colon, value = rule.partition(":")
@@ -805,7 +805,7 @@ def recoding(text: str) -> tuple[str, Any]:
 
 def _level_of(text: str) -> Any:
     """Return the recoding to a level of the hierarchy in a file, of FILE:LEVEL."""
-    from riskcore.microdata.hierarchy import Hierarchy
+    from riskcore.data.hierarchy import Hierarchy
 
     path, colon, level = text.rpartition(":")
     if not colon:
@@ -814,7 +814,7 @@ def _level_of(text: str) -> Any:
 
 
 def _intervals(text: str, closed: Any) -> Any:
-    from riskcore.microdata.recode import Recoding
+    from riskcore.data.recode import Recoding
 
     breaks, equals, labels = text.partition("=")
     numbers = [_plain_number(one) for one in breaks.split(",")]
@@ -823,7 +823,7 @@ def _intervals(text: str, closed: Any) -> Any:
 
 
 def _end(text: str, side: str) -> Any:
-    from riskcore.microdata.recode import Recoding
+    from riskcore.data.recode import Recoding
 
     bound, equals, label = text.partition("=")
     chosen: dict[str, Any] = {side: _plain_number(bound)}

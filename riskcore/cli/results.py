@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_quiet,
     add_reading,
@@ -22,6 +21,7 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.sheet import Part
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _DRAWN = (".png", ".svg", ".pdf")
@@ -76,7 +76,7 @@ def add_results(
 
 def check_results(options: argparse.Namespace, source: Any) -> None:
     """Refuse files that cannot be written, before any work is done."""
-    from riskcore.files import formats
+    from riskcore.data.files import formats
 
     if options.report_top and options.report is None:
         raise ValueError("--report-top needs --report")
@@ -96,7 +96,7 @@ def check_files(
     others: dict[str, Path | None],
 ) -> None:
     """Refuse reports that cannot be made, and files that may not be written."""
-    from riskcore.files.replace import refuse_existing
+    from riskcore.data.files.replace import refuse_existing
 
     files = {**others, "--report": options.report}
     reports = [option for option in files if option.startswith("--report")]
@@ -125,8 +125,8 @@ def write_results(
 
     ``parts`` stand in the report behind what the result has.
     """
-    from riskcore.files import formats
-    from riskcore.files.replace import replacing_all
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import replacing_all
 
     if not (options.output or options.plot or options.report):
         return

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import add_quiet, number, records, whole
 from riskcore.cli.terminal import Progress
+from riskcore.common.version import __version__
 from riskcore.common.words import counted
 
 _SIMULATE = """\
@@ -102,9 +102,9 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     import numpy as np
 
-    from riskcore.files import formats
-    from riskcore.files.base_format import Format
-    from riskcore.files.labels import labels_of_plain
+    from riskcore.data.files import formats
+    from riskcore.data.files.base_format import Format
+    from riskcore.data.files.labels import labels_of_plain
 
     _check(options)
     if options.output is not None:
@@ -207,8 +207,8 @@ def _population(options: argparse.Namespace, random: Any) -> _Made:
 
 def _uniques(F: Any, f: Any, options: argparse.Namespace) -> str:
     """Return what the models say of the sample, beside the truth."""
+    from riskcore.assessment.uniques import estimate_simulated
     from riskcore.report.text import uniques_text
-    from riskcore.uniques import estimate_simulated
 
     # Of Pitman's populations there are no more cells than those of the population.
     found = estimate_simulated(F, f, cells=options.cells)

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from riskcore.cli.terminal import hush, tell
-from riskcore.files import replace
+from riskcore.data.files import replace
 
 # Seconds that the main thread has to end in order, and between two looks.
 _GRACE = 0.6

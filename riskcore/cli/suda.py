@@ -107,8 +107,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
+    from riskcore.assessment.suda import suda
     from riskcore.report.disclosure_pictures import contributions_figure
-    from riskcore.special_uniques import suda
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)

@@ -8,7 +8,6 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli import protect
 from riskcore.cli.compare import check_written, refuse_targets
 from riskcore.cli.options import (
@@ -24,6 +23,7 @@ from riskcore.cli.options import (
 from riskcore.cli.paths import inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _TRY = """\
@@ -194,7 +194,7 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the object of a file of candidates."""
-    from riskcore.protection.record import plain_json
+    from riskcore.protection.release.record import plain_json
 
     try:
         plain = plain_json(path)
@@ -263,7 +263,7 @@ _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
 
 def _write(tried: Any, read: list[Path], options: argparse.Namespace) -> None:
     """Write report and plot, both or none, for their owner alone."""
-    from riskcore.files.replace import replacing_all
+    from riskcore.data.files.replace import replacing_all
 
     if options.report is None and options.plot is None:
         return

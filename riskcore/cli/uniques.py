@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from riskcore import __version__
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -24,6 +23,7 @@ from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _UNIQUES = """\
@@ -142,7 +142,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.files import replace
+    from riskcore.data.files import replace
     from riskcore.report import text
 
     drawn = {"--plot": options.plot, "--curve": options.curve}
@@ -181,7 +181,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
-    from riskcore.uniques import CELL_MODELS, estimate_uniques
+    from riskcore.assessment.uniques import CELL_MODELS, estimate_uniques
 
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
@@ -204,8 +204,8 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
 
 def _of_sizes(options: argparse.Namespace) -> Any:
     """Estimate from size indices alone."""
+    from riskcore.assessment.uniques import UniquesEstimates, fit_all
     from riskcore.models import SizeIndices
-    from riskcore.uniques import UniquesEstimates, fit_all
 
     if options.file is not None or options.keys is not None:
         raise ValueError("--sizes takes the place of FILE and --keys")
@@ -237,7 +237,7 @@ def _size(text: str) -> tuple[int, int]:
 
 def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
     """Write what is asked for: all files, or none; the report for its owner alone."""
-    from riskcore.files import replace
+    from riskcore.data.files import replace
     from riskcore.report import pictures, uniques_page
 
     figures = {}

@@ -1,17 +1,15 @@
 """Results show themselves: as text, as a page, and in notebooks.
 
 Reports stand above the results of which they are made, and know them. What a result is
-asked for, it asks of the module of reports, which is found by its name here and nowhere
-else: see "The house" in notes/decisions.md.
+asked for, it asks of the module of reports, which the package names when it is loaded:
+see "The house" in notes/decisions.md.
 """
 
 from __future__ import annotations
 
 import os
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
-
-_REPORTS = "riskcore.report.results"
 
 
 class Summary(str):
@@ -30,9 +28,17 @@ class Summary(str):
         return str(self)
 
 
+_load: list[Callable[[], Any]] = []
+
+
+def reported_by(load: Callable[[], Any]) -> None:
+    """Say how the module that makes texts and pages of results is loaded."""
+    _load[:] = [load]
+
+
 def reports() -> Any:
     """Return the module that makes texts and pages of results."""
-    return import_module(_REPORTS)
+    return _load[0]()
 
 
 class WithPage:

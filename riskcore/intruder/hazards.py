@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of
-from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.special.double_double import dd_add, dd_divide, dd_log
+from riskcore.core.special.elementary import exp_parts, exprel
+from riskcore.core.special.floats import bits, fma, from_bits, two_product
+from riskcore.core.special.gamma.ratio import log_gamma_ratio
+from riskcore.core.special.near_one import dd_log1p, log1p
 from riskcore.intruder.arguments import FORMS, LARGEST, Floats, setting, whole
-from riskcore.special.double_double import dd_add, dd_divide, dd_log
-from riskcore.special.elementary import exp_parts, exprel
-from riskcore.special.floats import bits, fma, from_bits, two_product
-from riskcore.special.gamma.ratio import log_gamma_ratio
-from riskcore.special.near_one import dd_log1p, log1p
 
 _CERTAIN = 800.0  # a hazard at which 1 - exp(-h) is 1
 

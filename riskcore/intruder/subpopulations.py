@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore.compiled.contract import Contract
-from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.compiled.contract import Contract
+from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.special.double_double import (
+    dd_add,
+    dd_divide,
+    dd_log,
+    dd_multiply,
+)
+from riskcore.core.special.elementary import exp_parts, exprel
+from riskcore.core.special.floats import two_product, two_sum
 from riskcore.intruder.arguments import LARGEST, as_beta, checked
 from riskcore.intruder.hazards import (
     hazard_of_one,
@@ -17,14 +25,6 @@ from riskcore.intruder.hazards import (
     one_or_more,
     sum_along,
 )
-from riskcore.special.double_double import (
-    dd_add,
-    dd_divide,
-    dd_log,
-    dd_multiply,
-)
-from riskcore.special.elementary import exp_parts, exprel
-from riskcore.special.floats import two_product, two_sum
 
 
 def subpopulation_risk(

@@ -7,18 +7,18 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from riskcore.compiled.contract import Contract
-from riskcore.compiled.jit import kernel
-from riskcore.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.compiled.contract import Contract
+from riskcore.core.compiled.jit import kernel
+from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.special.floats import bits, from_bits
+from riskcore.core.special.near_one import log1p, log1pmx
+from riskcore.core.special.uniques import unhit_poisson_gamma
 from riskcore.intruder.arguments import (
     LARGEST_BETA,
     as_beta,
     as_model,
     checked,
 )
-from riskcore.special.floats import bits, from_bits
-from riskcore.special.near_one import log1p, log1pmx
-from riskcore.special.uniques import unhit_poisson_gamma
 
 
 def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:

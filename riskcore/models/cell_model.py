@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.words import counted
+from riskcore.core.risk import prior
+from riskcore.core.special.gamma.functions import exp, log, log1p
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
@@ -31,8 +33,6 @@ from riskcore.models.overdispersion import (
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
 from riskcore.models.solve import root
-from riskcore.risk import prior
-from riskcore.special.gamma.functions import exp, log, log1p
 
 Floats = NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
-from riskcore.microdata.cells import Cells, tabulate
-from riskcore.microdata.columns import plain_value
-from riskcore.microdata.count import count
-from riskcore.microdata.wildcard import WILDCARDS
+from riskcore.data.cells import Cells, tabulate
+from riskcore.data.columns import plain_value
+from riskcore.data.count import count
+from riskcore.data.wildcard import WILDCARDS
 from riskcore.models.codes import Ints, as_codes, as_frequency
 
 Floats = NDArray[np.float64]

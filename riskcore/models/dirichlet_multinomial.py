@@ -8,15 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from riskcore.common import arguments
-from riskcore.models.polya_urn import PolyaUrn
-from riskcore.models.size_indices import SizeIndices
-from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import (
-    check_cells,
-    check_method,
-    check_sizes,
-)
-from riskcore.special.gamma.functions import (
+from riskcore.core.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
     expm1,
@@ -26,6 +18,14 @@ from riskcore.special.gamma.functions import (
     log_rising_factorial,
     trigamma_deficit,
     trigamma_difference,
+)
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import positive_root
+from riskcore.models.superpopulation import (
+    check_cells,
+    check_method,
+    check_sizes,
 )
 
 METHODS = ("ml", "moments")

@@ -8,6 +8,13 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from riskcore.common import arguments
+from riskcore.core.special.gamma.functions import (
+    digamma_deficit,
+    digamma_difference,
+    log,
+    log_rising_factorial,
+    trigamma_deficit,
+)
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
@@ -16,13 +23,6 @@ from riskcore.models.superpopulation import (
     check_method,
     check_parameter,
     check_sizes,
-)
-from riskcore.special.gamma.functions import (
-    digamma_deficit,
-    digamma_difference,
-    log,
-    log_rising_factorial,
-    trigamma_deficit,
 )
 
 METHODS = ("ml", "moments")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
-from riskcore.microdata.cells import tabulate
+from riskcore.data.cells import tabulate
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints

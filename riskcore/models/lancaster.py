@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common.progress import Parts
 from riskcore.common.words import counted
-from riskcore.compiled.jit import kernel, native, primitive
+from riskcore.core.compiled.jit import kernel, native, primitive
+from riskcore.core.special.floats import fma, two_sum
 from riskcore.models.codes import (
     MOST_PAIRS,
     Ints,
@@ -42,7 +43,6 @@ from riskcore.models.codes import (
     as_structural_zeros,
     refuse_records,
 )
-from riskcore.special.floats import fma, two_sum
 
 Floats = NDArray[np.float64]
 

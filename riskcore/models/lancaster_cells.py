@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.codes import Ints, Pair
 from riskcore.models.lancaster import Lancaster
 from riskcore.models.overdispersion import kind_of
-from riskcore.special.gamma.functions import log
 
 Floats = NDArray[np.float64]
 

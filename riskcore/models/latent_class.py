@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.threads import in_threads, parts_of, usual_threads
+from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import CellTable
@@ -31,7 +32,6 @@ from riskcore.models.mixture import (
     write_without,
 )
 from riskcore.models.overdispersion import kind_of
-from riskcore.special.gamma.functions import log
 
 Floats = NDArray[np.float64]
 

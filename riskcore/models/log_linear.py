@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
+from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import (
@@ -32,7 +33,6 @@ from riskcore.models.codes import (
     refuse_records,
 )
 from riskcore.models.overdispersion import kind_of
-from riskcore.special.gamma.functions import log
 
 Floats = NDArray[np.float64]
 Term = tuple[int, ...]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from riskcore.compiled.jit import kernel, native
-from riskcore.special.elementary import log
-from riskcore.special.floats import stack, two_sum
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.core.special.elementary import log
+from riskcore.core.special.floats import stack, two_sum
 
 # Classes fit in one stack buffer of the kernels.
 MOST_CLASSES = 256

@@ -26,10 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.models.cell_groups import groups_of
-from riskcore.models.codes import Ints
-from riskcore.models.solve import EXACT, positive_root
-from riskcore.special.gamma.functions import (
+from riskcore.core.special.gamma.functions import (
     digamma_deficit,
     exp,
     expm1,
@@ -38,6 +35,9 @@ from riskcore.special.gamma.functions import (
     log1pmx,
     log_rising_excess,
 )
+from riskcore.models.cell_groups import groups_of
+from riskcore.models.codes import Ints
+from riskcore.models.solve import EXACT, positive_root
 
 Floats = NDArray[np.float64]
 

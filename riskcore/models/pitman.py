@@ -13,16 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from riskcore.common import arguments
-from riskcore.models.polya_urn import PolyaUrn
-from riskcore.models.size_indices import SizeIndices
-from riskcore.models.solve import all_roots, positive_root
-from riskcore.models.superpopulation import (
-    check_indices,
-    check_method,
-    check_parameter,
-    check_sizes,
-)
-from riskcore.special.gamma.functions import (
+from riskcore.core.special.gamma.functions import (
     digamma_deficit,
     digamma_difference,
     expm1,
@@ -33,6 +24,15 @@ from riskcore.special.gamma.functions import (
     log_rising_factorial,
     trigamma_deficit,
     trigamma_difference,
+)
+from riskcore.models.polya_urn import PolyaUrn
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.solve import all_roots, positive_root
+from riskcore.models.superpopulation import (
+    check_indices,
+    check_method,
+    check_parameter,
+    check_sizes,
 )
 
 # Where roots in sigma are looked for, from 0 to 1.

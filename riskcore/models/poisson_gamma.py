@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.compiled.ufunc_maker import ufunc_of
+from riskcore.core.compiled.ufunc_maker import ufunc_of
+from riskcore.core.special.gamma.functions import (
+    digamma_deficit,
+    digamma_difference,
+    expm1,
+    log1p,
+    log1pmx,
+    log_rising_excess,
+    trigamma_deficit,
+    trigamma_difference,
+)
+from riskcore.core.special.uniques import unhit_poisson_gamma
 from riskcore.models import dirichlet_multinomial
 from riskcore.models.binomial import interval
 from riskcore.models.size_indices import SizeIndices
@@ -24,17 +35,6 @@ from riskcore.models.superpopulation import (
     check_parameter,
     check_sizes,
 )
-from riskcore.special.gamma.functions import (
-    digamma_deficit,
-    digamma_difference,
-    expm1,
-    log1p,
-    log1pmx,
-    log_rising_excess,
-    trigamma_deficit,
-    trigamma_difference,
-)
-from riskcore.special.uniques import unhit_poisson_gamma
 
 METHODS = ("ml", "moments", "moments_unbiased")
 # Values of alpha, between which several samples may have maxima of their own.

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.compiled.ufunc_maker import ufunc_of
+from riskcore.core.compiled.ufunc_maker import ufunc_of
+from riskcore.core.special.balls import dd_constant
+from riskcore.core.special.double_double import DoubleDouble
+from riskcore.core.special.uniques import power_of_share, unhit_polya_urn
 from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.superpopulation import Superpopulation, check_sizes
-from riskcore.special.balls import dd_constant
-from riskcore.special.double_double import DoubleDouble
-from riskcore.special.uniques import power_of_share, unhit_polya_urn
 
 # The distribution of tau takes urns up to 2^90; beyond this, shares change by below
 # 2^-36.

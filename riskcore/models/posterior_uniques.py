@@ -30,19 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.compiled.jit import kernel, native
-from riskcore.special.double_double import sqrt
-from riskcore.special.elementary import exp
-from riskcore.special.floats import BLOCK, fma, stack
-from riskcore.special.gamma.functions import (
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.core.special.double_double import sqrt
+from riskcore.core.special.elementary import exp
+from riskcore.core.special.floats import BLOCK, fma, stack
+from riskcore.core.special.gamma.functions import (
     expm1,
     gamma_ratio,
     log_gamma_ratio,
     log_gamma_ratio_curvature,
 )
-from riskcore.special.near_one import expm1 as expm1_of
-from riskcore.special.near_one import log1p
-from riskcore.special.trigonometry import angle_of, sine_cosine
+from riskcore.core.special.near_one import expm1 as expm1_of
+from riskcore.core.special.near_one import log1p
+from riskcore.core.special.trigonometry import angle_of, sine_cosine
 
 Distribution = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.words import counted
-from riskcore.special.gamma.functions import (
+from riskcore.core.special.gamma.functions import (
     expm1,
     log_gamma_ratio,
     log_rising_factorial,

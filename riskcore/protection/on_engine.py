@@ -20,27 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
-from riskcore.engines.counting import Question, frequencies, records_of
-from riskcore.engines.dataset import ArrowDataset
-from riskcore.engines.door import Engine, changed_meanwhile, engine_of
-from riskcore.engines.groups import Groups
-from riskcore.engines.protecting import (
+from riskcore.data.blank import blank
+from riskcore.data.coded import CodedRecords, code_cells
+from riskcore.data.columns import CodedColumn, Records, code_column
+from riskcore.data.count import Counts, count
+from riskcore.data.engines.counting import Question, frequencies, records_of
+from riskcore.data.engines.dataset import ArrowDataset
+from riskcore.data.engines.door import Engine, changed_meanwhile, engine_of
+from riskcore.data.engines.groups import Groups
+from riskcore.data.engines.protecting import (
     Change,
     Lookup,
     changed,
     key_column,
     table_of,
 )
-from riskcore.engines.runs import Runs
-from riskcore.files.arrow import import_pyarrow
-from riskcore.microdata.blank import blank
-from riskcore.microdata.coded import CodedRecords, code_cells
-from riskcore.microdata.columns import CodedColumn, Records, code_column
-from riskcore.microdata.count import Counts, count
-from riskcore.microdata.recode import recoded_columns
-from riskcore.microdata.unsigned import Codes
-from riskcore.protection.rounds import Masks
+from riskcore.data.engines.runs import Runs
+from riskcore.data.files.arrow import import_pyarrow
+from riskcore.data.recode import recoded_columns
+from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.rounds import Masks
 
 Integers = NDArray[np.int64]
 
@@ -81,8 +81,8 @@ class OnEngine:
         Raises
         ------
         KeyError, TypeError, ValueError
-            As `riskcore.engines.door.Engine.count`; also if the settings need single
-            records.
+            As `riskcore.data.engines.door.Engine.count`; also if the settings need
+            single records.
         """
         if settings.household is not None:
             raise TypeError(

@@ -18,51 +18,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment import (
+from riskcore.assessment.assess import (
     WEIGHTS,
     Assessment,
     Method,
     PopulationBelowSample,
 )
+from riskcore.assessment.goals import Goal
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
-from riskcore.engines.door import Engine, engine_of
-from riskcore.files.reading import DoubtfulCodes, Reading
-from riskcore.microdata.blank import blank, without_notes
-from riskcore.microdata.coded import CodedRecords
-from riskcore.microdata.columns import with_columns
-from riskcore.microdata.recode import Recoding, recoded_columns, rule_file
-from riskcore.microdata.source import Source
-from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection.by_household import Units
-from riskcore.protection.certificate import (
+from riskcore.core.risk.household import Households
+from riskcore.data.blank import blank, without_notes
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import with_columns
+from riskcore.data.engines.door import Engine, engine_of
+from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.recode import Recoding, recoded_columns, rule_file
+from riskcore.data.source import Source
+from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
+from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
+from riskcore.protection.release.secret import Draw, new_secret
+from riskcore.protection.result import Protected, Round
+from riskcore.protection.settings import Costs, Level, Plan, Settings, Ties
+from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.certificate import (
     Certificate,
     of_record,
     of_whole,
     unsafe_rows,
     warn_of_leaning,
 )
-from riskcore.protection.goals import Goal
-from riskcore.protection.key_sets import (
+from riskcore.protection.suppression.key_sets import (
     KeySet,
     assess_key_sets,
     coded_records,
     present,
 )
-from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
-from riskcore.protection.result import Protected, Round
-from riskcore.protection.rounds import (
+from riskcore.protection.suppression.plan_record import Method as Suppression
+from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
     Risks,
     costs_of_keys,
     suppress,
 )
-from riskcore.protection.secret import Draw, new_secret
-from riskcore.protection.settings import Costs, Level, Plan, Settings, Ties
-from riskcore.protection.showing import codes_before, warn_of_what_shows
-from riskcore.protection.whole import plan_whole
-from riskcore.risk.household import Households
+from riskcore.protection.suppression.whole import plan_whole
 
 
 class HouseholdKeyDiffers(UserWarning):

@@ -12,39 +12,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
+from riskcore.assessment.figures import table
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
-from riskcore.figures import table
-from riskcore.files.labels import Labels
-from riskcore.microdata.coded import count_records
-from riskcore.microdata.columns import Records
-from riskcore.microdata.source import Source
-from riskcore.protection import writing
-from riskcore.protection.by_household import Units
-from riskcore.protection.certificate import Certificate
-from riskcore.protection.disclosure import Shown
-from riskcore.protection.key_sets import KeySet, present
-from riskcore.protection.on_engine import OnEngine, unchecked
-from riskcore.protection.rounds import Aim, Mask, Masks
-from riskcore.protection.settings import Settings
-from riskcore.protection.showing import (
+from riskcore.comparison.compare import Comparison
+from riskcore.core.risk.histogram import class_counts, log_edges
+from riskcore.data.coded import count_records
+from riskcore.data.columns import Records
+from riskcore.data.files.labels import Labels
+from riskcore.data.source import Source
+from riskcore.protection.leaks.disclosure import Shown
+from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
     shown_by,
     shown_on_engine,
     shown_plain,
 )
-from riskcore.protection.utility import comparison_of
-from riskcore.protection.verdict import verdict_of
-from riskcore.protection.writing import (
+from riskcore.protection.on_engine import OnEngine, unchecked
+from riskcore.protection.release import writing
+from riskcore.protection.release.writing import (
     InputCannotBeChecked,
     OrderCanBeFound,
     UnsafeError,
 )
-from riskcore.risk.histogram import class_counts, log_edges
-from riskcore.utility.comparison import Comparison
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.certificate import Certificate
+from riskcore.protection.suppression.key_sets import KeySet, present
+from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+from riskcore.protection.verdict import verdict_of
+from riskcore.protection.with_original import comparison_of
 
 __all__ = [
     "InputCannotBeChecked",
@@ -234,7 +234,8 @@ class Protected:
     def shown(self) -> tuple[Shown, ...]:
         """What the columns and the order of the data tell that they do not show.
 
-        By key and column, the most values first: see `riskcore.protection.disclosure`.
+        By key and column, the most values first: see
+        `riskcore.protection.leaks.disclosure`.
         Of data on an engine only keys, and columns related to them, have been looked
         at; see `not_checked` and `shown_in`.
         """
@@ -498,7 +499,7 @@ class Protected:
         """Write the protected file and the private record of its protection.
 
         All files appear together, or none does, and only those may read them who may
-        read the input: see `riskcore.files.replace`, also for what is left if the
+        read the input: see `riskcore.data.files.replace`, also for what is left if the
         process is killed. Before they do, the safe file is read again, compared cell by
         cell with what should be there and assessed once more: the verdict is that of
         what was written.
@@ -509,7 +510,7 @@ class Protected:
             The safe file, in the format of the input: delimiter and encoding of a
             CSV, columns and codes as they were but for what was recoded or
             suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
-            `riskcore.files.argus.writer`. CSV, Parquet and Arrow may change into
+            `riskcore.data.files.argus.writer`. CSV, Parquet and Arrow may change into
             each other.
         overwrite : bool, optional
             Whether existing files may be replaced; the input never is.
@@ -558,10 +559,10 @@ class Protected:
         -------
         dict
             The private record: the settings, what was done, a keyed digest of the
-            input (see `riskcore.protection.secret`) and the versions of all that
-            computed. From it `riskcore protect --replay` makes the same file again.
-            Under "shown", which is not in the record, what the file tells of suppressed
-            and recoded values and of its order.
+            input (see `riskcore.protection.release.secret`) and the versions of all
+            that computed. From it `riskcore protect --replay` makes the same file
+            again. Under "shown", which is not in the record, what the file tells of
+            suppressed and recoded values and of its order.
 
         Warns
         -----
@@ -585,7 +586,7 @@ class Protected:
             If a column's name or a path is no text, or an engine holds the records.
         UnsafeError
             If the file is not safe, as planned or as read back.
-        riskcore.protection.readback.ReadBackError
+        riskcore.protection.release.readback.ReadBackError
             If what was written is not what should be there.
         ValueError
             If the input has changed since it was first opened, the file cannot be

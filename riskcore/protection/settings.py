@@ -12,17 +12,22 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from riskcore.assessment import METHODS, WEIGHTS, Method, check_population, check_roles
+from riskcore.assessment.assess import (
+    METHODS,
+    WEIGHTS,
+    Method,
+    check_population,
+    check_roles,
+)
+from riskcore.assessment.goals import Goal, KeyGoals, check_k, key_sets
 from riskcore.common import arguments
-from riskcore.files.argus.metadata import Variable
-from riskcore.microdata.cells import check_missing
-from riskcore.microdata.columns import key_names
-from riskcore.microdata.grc import read_recoding
-from riskcore.microdata.recode import Recoding
-from riskcore.microdata.source import Source
-from riskcore.microdata.suppression import METHODS as SUPPRESSIONS
-from riskcore.microdata.suppression import Method as Suppression
-from riskcore.protection.goals import Goal, KeyGoals, check_k
+from riskcore.data.cells import check_missing
+from riskcore.data.files.argus.metadata import Variable
+from riskcore.data.grc import read_recoding
+from riskcore.data.recode import Recoding
+from riskcore.data.source import Source
+from riskcore.protection.suppression.plan_record import METHODS as SUPPRESSIONS
+from riskcore.protection.suppression.plan_record import Method as Suppression
 
 Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
@@ -638,18 +643,6 @@ def _check_kinds(
 def _no_cost(cost: Any) -> ValueError:
     words = ", ".join(map(repr, COSTS))
     return ValueError(f"cost={arguments.shown(cost)}: use {words} or a mapping")
-
-
-def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
-    """Return the sets of keys: one, or several if lists of names are given."""
-    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        key_names(keys)
-    given = list(keys)
-    several = bool(given) and all(isinstance(one, list) for one in given)
-    sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
-    if len(set(map(frozenset, sets))) < len(sets):
-        raise ValueError("keys: the same set of keys stands twice")
-    return sets
 
 
 def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:

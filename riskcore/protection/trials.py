@@ -19,11 +19,11 @@ from riskcore.common import arguments, html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, shortened
-from riskcore.files import formats
-from riskcore.files.base_format import suffix_of
-from riskcore.files.reading import Reading
-from riskcore.microdata.recode import Recoding
-from riskcore.microdata.source import Source
+from riskcore.data.files import formats
+from riskcore.data.files.base_format import suffix_of
+from riskcore.data.files.reading import Reading
+from riskcore.data.recode import Recoding
+from riskcore.data.source import Source
 from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from riskcore.common.words import counted, listed
-from riskcore.protection import record
-from riskcore.protection.key_sets import KeySet
+from riskcore.protection.release import record
+from riskcore.protection.suppression.key_sets import KeySet
 
 if TYPE_CHECKING:
     from riskcore.protection.result import Protected

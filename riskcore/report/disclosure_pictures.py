@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from riskcore.sensitive import Diversity
-    from riskcore.special_uniques import SpecialUniques
+    from riskcore.assessment.diversity import Diversity
+    from riskcore.assessment.suda import SpecialUniques
 
 # Beyond these cells of many values are drawn as one bar.
 _MOST = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from riskcore.assessment.figures import FIGURES, label, whole_label
 from riskcore.common.html import readable
-from riskcore.figures import FIGURES, label, whole_label
 from riskcore.protection.result import Protected
 
 # Of so many sets of keys, the worst, each has a page of its own.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskcore.assessment import Assessment
-from riskcore.microdata.cells import Cells
-from riskcore.microdata.held import HeldCells
+from riskcore.assessment.assess import Assessment
+from riskcore.data.cells import Cells
+from riskcore.data.engine_cells import HeldCells
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from riskcore.assessment import WEIGHTS
+from riskcore.assessment.assess import WEIGHTS
+from riskcore.assessment.figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.common.words import printable
-from riskcore.figures import METHOD_NAMES, MISSING_NAMES, label
-from riskcore.microdata.recode import Recoding
+from riskcore.data.recode import Recoding
 from riskcore.protection.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]

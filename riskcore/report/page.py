@@ -14,13 +14,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from riskcore import figures
-from riskcore.assessment import Assessment
-from riskcore.files import replace
-from riskcore.files.labels import Labels
-from riskcore.protection.certificate import certificate_facts
+from riskcore.assessment import figures
+from riskcore.assessment.assess import Assessment
+from riskcore.comparison.compare import Comparison
+from riskcore.core.risk.file_risk import as_threshold
+from riskcore.data.files import replace
+from riskcore.data.files.labels import Labels
+from riskcore.protection.leaks.showing import shown_plain
 from riskcore.protection.result import Protected, finite
-from riskcore.protection.showing import shown_plain
+from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import MOST_PAGES, sets_view
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
@@ -39,8 +41,6 @@ from riskcore.report.summary import stage_figures
 from riskcore.report.templating import is_number, need_jinja, render
 from riskcore.report.utility_view import section_view
 from riskcore.report.view import chart_views
-from riskcore.risk.file_risk import as_threshold
-from riskcore.utility.comparison import Comparison
 
 __all__ = [
     "page",
@@ -202,7 +202,7 @@ def page(
 
     See Also
     --------
-    riskcore.risk.threshold.RiskDistribution : the numbers shown and their definitions.
+    riskcore.core.risk.threshold.RiskDistribution : the numbers shown, as defined.
 
     Examples
     --------

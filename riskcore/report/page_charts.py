@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from riskcore.common.html import digits, escape, readable, short
 from riskcore.common.words import counted, printable
-from riskcore.risk.file_risk import Counts, Risks
-from riskcore.risk.histogram import class_counts
-from riskcore.risk.threshold import RiskDistribution
+from riskcore.core.risk.file_risk import Counts, Risks
+from riskcore.core.risk.histogram import class_counts
+from riskcore.core.risk.threshold import RiskDistribution
 
 _HEIGHT, _STEPS = 240, 1000
 _MARKS = 8

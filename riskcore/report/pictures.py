@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
+from riskcore.assessment.uniques import CorrectnessCurve, UniquesEstimates
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 from riskcore.common.words import counted
+from riskcore.core.risk.file_risk import Counts, Risks
+from riskcore.core.risk.histogram import class_counts
+from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report.public import (
     between,
     public_classes,
@@ -20,10 +24,6 @@ from riskcore.report.public import (
     views_of,
 )
 from riskcore.report.risk_curve import shared_edges
-from riskcore.risk.file_risk import Counts, Risks
-from riskcore.risk.histogram import class_counts
-from riskcore.risk.threshold import RiskDistribution
-from riskcore.uniques import CorrectnessCurve, UniquesEstimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,7 +213,7 @@ def curve_figure(curve: CorrectnessCurve, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     curve : CorrectnessCurve
-        From `riskcore.uniques.UniquesEstimates.curve`.
+        From `riskcore.assessment.uniques.UniquesEstimates.curve`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a figure of its own.
 
@@ -268,8 +268,9 @@ def sizes_figure(
     """Draw how many cells of each size the sample has, and the models expect.
 
     A model that does not go through the points is wrong; one that does may still be
-    wrong about the population, see `riskcore.uniques.UniquesEstimates.advice`. The
-    numbers are exact: it is for internal use.
+    wrong about the population, see
+    `riskcore.assessment.uniques.UniquesEstimates.advice`. The numbers are exact: it is
+    for internal use.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from riskcore import __version__
+from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.microdata.source import Source
+from riskcore.data.source import Source
 
 # The time in seconds since 1970, for what is to be the same whenever it is made:
 # https://reproducible-builds.org/specs/source-date-epoch/

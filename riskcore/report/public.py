@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
 from riskcore.common.html import short
-from riskcore.risk.file_risk import Counts, Risks, as_threshold
-from riskcore.risk.histogram import decimals
+from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
+from riskcore.core.risk.histogram import decimals
 
 # So many records, cells and households a class has at least, if it has any.
 FEWEST = 3

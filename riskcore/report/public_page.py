@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
 from riskcore.common.html import digits
-from riskcore.microdata.anonymity import SHOWN
-from riskcore.protection.record import COARSE, about
+from riskcore.core.risk.anonymity import SHOWN
+from riskcore.protection.release.record import COARSE, about
 from riskcore.protection.result import Protected
 from riskcore.protection.verdict import MANY
 from riskcore.report.listed_settings import HOUSEHOLDS_COUNTED, Pairs, method_facts

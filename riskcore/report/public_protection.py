@@ -7,8 +7,8 @@ from typing import Any
 
 from riskcore.common.html import digits
 from riskcore.common.words import counted, listed, printable
-from riskcore.microdata.recode import Recoding
-from riskcore.protection.record import COARSE, about, coarse
+from riskcore.data.recode import Recoding
+from riskcore.protection.release.record import COARSE, about, coarse
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.verdict import MANY

@@ -1,6 +1,6 @@
 """What results are asked for by name: their summary as text, and their report.
 
-`riskcore.common.results` finds this module; it is called by the methods of results.
+The package names this module to `riskcore.common.results`; results call it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from riskcore import __version__
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
+from riskcore.assessment.uniques import UniquesEstimates
 from riskcore.common.progress import Lines
 from riskcore.common.results import Summary
 from riskcore.common.sheet import Sheet
-from riskcore.files import replace
+from riskcore.common.version import __version__
+from riskcore.data.files import replace
 from riskcore.protection.result import Protected
 from riskcore.report import text
 from riskcore.report.key_sets import sets_with_pages
@@ -24,7 +25,6 @@ from riskcore.report.sheet_page import sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.uniques_page import uniques_page
 from riskcore.report.utility_view import utility_of
-from riskcore.uniques import UniquesEstimates
 
 
 def summary_of(

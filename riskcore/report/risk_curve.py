@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore.risk.file_risk import Counts, Risks
-from riskcore.risk.histogram import class_counts, decimals, log_edges
-from riskcore.risk.threshold import RiskDistribution
+from riskcore.core.risk.file_risk import Counts, Risks
+from riskcore.core.risk.histogram import class_counts, decimals, log_edges
+from riskcore.core.risk.threshold import RiskDistribution
 
 
 @dataclass(frozen=True, eq=False)

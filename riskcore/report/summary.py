@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from riskcore.assessment import Assessment
-from riskcore.figures import code
+from riskcore.assessment.assess import Assessment
+from riskcore.assessment.figures import code
 
 # Risks at which the summary counts the unsafe records if none is asked for.
 DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)

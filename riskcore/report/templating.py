@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore import __version__
 from riskcore.common import html
 from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
+from riskcore.common.version import __version__
 from riskcore.common.words import counted, printable, shortened
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from riskcore.assessment import WEIGHTS
+from riskcore.assessment.assess import WEIGHTS
+from riskcore.assessment.figures import CELL_FIGURES, label, percent, rows, table
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
-from riskcore.figures import CELL_FIGURES, label, percent, rows, table
-from riskcore.files.labels import Labels, labels_of_plain
-from riskcore.protection.certificate import certificate_facts
+from riskcore.data.files.labels import Labels, labels_of_plain
+from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import set_rows
 from riskcore.report.listed_settings import cost_text
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from riskcore.assessment.uniques import Estimate, UniquesEstimates
 from riskcore.common.html import all_digits, interval_drawing, known, readable
 from riskcore.report.provenance import Provenance
 from riskcore.report.templating import need_jinja, render
-from riskcore.uniques import Estimate, UniquesEstimates
 
 _SIZES = 8
 _SCALE = "sample uniques that are unique in the population"

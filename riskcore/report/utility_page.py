@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from riskcore.figures import whole_label
+from riskcore.assessment.figures import whole_label
+from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
-from riskcore.report.spots import spots
+from riskcore.report.risk_utility_svg import spots
 from riskcore.report.templating import need_jinja, render
 from riskcore.report.utility_view import utility_view
-from riskcore.utility.comparison import Comparison, KeyComparison
 
 # A longer table shows the categories that have changed most.
 MOST_CATEGORIES = 40

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from riskcore.assessment.figures import FIGURES
 from riskcore.common.needs import need
 from riskcore.common.words import shortened
-from riskcore.figures import FIGURES
+from riskcore.comparison.compare import Comparison
 from riskcore.protection.trials import Trials
-from riskcore.report.spots import nice
+from riskcore.report.risk_utility_svg import nice
 from riskcore.report.utility_page import most_changed
-from riskcore.utility.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from riskcore.assessment.figures import label
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
-from riskcore.figures import label
 
 # How many pairs of keys and strata are listed; JSON has all.
 _LISTED = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from riskcore.assessment.figures import whole_label
 from riskcore.common.progress import Lines, silent
-from riskcore.figures import whole_label
+from riskcore.comparison.compare import Comparison
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
-from riskcore.utility.comparison import Comparison
 
 # Records of a file that a report compares: a million takes about 2 s.
 MOST_RECORDS = 5_000_000

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment import Assessment
+from riskcore.assessment.assess import Assessment
 from riskcore.common.html import digits, readable, short
 from riskcore.common.words import printable
+from riskcore.core.risk.file_risk import Counts
+from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report.page_charts import Outline, risk_plot
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
-from riskcore.risk.file_risk import Counts
-from riskcore.risk.threshold import RiskDistribution
 
 RECORDS, HOUSEHOLDS = 0, 1
 # Kinds of outlines of the style.

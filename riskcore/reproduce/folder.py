@@ -10,7 +10,7 @@ import numpy as np
 
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
-from riskcore.files import formats, replace
+from riskcore.data.files import formats, replace
 from riskcore.reproduce.comparison import Comparison, markdown
 
 if TYPE_CHECKING:

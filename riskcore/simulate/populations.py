@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.compiled.jit import native
+from riskcore.core.compiled.jit import native
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

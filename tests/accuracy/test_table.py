@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import riskcore
-from riskcore import accuracy, forms
+from riskcore import accuracy
 from riskcore.accuracy import names, reference
-from riskcore.files import formats
+from riskcore.core import forms
+from riskcore.data.files import formats
 
 COLUMNS = [
     "sample_frequency", "sampling_fraction", "form", "value", "exact",

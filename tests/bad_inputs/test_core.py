@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore import accuracy, embed, forms, intruder, models, simulate
-from riskcore.risk.file_risk import expected_reidentifications
-from riskcore.risk.histogram import log_edges
-from riskcore.risk.threshold import RiskDistribution
+from riskcore import accuracy, intruder, models, simulate
+from riskcore.core import embed, forms
+from riskcore.core.risk.file_risk import expected_reidentifications
+from riskcore.core.risk.histogram import log_edges
+from riskcore.core.risk.threshold import RiskDistribution
 
 NAN, INF = math.nan, math.inf
 RNG = np.random.default_rng(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from riskcore import Reading
-from riskcore.files import formats
+from riskcore.data.files import formats
 from tests import needs
 
 LONG = "x" * (1 << 17)  # the limit of Python's own reader
@@ -17,7 +17,7 @@ LONGER = "y" * ((1 << 20) + 3)  # beyond the block that Arrow reads
 BOM = codecs.BOM_UTF8
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.files.formats.LineBreaksInFields"
+    "ignore::riskcore.data.files.formats.LineBreaksInFields"
 )
 
 # content: the values of the first column, as many as there are records
@@ -165,7 +165,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::riskcore.files.reading.LastLineOpen")
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.reading.LastLineOpen")
 @pytest.mark.parametrize("case", GOOD)
 def test_every_record_and_value_arrives(case, folder, summary):
     content, values = GOOD[case]

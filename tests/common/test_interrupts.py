@@ -18,7 +18,7 @@ import sys, warnings
 sys.path.insert(0, FOLDER)
 warnings.simplefilter("ignore")  # so old a pandas
 try:
-    from riskcore.files.arrow import import_pyarrow
+    from riskcore.data.files.arrow import import_pyarrow
     import_pyarrow().scalar(1)
     print("lost")
 except KeyboardInterrupt:

@@ -53,5 +53,5 @@ def test_no_other_module_lays_out_tables():
         if padding.search(path.read_text())
     }
     # Codes of one width are data: those of mu-Argus files and of its recodings.
-    codes = {"files/argus/writer.py", "microdata/recode.py"}
+    codes = {"data/files/argus/writer.py", "data/recode.py"}
     assert found == {"common/text_table.py", *codes}

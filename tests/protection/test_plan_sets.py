@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from riskcore import protect, simulate
-from riskcore.microdata.source import Source
-from riskcore.protection import plan_parts, whole
+from riskcore.core.risk.individual import individual_risk_from_frequencies
+from riskcore.data.source import Source
 from riskcore.protection.protect import protect_source
 from riskcore.protection.settings import PLANNING, Settings
-from riskcore.risk.individual import individual_risk_from_frequencies
+from riskcore.protection.suppression import plan_parts, whole
 
 KEYS = ["a", "b", "c", "d"]
 SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk_from_frequencies, protect
-from riskcore.assessment import PopulationBelowSample
-from riskcore.protection import readback
+from riskcore.assessment.assess import PopulationBelowSample
 from riskcore.protection.protect import HouseholdKeyDiffers
+from riskcore.protection.release import readback
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 from riskcore.protection.settings import Settings
 from tests import thin
@@ -593,7 +593,7 @@ def test_the_risks_of_a_file_are_those_of_its_own_weights(tmp_path, monkeypatch,
         for one in ("_as_numbers", "_Numbers.finish"):
             really = operator.attrgetter(one)(readback)
             patch.setattr(
-                f"riskcore.protection.readback.{one}",
+                f"riskcore.protection.release.readback.{one}",
                 lambda *a, really=really: really(*a) / 8,
             )
         with pytest.raises(UnsafeError, match="As read back: NOT SAFE: by a x b x c"):

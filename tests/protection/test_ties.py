@@ -10,8 +10,8 @@ import pytest
 from bench.blanked_keys import attack, commonest, order_of_ties, plain
 from riskcore import protect, simulate
 from riskcore.cli import main
-from riskcore.files import formats
-from riskcore.microdata.source import Source
+from riskcore.data.files import formats
+from riskcore.data.source import Source
 from riskcore.protection.protect import protect_source
 from riskcore.protection.settings import Settings
 

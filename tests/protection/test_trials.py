@@ -16,9 +16,9 @@ import pytest
 
 import riskcore
 from riskcore import Recoding, cli, grid, try_out
-from riskcore.files import formats
-from riskcore.microdata.recode import Rule
-from riskcore.microdata.source import Source
+from riskcore.data.files import formats
+from riskcore.data.recode import Rule
+from riskcore.data.source import Source
 from riskcore.protection.trials import Trial
 
 KEYS = ["sex", "age", "region"]

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from riskcore import Recoding, assess, protect, simulate
-from riskcore.assessment import PopulationBelowSample
+from riskcore.assessment.assess import PopulationBelowSample
 from riskcore.chart import risk_curve
 from riskcore.common.html import digits, readable, short
+from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.page import (
     page,
     protection_page,
@@ -26,7 +27,6 @@ from riskcore.page import (
 )
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.summary import summary
-from riskcore.risk.threshold import RiskDistribution
 from tests import needs
 
 FLAGS = [

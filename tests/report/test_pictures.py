@@ -8,9 +8,9 @@ import pytest
 
 from riskcore import assess
 from riskcore.chart import figure, risk_curve
+from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report import page_charts
 from riskcore.report.public import public_classes, views_of
-from riskcore.risk.threshold import RiskDistribution
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from riskcore.page import (
     public_protection_page,
     write_page,
 )
-from riskcore.protection.record import about, coarse
+from riskcore.protection.release.record import about, coarse
 from riskcore.report.public import (
     public_classes,
     public_population,
@@ -259,7 +259,7 @@ def table(rows):
 
 @settings(max_examples=150)
 @given(records, st.booleans(), st.sampled_from([None, 0.01, 0.05, 0.1, 0.0123456]))
-@pytest.mark.filterwarnings("ignore::riskcore.assessment.PopulationBelowSample")
+@pytest.mark.filterwarnings("ignore::riskcore.assessment.assess.PopulationBelowSample")
 def test_every_public_page_keeps_the_rules(rows, of_households, threshold):
     data = table(rows)
     result = assess(data, ["k"], "w", "hh" if of_households else None)

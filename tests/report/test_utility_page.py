@@ -9,7 +9,7 @@ import riskcore
 from riskcore import chart
 from riskcore.page import comparison_page, protection_page, trials_page
 from riskcore.report import utility_text, utility_view
-from riskcore.report.spots import nice, spots
+from riskcore.report.risk_utility_svg import nice, spots
 from riskcore.report.utility_page import MOST_CATEGORIES
 from riskcore.report.utility_view import utility_of
 from tests import needs

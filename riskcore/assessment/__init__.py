@@ -1,0 +1,1 @@
+"""Measures of a file: its risk, rules of release, diversity, uniques."""

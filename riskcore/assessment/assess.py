@@ -1,0 +1,1143 @@
+"""The whole path: from a file of records to the risk of each record and of the file."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.assessment import figures
+from riskcore.common import arguments, html
+from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, reports
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, printable
+from riskcore.core import forms
+from riskcore.core.risk import individual
+from riskcore.core.risk.anonymity import Below
+from riskcore.core.risk.file_risk import as_threshold
+from riskcore.core.risk.histogram import class_counts, log_edges
+from riskcore.core.risk.household import Households, households
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import (
+    Cells,
+    Totals,
+    check_missing,
+    check_names,
+    refuse_taken,
+    tabulate_coded,
+    with_results,
+)
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import key_names
+from riskcore.data.count import THREADED
+from riskcore.data.engine_cells import HeldCells, riskiest, tally
+from riskcore.data.engines.door import Counted, engine_of
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.reading import Reading
+from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.partition import CHUNK
+from riskcore.data.source import Source
+from riskcore.data.spread import spread
+from riskcore.data.wildcard import WILDCARDS
+
+if TYPE_CHECKING:
+    from riskcore.models.cell_model import CellModel
+
+Risks = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Method = Literal["exact", "series7", "franconi"]
+Level = Literal["record", "household"]
+
+# Of so many cells on an engine the riskiest are looked for where they are.
+COLLECTED = 1 << 20
+METHODS = ("exact", "series7", "franconi")
+LEVELS = ("record", "household")
+RECORD_COLUMNS = (
+    "sample_frequency",
+    "population_frequency",
+    "sampling_fraction",
+    "individual_risk",
+    "household_risk",
+)
+UNIQUE_COLUMN = "population_unique_probability"  # added with a model of the population
+WEIGHTS = "weights"
+
+
+class PopulationBelowSample(UserWarning):
+    """Weights of a cell add to less than its records: F < f, p > 1."""
+
+
+def assess(
+    data: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    household: Hashable | None = None,
+    *,
+    level: Level = "record",
+    population: Any = WEIGHTS,
+    method: Method = "exact",
+    missing: str = "refuse",
+    alpha: float = 1.0,
+    reading: Reading | None = None,
+    progress: Lines | None = None,
+) -> Assessment:
+    """Assess the re-identification risk of a file of survey microdata.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, one per row: any eager frame that narwhals takes (pandas, polars,
+        pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
+        Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it), of which only
+        the columns named are read; also a folder or a pattern of Parquet files. Or
+        data that an engine holds and counts: a lazy frame of polars, a relation of
+        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow;
+        then two numbers of each cell come here, the cells themselves if they are
+        looked at, and what needs single records is refused.
+    keys : iterable of column names
+        The key variables, known to an intruder.
+    weight : column name, optional
+        Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
+        file declare; otherwise every weight is 1: the file is taken to be the whole
+        population and the risk of a record is 1/f.
+    household : column name, optional
+        Household of each record, of any type and in any order; gives household risks.
+    level : {"record", "household"}
+        What is counted: each record, or each household once, with its weight, by keys
+        that its members agree in, as size and tenure; they must agree in the weight,
+        too. A record is a household then, wherever the result says record, but for its
+        ``records``: see `HouseholdAssessment`. It is the first pass of a file of
+        households and persons; `riskcore.protect` has it, too.
+    population : {"weights", "latent-class", "log-linear"}, CellModel or frame
+        What is taken to be known of the population frequency F of a cell. "weights":
+        its weights alone, as in the sources (default). A name: a model of the cells
+        fitted to these data by its defaults, see `riskcore.models.LatentClass` and
+        `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
+        population itself, with the keys and a column ``population_frequency``, see
+        `riskcore.models.KnownPopulation`.
+    method : {"exact", "series7", "franconi"}
+        The individual risk itself (default), or the formula of mu-Argus or sdcMicro
+        (`riskcore.forms`), to compare with their results.
+    missing : {"refuse", "category", "wildcard", "argus"}
+        What to do with missing key values: refuse the file, take missing as one more
+        category, or let it match any value, see `tabulate`.
+    alpha : float
+        With ``missing="wildcard"``, what a record with missing keys counts for
+        others, in [0, 1], see `tabulate`.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
+        missing codes, metadata.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Assessment
+        With ``level="household"`` a `HouseholdAssessment`.
+
+    Warns
+    -----
+    PopulationBelowSample
+        If the weights of some cells add to less than their records. Such a cell gets
+        p = 1, the risk 1/f: no population can hold fewer than the sample.
+    DoubtfulCodes
+        If categories of a key look like missing values (``NA``), or alike but for
+        blanks or leading zeros.
+    LineBreaksInFields
+        If quoted fields of a CSV file run over several lines.
+
+    Raises
+    ------
+    KeyError
+        If a column does not exist.
+    TypeError
+        If a column is not of a usable type: text weights, unordered keys; or an engine
+        holds the data and ``household`` is given.
+    ValueError
+        If members of a household differ in a key or the weight with
+        ``level="household"``, which needs ``household``; if the method is unknown,
+        there are no records or no keys, a column is given
+        two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
+        weights or household ids are missing, or weights are not positive and finite
+        or their sum is not; ``alpha`` is not 1 with another rule than "wildcard", or
+        gives an f between 1 and 2, for which ``method="franconi"`` is not defined. The
+        column and the number of records are named.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, sections 3 to 5.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> result = riskcore.assess(data, ["sex", "age"], weight="w")
+    >>> result.individual_risk.round(4)
+    array([0.0679, 0.1577, 0.0679])
+    >>> round(result.expected_reidentifications, 4)
+    0.2934
+    >>> result.risk_threshold(unsafe=1) <= result.max_risk
+    True
+    """
+    say = progress or silent
+    arguments.one_of("method", method, METHODS)
+    check_level(level, household)
+    check_missing(missing, alpha)
+    check_population(population, method)
+    keys = key_names(keys)
+    source = Source.of(data, reading)
+    weight = source.weight if weight is None else weight
+    check_roles(keys, weight, household)
+    if source.path is not None:
+        say(f"reading {source.path}")
+    data, intake = source.read([*keys, weight, household], weight)
+    engine = engine_of(data)
+    by_cell = (
+        missing in WILDCARDS or household is not None or not _is_weights(population)
+    )
+    if engine is not None and not by_cell:
+        say(f"counting cells on {engine.name}")
+        counted = engine.count(keys, weight)
+        return HeldAssessment.of(data, counted, method, missing)
+    return assess_records(
+        data,
+        keys,
+        weight,
+        household,
+        level=level,
+        population=population,
+        method=method,
+        missing=missing,
+        alpha=alpha,
+        intake=intake,
+        progress=say,
+    )
+
+
+def check_level(level: str, household: Hashable | None) -> None:
+    """Refuse what is no level, or needs households.
+
+    Raises
+    ------
+    ValueError
+    """
+    arguments.one_of("level", level, LEVELS)
+    if level == "household" and household is None:
+        raise ValueError("level='household' needs the household column")
+
+
+def _is_weights(population: Any) -> bool:
+    return isinstance(population, str) and population == WEIGHTS
+
+
+def check_population(population: Any, method: str) -> None:
+    """Refuse what is no population, or goes with no model of one."""
+    if not _is_weights(population):
+        from riskcore.assessment.population import check_model
+
+        check_model(population, method)
+
+
+def assess_records(
+    data: Any,
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    *,
+    level: Level = "record",
+    population: Any = WEIGHTS,
+    method: Method,
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+    progress: Lines,
+) -> Assessment:
+    """Assess data in memory, see `assess`; the arguments are checked."""
+    if household is not None:
+        progress("finding households")
+    coded = CodedRecords.of(data, keys, weight, household)
+    if level == "record":
+        return assess_coded(
+            data, coded, keys, population=population, method=method, missing=missing,
+            alpha=alpha, intake=intake, progress=progress,
+        )  # fmt: skip
+    assert coded.households is not None
+    columns: dict[Hashable, NDArray[Any]] = {
+        name: coded.columns[name].codes for name in keys
+    }
+    if coded.weights is not None:
+        columns[weight] = coded.weights
+    members = HouseholdRows.agreeing(coded.households, columns)
+    rows = members.rows(data, keys)
+    if coded.weights is not None:
+        rows[weight] = coded.weights[members.first]
+    found = assess_records(
+        rows, keys, weight, None, population=population, method=method,
+        missing=missing, alpha=alpha, intake=intake, progress=progress,
+    )  # fmt: skip
+    return HouseholdAssessment(
+        **{each.name: getattr(found, each.name) for each in fields(found)},
+        members=members,
+        given=data,
+    )
+
+
+def assess_coded(
+    data: Any,
+    coded: CodedRecords,
+    keys: Sequence[Hashable],
+    *,
+    population: Any = WEIGHTS,
+    method: Method,
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+    progress: Lines = silent,
+) -> Assessment:
+    """Assess records of which the columns are coded, see `assess`."""
+    progress("counting cells")
+    cells = tabulate_coded(coded, keys, missing, alpha, intake)
+    model, unique, by_weights = None, None, None
+    if _is_weights(population):
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
+        cell_risk = _cell_risk(cells, method)
+    else:
+        from riskcore.assessment.population import model_of, risks_of
+
+        _warn_below(cells.totals)
+        model = model_of(population, keys, cells, progress)
+        progress(f"computing the risk of {counted(len(cells), 'cell')}")
+        by_weights = cells
+        cell_risk, unique, cells = risks_of(model, by_weights)
+    joint = None
+    if coded.households is not None:
+        progress("computing household risks")
+        joint = households(cell_risk[cells.inverse], coded.households)
+    return Assessment(data, cells, cell_risk, method, joint, model, unique, by_weights)
+
+
+def check_roles(
+    keys: Iterable[Hashable], weight: Hashable | None, household: Hashable | None
+) -> None:
+    """Refuse keys, weight and household that cannot go together, whatever the data.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string, or a column is given in the place of its name.
+    ValueError
+        If there are no keys, a column is named twice, or a key is called like one of
+        ``RECORD_COLUMNS``, ignoring case.
+    """
+    check_names(keys, {"weight": weight, "household": household}, RECORD_COLUMNS)
+    if weight is not None and weight == household:
+        raise ValueError(f"column {weight!r} is both the weight and the household")
+
+
+def _cell_risk(cells: Cells, method: Method) -> Risks:
+    """Return the risk of each cell, 1/f where F < f."""
+    _warn_below(cells.totals)
+    if method == "franconi":
+        _refuse_between_branches(cells)
+    return risk_of(method, cells.sample_frequency, cells.population_frequency)
+
+
+def _warn_below(totals: Totals) -> None:
+    """Warn if there are cells with F < f."""
+    if totals.below:
+        warn(
+            f"in {totals.below:,} of {counted(totals.cells, 'cell')} "
+            f"({totals.records_below:,} of {counted(totals.records, 'record')}) the "
+            "weights add to less than the records (F < f); their risk is taken as 1/f",
+            PopulationBelowSample,
+        )
+
+
+def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
+    """Return the individual risk by a method; where F < f it is 1/f."""
+    if method != "exact":
+        f = f.astype(np.float64, copy=False)
+        F = np.maximum(F, f)
+        found: Risks = getattr(forms, method)(f, f / F)
+        return found
+    risk = np.empty(len(f))
+
+    def compute(start: int, stop: int) -> None:
+        # A block at a time: new memory for all of f and F takes as long as the risk.
+        for first in range(start, stop, CHUNK):
+            part = slice(first, min(first + CHUNK, stop))
+            x = f[part].astype(np.float64, copy=False)
+            individual.individual_risk_from_frequencies(
+                x, np.maximum(F[part], x), out=risk[part]
+            )
+
+    threads = 1 if len(f) < THREADED else usual_threads()
+    in_parts(threads, compute, parts_of(len(f), threads))
+    return risk
+
+
+def results_of(
+    method: Method, f: NDArray[np.int64], F: Risks
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of ``RECORD_COLUMNS`` of cells, but for households."""
+    with np.errstate(over="ignore"):
+        fraction = f / F
+    risk = risk_of(method, f.astype(np.float64), F)
+    return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
+
+
+def _refuse_between_branches(cells: Cells) -> None:
+    """Refuse the f for which sdcMicro's code has no branch: it gives them no risk."""
+    f = cells.sample_frequency
+    between = (f > 1) & (f < 2)
+    if between.any():
+        raise ValueError(
+            "method='franconi' is not defined for 1 < f < 2, which "
+            f"alpha={cells.alpha} gives {cells.records[between].sum()} of {cells.n} "
+            "records"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment:
+    """Risk of a file: per cell, per record, per household and in all.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        The records as given (from a path: the columns that were read).
+    cells : Cells
+        The cells, with sample and population frequencies.
+    cell_risk : float64 ndarray, shape (K,)
+        Individual risk of the records of each cell.
+    method : str
+        How it was computed.
+    households : Households or None
+        Size and risk of each household, if ids were given.
+    model : CellModel or None
+        The model of the population; None if the weights alone were used.
+    unique : float64 ndarray, shape (K,), or None
+        P(F = 1 | f) of each cell by the model.
+    cells_by_weights : Cells or None
+        With a model the cells as the weights have them; in ``cells`` F is that of the
+        population where the model knows it.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+    >>> result = riskcore.assess({**data, "hh": [1, 2, 1]}, ["sex", "age"], "w", "hh")
+    >>> result
+    <Assessment: 3 records in 2 cells, re-identification rate 9.779563%, ...>
+    >>> result.unsafe(0.1), result.unsafe_count(0.1)
+    (array([False,  True, False]), 1)
+    >>> result.risk_threshold(unsafe=1) == result.max_risk
+    True
+    >>> result.unsafe_households(0.1), result.unsafe_household_count(0.1)
+    (array([ True,  True,  True]), 2)
+    >>> round(result.household_threshold(rate=0.1), 6)
+    0.1
+    >>> [(row["age"], round(row["individual_risk"], 4)) for row in result.riskiest(2)]
+    [(47, 0.1577), (31, 0.0679)]
+    """
+
+    data: Any
+    cells: Cells
+    cell_risk: Risks
+    method: Method
+    households: Households | None
+    model: CellModel | None = None
+    unique: Risks | None = None
+    cells_by_weights: Cells | None = None
+
+    @cached_property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over records, for thresholds."""
+        return RiskDistribution(self.cell_risk, self.cells.records)
+
+    @cached_property
+    def individual_risk(self) -> Risks:
+        """Individual risk of each record, in input order, shape (n,)."""
+        inverse = self.cells.inverse
+        return self.cell_risk[inverse]
+
+    @property
+    def cell_unique_probability(self) -> Risks:
+        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1, else p by weights."""
+        if self.unique is not None:
+            return self.unique
+        cells = self.cells
+        p = np.minimum(cells.sampling_fraction, 1.0)
+        return np.where(cells.sample_frequency == 1.0, p, 0.0)
+
+    @property
+    def population_unique_probability(self) -> Risks:
+        """P(F = 1 | f) of each record, in input order, shape (n,)."""
+        return self.cell_unique_probability[self.cells.inverse]
+
+    @property
+    def expected_population_uniques(self) -> float:
+        """The expected number of sample uniques that are population uniques, tau."""
+        chances = self.cell_unique_probability * self.cells.records
+        return math.fsum(chances.tolist())
+
+    def expected_reidentifications_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the sum of 1/F over the records.
+
+        Parameters
+        ----------
+        level : float
+            Its probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            By the normal law, from the spread of F in each cell and, with a fitted
+            model, the error of the fit (`riskcore.models.CellModel.interval`). By
+            weights alone it takes these for the truth, and is far too short where they
+            are not.
+
+        Raises
+        ------
+        ValueError
+            If the level is not in (0, 1), or missing keys match any value: cells are
+            not independent then.
+
+        Examples
+        --------
+        >>> data = {"sex": ["f", "m", "f"], "w": [10.0, 20.0, 15.0]}
+        >>> low, high = assess(data, ["sex"], "w").expected_reidentifications_interval()
+        >>> round(low, 3), round(high, 3)
+        (0.0, 0.805)
+        """
+        from riskcore.assessment.population import sum_interval
+
+        return sum_interval(self.model, self.cells_by_weights or self.cells, level)
+
+    def expected_population_uniques_interval(
+        self, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the number of sample uniques that are alone.
+
+        Parameters
+        ----------
+        level : float
+            Its probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            From the exact law of that number (Poisson-binomial) and, with a fitted
+            model, the error of the fit (`riskcore.models.CellModel.tau_interval`).
+
+        Raises
+        ------
+        ValueError
+            As `expected_reidentifications_interval`.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)), "w": [2.0] * 40}
+        >>> result = assess(data, ["age"], "w")
+        >>> result.expected_population_uniques
+        20.0
+        >>> result.expected_population_uniques_interval()
+        (14, 26)
+        """
+        from riskcore.assessment.population import uniques_interval
+
+        return uniques_interval(self.model, self.cells_by_weights or self.cells, level)
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency f: the file is k-anonymous up to this k.
+
+        By the rule for missing keys: with ``alpha`` f may be a real number.
+        """
+        return self.cells.k_anonymity
+
+    def below(self, k: int) -> Below:
+        """Count the records and the cells with a sample frequency below k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 on; 2: sample uniques.
+
+        Returns
+        -------
+        Below
+            ``records``, which sdcMicro counts, and ``cells``, which mu-Argus counts.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If k is no such number.
+
+        Examples
+        --------
+        >>> result = assess({"age": [31, 31, 47, 52, 52, 52]}, ["age"])
+        >>> result.k_anonymity, result.below(2), result.below(3)
+        (1, Below(k=2, records=1, cells=1), Below(k=3, records=3, cells=2))
+        """
+        return self.cells.below(k)
+
+    @property
+    def row_risk(self) -> Risks:
+        """Individual risk of each row of the cells.
+
+        A row is a record; in a protection of data on an engine it stands for several.
+        """
+        return self.cell_risk[self.cells.rows]
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the file as plain values, from which reports are made."""
+        found = figures.of_file(
+            self.cells, self.distribution, self.households, self.method
+        )
+        if self.model is None:
+            found["weights_tell_little"] = figures.weights_tell_little(found)
+            return found
+        from riskcore.assessment.population import plain
+
+        return found | plain(
+            self.model, self.by_weights, self.expected_population_uniques
+        )
+
+    @property
+    def population_name(self) -> str:
+        """What the population was taken from: "weights", or the kind of the model."""
+        if self.model is None:
+            return WEIGHTS
+        from riskcore.assessment.population import name_of
+
+        return name_of(self.model)
+
+    @property
+    def by_weights(self) -> RiskDistribution:
+        """The distribution of the individual risk by the weights alone."""
+        cells = self.cells_by_weights
+        if cells is None:
+            return self.distribution
+        f = cells.sample_frequency.astype(np.float64)
+        risk = risk_of("exact", f, cells.population_frequency)
+        return RiskDistribution(risk, cells.records)
+
+    @property
+    def expected_reidentifications(self) -> float:
+        """ER = sum of the records' risks, exactly rounded."""
+        return self.distribution.expected_reidentifications
+
+    @property
+    def reidentification_rate(self) -> float:
+        """ER/n, a fraction (CASC 2004, equation 15)."""
+        return self.distribution.reidentification_rate
+
+    @property
+    def max_risk(self) -> float:
+        """The largest individual risk."""
+        return self.distribution.max_risk
+
+    def risk_threshold(
+        self, *, rate: float | None = None, unsafe: int | None = None
+    ) -> float:
+        """Return the risk threshold that a target asks for.
+
+        Parameters
+        ----------
+        rate : float
+            Re-identification rate to keep to, a fraction: the threshold t at which
+            the rate would be just this if all larger risks were lowered to t.
+        unsafe : int
+            Number of records that may be unsafe: the smallest risk that at most so
+            many records reach; fewer if records of equal risk cannot be divided.
+
+        Returns
+        -------
+        float
+            Infinity if no record need be unsafe. Give either target, not both.
+
+        Raises
+        ------
+        TypeError
+            If not exactly one target is given, or the number is not whole.
+        ValueError
+            If the rate is not in [0, 1], or the number not in 0..n.
+
+        See Also
+        --------
+        riskcore.core.risk.threshold.RiskDistribution : thresholds, their definitions.
+        """
+        if (rate is None) == (unsafe is None):
+            raise TypeError("give either rate= or unsafe=")
+        if rate is not None:
+            return self.distribution.threshold_for_rate(rate)
+        assert unsafe is not None
+        if not 0 <= arguments.whole("unsafe", unsafe) <= self.cells.n:
+            raise ValueError(f"unsafe={unsafe}: need 0 to {self.cells.n} records")
+        return self.distribution.threshold_for_unsafe(unsafe)
+
+    def unsafe(self, threshold: float) -> Mask:
+        """Return the mask of the records with individual risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If the threshold is nan or negative.
+        """
+        return self.individual_risk >= as_threshold(threshold)
+
+    def unsafe_count(self, threshold: float) -> int:
+        """Return the number of records with individual risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A risk.
+
+        Returns
+        -------
+        int
+        """
+        return self.distribution.unsafe_count(threshold)
+
+    @property
+    def household_risk(self) -> Risks:
+        """Household risk of each record, in input order, shape (n,)."""
+        groups = self._households()
+        return groups.risk[groups.inverse]
+
+    @property
+    def household_reidentification_rate(self) -> float:
+        """(1/n) sum of size times household risk (CASC 2004, section 5.2)."""
+        return self._households().reidentification_rate
+
+    def household_threshold(self, *, rate: float) -> float:
+        """Return the household risk threshold for a household re-identification rate.
+
+        Parameters
+        ----------
+        rate : float
+            Household re-identification rate to keep to, a fraction.
+
+        Returns
+        -------
+        float
+            Infinity if no household need be unsafe.
+
+        Raises
+        ------
+        ValueError
+            If the rate is not in [0, 1], or no household ids were given.
+        """
+        return self._households().threshold_for_rate(rate)
+
+    def unsafe_households(self, threshold: float) -> Mask:
+        """Return the mask of the records in households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
+        groups = self._households()
+        return groups.unsafe(threshold)[groups.inverse]
+
+    def unsafe_household_count(self, threshold: float) -> int:
+        """Return the number of households with risk >= threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            A household risk.
+
+        Returns
+        -------
+        int
+        """
+        return int(np.count_nonzero(self._households().unsafe(threshold)))
+
+    def _households(self) -> Households:
+        if self.households is None:
+            raise ValueError("no household risks: give assess(..., household=column)")
+        return self.households
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        ``household_risk`` is added if household ids were given, and
+        ``population_unique_probability`` with a model of the population. Of a path it
+        is the columns that were read; a narwhals frame gives its native frame. Of data
+        on an engine it is a join on the cells, lazy as the data are, in an order of the
+        engine's choice; of a dataset of pyarrow a reader of its batches.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of such a name, ignoring case.
+        """
+        counted = self.cells.counted
+        if counted is not None:
+            added = [
+                *RECORD_COLUMNS[:4],
+                *([] if self.model is None else [UNIQUE_COLUMN]),
+            ]
+            refuse_taken(counted.engine.schema, added)
+            # By the other rules a cell's results are not of its own records alone.
+            alone = self.cells.missing not in WILDCARDS and self.model is None
+            return counted.records_with(
+                partial(results_of, self.method),
+                None if alone else lambda: self._columns_at(self.cells.rows),
+            )
+        results = self._columns_at(self.cells.inverse)
+        if self.households is not None:
+            results["household_risk"] = self.household_risk
+        return with_results(self.data, results)
+
+    def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return the results of some cells as columns."""
+        cells = self.cells
+        found = spread(
+            cell,
+            cells.sample_frequency,
+            cells.population_frequency,
+            self.cell_risk,
+        )
+        columns = dict(zip(RECORD_COLUMNS, found, strict=False))
+        if self.unique is not None:
+            columns[UNIQUE_COLUMN] = self.unique[cell]
+        return columns
+
+    def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
+        """Return the cells of largest risk: their key values, f, F, p and risk.
+
+        Cells of equal risk come in the order of the cells.
+
+        Parameters
+        ----------
+        count : int
+            How many cells, fewer if there are no more.
+
+        Returns
+        -------
+        list of dict
+            The key values by name, "sample_frequency", "population_frequency",
+            "sampling_fraction" and "individual_risk"; with a model of the population
+            "population_unique_probability".
+
+        Raises
+        ------
+        ValueError
+            If the count is negative.
+        """
+        if arguments.whole("count", count) < 0:
+            raise ValueError(f"count: need a number >= 0, got {count}")
+        order = np.argsort(-self.cell_risk, kind="stable")[:count]
+        rows = []
+        for k in order:
+            row = self.cells.row(int(k))
+            row["individual_risk"] = float(self.cell_risk[k])
+            if self.unique is not None:
+                row[UNIQUE_COLUMN] = float(self.unique[k])
+            rows.append(row)
+        return rows
+
+    def summary(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        rate: float | None = None,
+        unsafe: int | None = None,
+        top: int = 10,
+    ) -> Summary:
+        """Return what ``riskcore assess`` prints: it is for the office.
+
+        Parameters
+        ----------
+        thresholds : sequence of float, optional
+            Risks at which to count the unsafe records; by default 0.1 to 0.001.
+        rate : float, optional
+            Re-identification rate, a fraction, for which to give the risk threshold.
+        unsafe : int, optional
+            Number of unsafe records for which to give the risk threshold.
+        top : int, optional
+            How many of the riskiest combinations to list.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Raises
+        ------
+        ValueError
+            If a threshold or rate is none, or ``top`` is negative.
+
+        Examples
+        --------
+        >>> result = assess({"sex": ["f", "m", "f"]}, ["sex"])
+        >>> print(result.summary().splitlines()[1])
+          records                     3
+        """
+        return reports().summary_of(self, thresholds, rate, unsafe, top)  # type: ignore[no-any-return]
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        threshold: float | None = None,
+        household_threshold: float | None = None,
+        top: int = 0,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report for internal use, as ``riskcore assess --report``.
+
+        Parameters
+        ----------
+        path : path
+            Of the HTML file to write; only its owner can read it.
+        title : str, optional
+            Title of the page.
+        threshold, household_threshold : float, optional
+            Risk thresholds at which the page starts.
+        top : int, optional
+            How many of the riskiest combinations to list.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError
+            If Jinja2 is not installed (``pip install jinja2``).
+        OSError
+            If the file exists and is not to be overwritten, or cannot be written.
+        ValueError
+            If a threshold is nan or negative, a household threshold is given without
+            households, or ``top`` is negative.
+
+        See Also
+        --------
+        riskcore.page.public_page : the report to hand out.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> result = assess({"sex": ["f", "m", "f"]}, ["sex"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(f"{folder}/report.html", threshold=0.5)
+        ...
+        """
+        reports().report_of(
+            self, path, title=title, threshold=threshold,
+            household_threshold=household_threshold, top=top, overwrite=overwrite,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return (
+            f"<Assessment: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')}, "
+            f"re-identification rate {self.reidentification_rate:.6%}, "
+            f"{self.expected_reidentifications:.6g} expected re-identifications, "
+            f"maximum risk {self.max_risk:.6g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        edges = log_edges(float(self.distribution.risk[0]), self.max_risk)
+        return html.figures(
+            "Assessment, for internal use",
+            " x ".join(html.label(printable(str(key))) for key in self.cells.keys),
+            figures.rows(self.figures, "notebook"),
+            html.bars(
+                class_counts(self.distribution, edges).tolist(),
+                f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
+            ),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HouseholdAssessment(Assessment):
+    """Risk of a file of which each household is one record, counted once.
+
+    What `Assessment` says of records is said of households: ``individual_risk`` has one
+    element for each, in the order in which their ids sort, and ``data`` one row with
+    the keys and the weight. Its ``records`` are those of the file, each with the
+    results of its household.
+
+    Attributes
+    ----------
+    members : HouseholdRows
+        ``members.of``: the household of each record of the file, shape (n,);
+        ``members.first``: the first record of each household.
+    given : frame or mapping
+        The records as given.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"hh": [7, 7, 3], "size": ["2", "2", "1"], "w": [20.0, 20.0, 30.0]}
+    >>> result = riskcore.assess(data, ["size"], "w", "hh", level="household")
+    >>> result
+    <Assessment: 2 households in 2 cells, re-identification rate 13.747639%, ...>
+    >>> result.individual_risk.round(4)
+    array([0.1173, 0.1577])
+    >>> result.to_records(result.individual_risk).round(4)
+    array([0.1577, 0.1577, 0.1173])
+    """
+
+    members: HouseholdRows = field(kw_only=True)
+    given: Any = field(kw_only=True)
+
+    def to_records(self, values: ArrayLike) -> NDArray[Any]:
+        """Return for each record of the file the value of its household.
+
+        Parameters
+        ----------
+        values : array_like, shape (H,)
+            One for each household, such as ``unsafe(threshold)``.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If there is not one value for each household.
+        """
+        each = np.asarray(values)
+        households = len(self.members.first)
+        if each.shape != (households,):
+            raise ValueError(
+                f"values: shape {each.shape}, need one for each of "
+                f"{counted(households, 'household')}"
+            )
+        of_records: NDArray[Any] = each[self.members.of]
+        return of_records
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the file as plain values, from which reports are made."""
+        told = {"level": "household", "records": len(self.members.of)}
+        return {**super().figures, "counted": told}
+
+    @property
+    def records(self) -> Any:
+        """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
+
+        Each record has the results of its household, see `Assessment.records`.
+
+        Raises
+        ------
+        ValueError
+            If the data already have a column of such a name, ignoring case.
+        """
+        cell = self.cells.inverse[self.members.of]
+        return with_results(self.given, self._columns_at(cell))
+
+    def _households(self) -> Households:
+        raise ValueError(
+            "level='household': a household is a record here, and its risk the "
+            "individual risk"
+        )
+
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        households = counted(self.cells.n, "household")
+        return text.replace(counted(self.cells.n, "record"), households, 1)
+
+
+class HeldAssessment(Assessment):
+    """Risk of data on an engine, of which the cells stay there, too.
+
+    What follows for the file has been gathered from the numbers of all cells as they
+    passed by: 12 bytes of each are kept. ``cells`` and ``cell_risk`` are collected when
+    they are looked at; the riskiest cells are looked for by the engine, counting again.
+
+    Attributes
+    ----------
+    cells_above : int or None
+        How many cells have a risk above the one that ``of`` was given.
+    """
+
+    cells_above: int | None
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        counted: Counted,
+        method: Method,
+        missing: str,
+        *,
+        above: float | None = None,
+    ) -> HeldAssessment:
+        """Assess what an engine counts; errors and warnings are those of `assess`.
+
+        Cells with a risk larger than ``above`` are counted.
+        """
+        cells_above = 0
+
+        def risk(f: Risks, F: Risks) -> Risks:
+            nonlocal cells_above
+            found = risk_of(method, f, F)
+            if above is not None:
+                cells_above += int(np.count_nonzero(found > above))
+            return found
+
+        cells, distribution = tally(counted, missing, risk, _warn_below)
+        found = cls.__new__(cls)
+        known = {
+            "data": data,
+            "cells": cells,
+            "method": method,
+            "households": None,
+            "distribution": distribution,
+            "cells_above": None if above is None else cells_above,
+            "model": None,
+            "unique": None,
+            "cells_by_weights": None,
+        }
+        found.__dict__.update(known)
+        return found
+
+    cells: HeldCells
+
+    @cached_property
+    def cell_risk(self) -> Risks:
+        """Individual risk of the records of each cell, shape (K,)."""
+        f = self.cells.sample_frequency.astype(np.float64)
+        return risk_of(self.method, f, self.cells.population_frequency)
+
+    def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
+        """Return the cells of largest risk, see `Assessment.riskiest`."""
+        if count <= 0 or self.cells.collected or len(self.cells) < COLLECTED:
+            return super().riskiest(count)
+        return riskiest(self.cells.held, partial(risk_of, self.method), count)

@@ -1,0 +1,523 @@
+"""A gate: whether a file keeps the rules of a release, for pipelines.
+
+`check` counts and compares, and changes nothing: `riskcore.protect` makes a file that
+passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment.assess import (
+    METHODS,
+    Assessment,
+    HeldAssessment,
+    Method,
+    assess_coded,
+    check_roles,
+)
+from riskcore.assessment.diversity import SensitiveVariable, Tree, diversity
+from riskcore.assessment.goals import Goal, KeyGoals, key_sets
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.text_table import aligned
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, printable
+from riskcore.data.cells import Cells, check_missing, tabulate, tabulate_coded
+from riskcore.data.coded import CodedRecords
+from riskcore.data.engines.door import engine_of
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
+from riskcore.data.wildcard import WILDCARDS
+
+_NAMES = {
+    "k": "k-anonymity",
+    "max_risk": "maximum risk",
+    "max_rate": "re-identification rate",
+    "min_population": "population of an area",
+    "l": "l-diversity",
+    "t": "t-closeness",
+}
+# Of the table of rules, as in `aligned`.
+_SIDES = "<<<<>><"
+
+
+class AreasUnknown(UserWarning):
+    """The area of some records is missing, so that no area has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a gate, and what was found.
+
+    Attributes
+    ----------
+    rule : str
+        Its name: the argument of `check`.
+    keys : tuple of column names
+        What the rule looks at: a set of keys with its strata, or the columns of areas.
+    sensitive : column name or None
+        The variable of which l and t are.
+    asked, found : int or float
+        The bound, and the number that is to keep it.
+    records, cells : int or None
+        How many records and cells break the rule; None if it is one of the whole file.
+    passed : bool
+    """
+
+    rule: str
+    keys: tuple[Hashable, ...]
+    sensitive: Hashable | None
+    asked: int | float
+    found: int | float
+    records: int | None
+    cells: int | None
+    passed: bool
+
+    @property
+    def title(self) -> str:
+        """What the rule is called."""
+        return _NAMES[self.rule]
+
+    @property
+    def of(self) -> str:
+        """What the rule looks at, on one line."""
+        keys = " x ".join(printable(str(name)) for name in self.keys)
+        if self.sensitive is None:
+            return keys
+        return f"{printable(str(self.sensitive))} in {keys}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Checked(OnASheet):
+    """What a gate found: each rule, and whether all are kept.
+
+    Attributes
+    ----------
+    records : int
+        Number of records.
+    rules : tuple of Rule
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"sex": list("ffmmm"), "age": list("12333")}
+    >>> result = riskcore.check(data, ["sex", "age"], k=2, max_rate=0.7)
+    >>> result
+    <Checked: 5 records, 1 of 2 rules broken>
+    >>> result.passed, result.rules[0].found, result.rules[0].records
+    (False, 1, 2)
+    >>> print(result.text())
+      rule                    of         asked   found  records  cells
+      k-anonymity             sex x age  2       1            2      2  FAILED
+      re-identification rate  sex x age  0.7     0.6          -      -  passed
+      FAILED: 1 of 2 rules broken, in 5 records.
+    """
+
+    records: int
+    rules: tuple[Rule, ...]
+
+    @property
+    def broken(self) -> tuple[Rule, ...]:
+        """The rules that are not kept."""
+        return tuple(rule for rule in self.rules if not rule.passed)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rules are kept."""
+        return not self.broken
+
+    @property
+    def verdict(self) -> str:
+        """Whether the file passes, in words."""
+        count, of = len(self.broken), len(self.rules)
+        rules, records = counted(of, "rule"), counted(self.records, "record")
+        if not count:
+            return f"Passed: {of} of {rules} kept, in {records}."
+        return f"FAILED: {count} of {rules} broken, in {records}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            "passed", "records" and "rules", a list of dicts of what `Rule` has.
+
+        Examples
+        --------
+        >>> check({"age": [31, 31, 47]}, ["age"], k=2).to_dict()["rules"][0]["found"]
+        1
+        """
+        rules = [
+            {
+                **asdict(one),
+                "keys": [str(name) for name in one.keys],
+                "sensitive": None if one.sensitive is None else str(one.sensitive),
+            }
+            for one in self.rules
+        ]
+        return {"passed": self.passed, "records": self.records, "rules": rules}
+
+    def text(self) -> str:
+        """Return what was found as a table, and the verdict.
+
+        Returns
+        -------
+        str
+            A line for each rule.
+        """
+        lines = aligned(self._rows(), _SIDES)
+        return "\n".join([*lines, f"  {self.verdict}"])
+
+    def _sheet(self) -> Sheet:
+        """Return what was found as facts and a table."""
+        facts = [("records", f"{self.records:,}")]
+        rules = Part("Rules", rows=self._rows(), sides=_SIDES)
+        return Sheet("Check", facts, [rules], self.verdict)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        head = ("rule", "of", "asked", "found", "records", "cells", "")
+        return [head, *map(_line, self.rules)]
+
+    def __repr__(self) -> str:
+        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
+        return f"<Checked: {counted(self.records, 'record')}, {found}>"
+
+
+def _line(rule: Rule) -> tuple[str, ...]:
+    return (
+        rule.title,
+        rule.of,
+        _number(rule.asked),
+        _number(rule.found),
+        "-" if rule.records is None else f"{rule.records:,}",
+        "-" if rule.cells is None else f"{rule.cells:,}",
+        "passed" if rule.passed else "FAILED",
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def check(
+    data: Any,
+    keys: Iterable[Any],
+    weight: Hashable | None = None,
+    *,
+    k: Goal | None = None,
+    max_risk: float | None = None,
+    max_rate: float | None = None,
+    min_population: float | None = None,
+    area: Iterable[Hashable] | None = None,
+    sensitive: Iterable[Hashable] | None = None,
+    l: float | None = None,  # noqa: E741
+    kind: str = "distinct",
+    t: float | None = None,
+    ordered: Iterable[Hashable] = (),
+    hierarchies: Mapping[Hashable, Tree] | None = None,
+    missing_sensitive: str = "refuse",
+    subsets: int | None = None,
+    strata: Iterable[Hashable] | None = None,
+    method: Method = "exact",
+    missing: str = "refuse",
+    alpha: float = 1.0,
+    reading: Reading | None = None,
+    progress: Lines | None = None,
+) -> Checked:
+    """Check whether a file keeps the rules of a release.
+
+    Parameters
+    ----------
+    data : frame, mapping, path or data on an engine
+        Records, one per row, as for `assess`.
+    keys : iterable of column names, or of lists of column names
+        The key variables; several lists for several intruders, as for `protect`.
+    weight : column name, optional
+        As for `assess`.
+    k : int or mapping of sets of keys to int, optional
+        The smallest sample frequency that a record may have, as for `protect`.
+    max_risk : float, optional
+        The largest individual risk that a record may have, in [0, 1].
+    max_rate : float, optional
+        The largest re-identification rate, the expected re-identifications as a share
+        of the records, in [0, 1].
+    min_population : float, optional
+        How many people, by the sum of the weights, each area must have at least.
+    area : iterable of column names, optional
+        The columns whose combinations are areas; needed with ``min_population``.
+    sensitive : iterable of column names, optional
+        Sensitive variables; needed with ``l`` and ``t``.
+    l, kind, t : optional
+        The l-diversity that each cell must have at least of each sensitive variable,
+        by which definition, and the closeness that it may have at most: see
+        `riskcore.diversity`. A cell of which no value is counted breaks them.
+    ordered, hierarchies, missing_sensitive : optional
+        As for `riskcore.diversity`.
+    subsets, strata : optional
+        As for `protect`.
+    method, missing, alpha : optional
+        As for `assess`.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Checked
+        Its ``passed`` tells whether every rule is kept; a rule for each set of keys.
+
+    Warns
+    -----
+    AreasUnknown
+        If the area of some records is missing: they are in none, and their people add
+        to no area's.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, OSError
+        As `assess`; ValueError also if no rule is given, a bound is none, or the area
+        of all records is missing.
+
+    Examples
+    --------
+    >>> data = {"county": list("AAB"), "age": [31, 31, 47], "w": [15e3, 9e3, 2e4]}
+    >>> check(data, ["age"], "w", min_population=20_000, area=["county"]).passed
+    True
+    >>> check(data, ["age"], "w", k=2).rules[0].cells
+    1
+    """
+    say = progress or silent
+    bounds = _bounds(max_risk, max_rate, min_population)
+    goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
+    secrets = _sensitive(sensitive, l, t)
+    _refuse_no_rule(goals, [*bounds.values(), l, t])
+    areas = _areas(area, min_population)
+    arguments.one_of("method", method, METHODS)
+    check_missing(missing, alpha)
+    source = Source.of(data, reading)
+    weight = source.weight if weight is None else weight
+    for names in (*goals.keys, *([areas] if areas else [])):
+        check_roles(names, weight, None)
+    columns = (*goals.keys, areas, secrets)
+    needed = dict.fromkeys(name for names in columns for name in names)
+    if source.path is not None:
+        say(f"reading {source.path}")
+    sets = (*goals.keys, *([areas] if areas else []))
+    held = None if secrets else source.in_batches(sets, weight)
+    if held is None:
+        held, _ = source.read([*needed, weight], weight)
+    on_engine = engine_of(held) is not None
+    coded = None if on_engine else CodedRecords.of(held, list(needed), weight)
+    of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
+    rules: list[Rule] = []
+    records = 0
+    for names in goals.keys if secrets else ():
+        say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
+        measured = diversity(
+            held, names, list(secrets), missing=missing, alpha=alpha,
+            missing_sensitive=missing_sensitive, ordered=list(ordered),
+            hierarchies=hierarchies,
+        )  # fmt: skip
+        records = measured.cells.n
+        for variable in measured.variables:
+            rules += _of_sensitive(variable, names, l, kind, t)
+    for names, goal in zip(goals.keys, goals.k, strict=True):
+        if goal is None and not of_risk:
+            continue
+        say(f"counting by {' x '.join(map(str, names))}")
+        found: Assessment | None = None
+        if coded is None or of_risk:
+            found = _assessed(
+                held, coded, names, weight, method, missing, alpha, bounds["max_risk"]
+            )
+            cells = found.cells
+        else:
+            cells = tabulate_coded(coded, names, missing, alpha)
+        records = cells.n
+        if goal is not None:
+            rules.append(_of_k(cells, names, goal))
+        if found is not None:
+            rules += _of_risk(found, names, bounds["max_risk"], bounds["max_rate"])
+    least = bounds["min_population"]
+    if least is not None:
+        say(f"counting by {' x '.join(map(str, areas))}")
+        cells = _cells_of_areas(held, coded, areas, weight, missing)
+        records = cells.n
+        rules.append(_of_areas(cells, areas, least))
+    return Checked(records, tuple(rules))
+
+
+def _assessed(
+    held: Any,
+    coded: CodedRecords | None,
+    keys: tuple[Hashable, ...],
+    weight: Hashable | None,
+    method: Method,
+    missing: str,
+    alpha: float,
+    above: float | None,
+) -> Assessment:
+    """Return the risks by a set of keys; on an engine its cells stay there.
+
+    ``above`` is the risk above which cells are counted.
+    """
+    engine = engine_of(held)
+    if engine is not None and missing not in WILDCARDS:
+        counts = engine.count(keys, weight)
+        return HeldAssessment.of(held, counts, method, missing, above=above)
+    if coded is None:
+        coded = CodedRecords.of(held, keys, weight)
+    return assess_coded(held, coded, keys, method=method, missing=missing, alpha=alpha)
+
+
+def _bounds(
+    max_risk: float | None, max_rate: float | None, min_population: float | None
+) -> dict[str, float | None]:
+    """Return the bounds that are numbers, each in its range."""
+    given = {
+        "max_risk": (max_risk, "[0, 1]", "a risk"),
+        "max_rate": (max_rate, "[0, 1]", "a share of the records"),
+        "min_population": (min_population, "(0, inf)", "a number of people"),
+    }
+    return {
+        name: None if value is None else arguments.number_in(name, value, *how)
+        for name, (value, *how) in given.items()
+    }
+
+
+def _areas(
+    area: Iterable[Hashable] | None, min_population: float | None
+) -> tuple[Hashable, ...]:
+    if (area is None) != (min_population is None):
+        raise ValueError("min_population and area: give both, or neither")
+    if area is None:
+        return ()
+    names = tuple(arguments.names("area", area))
+    if not names:
+        raise ValueError("area: no columns; name those that make an area")
+    return names
+
+
+def _sensitive(
+    sensitive: Iterable[Hashable] | None,
+    l: float | None,  # noqa: E741
+    t: float | None,
+) -> tuple[Hashable, ...]:
+    asked = l is not None or t is not None
+    if asked != (sensitive is not None):
+        raise ValueError("sensitive and l or t: give both, or neither")
+    return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))
+
+
+def _refuse_no_rule(goals: KeyGoals, bounds: Iterable[float | None]) -> None:
+    if not any(goals.k) and all(one is None for one in bounds):
+        raise ValueError(
+            "no rule: give k, max_risk, max_rate, min_population, l or t; a check of "
+            "nothing would pass"
+        )
+
+
+def _of_sensitive(
+    variable: SensitiveVariable,
+    keys: tuple[Hashable, ...],
+    l: float | None,  # noqa: E741
+    kind: str,
+    t: float | None,
+) -> Iterator[Rule]:
+    """Yield the rules of one sensitive variable by a set of keys."""
+    filled = ~variable.empty
+    name, sizes = variable.name, variable.cells.records
+    if l is not None:
+        # A cell of which no value is counted has no l.
+        least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
+        fails = variable.fails(l=l, kind=kind)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Rule("l", keys, name, l, least, *counts, not fails.any())
+    if t is not None:
+        most = float(variable.closeness[filled].max()) if filled.any() else 1.0
+        fails = variable.fails(t=t)
+        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
+        yield Rule("t", keys, name, t, most, *counts, not fails.any())
+
+
+def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Rule:
+    """Return the rule of k-anonymity by a set of keys."""
+    below, smallest = cells.below(k), cells.k_anonymity
+    passed = not below.records
+    return Rule("k", keys, None, k, smallest, below.records, below.cells, passed)
+
+
+def _of_risk(
+    found: Assessment,
+    keys: tuple[Hashable, ...],
+    max_risk: float | None,
+    max_rate: float | None,
+) -> Iterator[Rule]:
+    """Yield the rules of risks by a set of keys."""
+    if max_risk is not None:
+        records = found.unsafe_count(math.nextafter(max_risk, math.inf))
+        if isinstance(found, HeldAssessment):
+            cells = found.cells_above
+        else:
+            cells = int(np.count_nonzero(found.cell_risk > max_risk))
+        passed = not records
+        at = found.max_risk
+        yield Rule("max_risk", keys, None, max_risk, at, records, cells, passed)
+    if max_rate is not None:
+        rate = found.reidentification_rate
+        passed = rate <= max_rate
+        yield Rule("max_rate", keys, None, max_rate, rate, None, None, passed)
+
+
+def _cells_of_areas(
+    data: Any,
+    coded: CodedRecords | None,
+    areas: Sequence[Hashable],
+    weight: Hashable | None,
+    missing: str,
+) -> Cells:
+    """Return the cells of the areas: none but a cell's own records are in it."""
+    rule = "refuse" if missing == "refuse" else "category"
+    if coded is not None:
+        return tabulate_coded(coded, areas, rule, 1.0)
+    return tabulate(data, areas, weight, rule)
+
+
+def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
+    """Return the rule of areas; a record whose area is missing is in none.
+
+    Raises
+    ------
+    ValueError
+        If the area of all records is missing.
+    """
+    known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
+    named = " x ".join(map(str, areas))
+    if not known.any():
+        raise ValueError(
+            f"area {named}: missing in all {counted(cells.n, 'record')}: no area has a "
+            "population, and a check of nothing would pass"
+        )
+    unknown = cells.n - int(cells.records[known].sum())
+    if unknown:
+        warn(
+            f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
+            "which are in no area and keep no rule of one",
+            AreasUnknown,
+        )
+    people = cells.weight_sum
+    small = known & (people < least)
+    smallest = float(people[known].min())
+    return Rule(
+        "min_population", areas, None, least, smallest, int(cells.records[small].sum()),
+        int(np.count_nonzero(small)), not small.any(),
+    )  # fmt: skip

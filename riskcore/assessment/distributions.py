@@ -1,0 +1,437 @@
+"""How often each value of a column occurs in each cell.
+
+A cell's distribution is over its own records. Where missing key values match any value
+it is over all records that are compatible with the cell, counted as its frequency is:
+the combinations of each pattern of missing keys are joined with those of each other one
+on the keys that both have, and linked to the values of the group that agrees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.count import count
+from riskcore.data.unsigned import Codes
+from riskcore.data.wildcard import (
+    WILDCARDS,
+    Patterns,
+    patterns_of,
+    slot_of,
+    table_bits,
+)
+
+if TYPE_CHECKING:
+    from riskcore.data.cells import Cells
+
+# Combinations whose links to others are held at once.
+_CHUNK = 1 << 15
+# Cells, or their places, values, and how many records have them.
+_Values: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distributions:
+    """The values of a column in each cell.
+
+    Attributes
+    ----------
+    begin : int64 ndarray, shape (K + 1,)
+        Where the values of each cell begin in the other two, and their end.
+    value : int64 ndarray, shape (P,)
+        Codes of values, rising within each cell.
+    number : float64 ndarray, shape (P,)
+        How many records have them, more than 0; no whole number only where records
+        with missing keys count a part.
+    total : float64 ndarray, shape (S,)
+        How many records of the file have each value.
+    """
+
+    begin: NDArray[np.int64]
+    value: NDArray[np.int64]
+    number: NDArray[np.float64]
+    total: NDArray[np.float64]
+
+
+class _Own(NamedTuple):
+    """The values of the records of each combination, in the order of patterns.
+
+    Attributes
+    ----------
+    begin : int64 ndarray, shape (K + 1,)
+    value : int64 ndarray, shape (P,)
+    number : float64 ndarray, shape (P,)
+    levels : int
+    """
+
+    begin: NDArray[np.int64]
+    value: NDArray[np.int64]
+    number: NDArray[np.float64]
+    levels: int
+
+
+def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
+    """Count the values of a column in each cell.
+
+    Parameters
+    ----------
+    cells : Cells
+    codes : unsigned integer ndarray, shape (n,)
+        The value of each record, or of each row that an engine counted; what is
+        ``levels`` or more is not counted.
+    levels : int
+        Number of values, S.
+
+    Returns
+    -------
+    Distributions
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from riskcore import tabulate
+    >>> cells = tabulate({"sex": ["f", "m", "f"]}, ["sex"])
+    >>> found = distributions(cells, np.array([0, 1, 1], np.uint8), 2)
+    >>> found.begin, found.value, found.number
+    (array([0, 2, 3]), array([0, 1, 1]), array([1., 1., 1.]))
+    """
+    K = len(cells)
+    pairs = count([cells.rows.view(np.uint32), codes], [K, int(codes.max()) + 1])
+    if cells.counted is not None:
+        pairs = pairs.of_groups(cells.counted.records)
+    cell, value = pairs.codes[0].astype(np.int64), pairs.codes[1].astype(np.int64)
+    counted = value < levels
+    cell, value = cell[counted], value[counted]
+    number = pairs.frequency[counted].astype(np.float64)
+    total = _totals(value, number, levels)
+    if cells.missing in WILDCARDS and any(cells.missing_values):
+        cell, value, number = _compatible(cells, cell, value, number, levels)
+    begin = np.searchsorted(cell, np.arange(K + 1))
+    return Distributions(begin, value, number, total)
+
+
+def _compatible(
+    cells: Cells,
+    cell: NDArray[np.int64],
+    value: NDArray[np.int64],
+    number: NDArray[np.float64],
+    levels: int,
+) -> _Values:
+    """Return the values of all records that are compatible with each cell."""
+    K = len(cells)
+    absent = [~cells.present(key) for key in range(len(cells.keys))]
+    patterns = patterns_of(list(cells.codes), absent)
+    back = np.empty(K, np.int64)
+    back[patterns.order] = np.arange(K)
+    place = back[cell]
+    by_pattern = np.argsort(place, kind="stable")
+    own = _Own(
+        np.searchsorted(place[by_pattern], np.arange(K + 1)),
+        value[by_pattern],
+        number[by_pattern],
+        levels,
+    )
+    blank_matches = cells.missing == "argus" or len(cells.keys) == 1
+    parts = []
+    for a in range(len(patterns)):
+        others = len(patterns)
+        if patterns.blank and a == len(patterns) - 1:
+            parts.append(_all_values(own, K - 1))
+            continue
+        if patterns.blank and patterns.complete and a == 0 and not blank_matches:
+            others -= 1
+        begin, end = patterns.begin[a : a + 2].tolist()
+        for start in range(begin, end, _CHUNK):
+            stop = min(start + _CHUNK, end)
+            parts += _joined(patterns, own, a, others, start, stop, cells.alpha)
+    at, values, numbers = map(np.concatenate, zip(*parts, strict=True))
+    at = patterns.order[at]
+    by_cell = np.argsort(at * levels + values)
+    return at[by_cell], values[by_cell], numbers[by_cell]
+
+
+def _all_values(own: _Own, place: int) -> _Values:
+    """Return the values of the whole file for the combination without any key."""
+    total = _totals(own.value, own.number, own.levels)
+    occurring = np.flatnonzero(total).astype(np.int64, copy=False)
+    return np.full(len(occurring), place, np.int64), occurring, total[occurring]
+
+
+def _totals(
+    value: NDArray[np.int64], number: NDArray[np.float64], levels: int
+) -> NDArray[np.float64]:
+    return np.bincount(value, number, levels).astype(np.float64, copy=False)
+
+
+def _joined(
+    patterns: Patterns,
+    own: _Own,
+    a: int,
+    others: int,
+    start: int,
+    stop: int,
+    alpha: float,
+) -> list[_Values]:
+    """Return the values of some combinations of one pattern, with those of others."""
+    size = stop - start
+    sums, touched = np.zeros((2, own.levels)), np.empty(own.levels, np.int64)
+    # Values of other combinations, group by group; a link is where a group begins and
+    # ends there, the link before it of the same combination, and whether it is sure.
+    pool = np.empty(len(own.value), np.int64), np.empty(len(own.value))
+    links = [np.empty(size * others, np.int64) for _ in range(4)]
+    last = np.full(size, -1, np.int64)
+    sizes = np.diff(patterns.begin)
+    group, place, finish = (np.empty(sizes.max(), np.int64) for _ in range(3))
+    link_values(
+        start, stop, a, others, 0 if patterns.complete else -1,
+        patterns.code.shape[1], patterns.begin, patterns.present, patterns.code,
+        np.empty(patterns.code.shape[1], np.uint64),
+        np.empty(1 << table_bits(min(size, int(sizes.max()))), np.int32),
+        own.begin, own.value, own.number, group, place, finish, sums, touched,
+        *pool, *links, last, np.zeros(2, np.int64),
+    )  # fmt: skip
+    parts, at, room = [], start, 4 * size + own.levels
+    while at < stop:
+        found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+        done = np.array([at, 0], np.int64)
+        gather_values(
+            start, stop, own.begin, own.value, own.number, last, *links, *pool, sums,
+            touched, own.levels, alpha, room, *found, done,
+        )  # fmt: skip
+        at, number = done.tolist()
+        parts.append((found[0][:number], found[1][:number], found[2][:number]))
+        room *= 2
+    return parts
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64, int64*, uint64*, uint64*, uint64*, "
+    "int32*, int64*, int64*, float64*, int64*, int64*, int64*, float64*, int64*, "
+    "int64*, float64*, int64*, int64*, int64*, int64*, int64*, int64*"
+)
+def link_values(
+    start: int,
+    stop: int,
+    a: int,
+    others: int,
+    complete: int,
+    words: int,
+    pattern_begin: Any,
+    present: Any,
+    code: Any,
+    joint: Any,
+    table: Any,
+    begin: Any,
+    value: Any,
+    number: Any,
+    group: Any,
+    place: Any,
+    finish: Any,
+    sums: Any,
+    touched: Any,
+    pool_value: Any,
+    pool_number: Any,
+    link_begin: Any,
+    link_end: Any,
+    link_before: Any,
+    link_sure: Any,
+    last: Any,
+    ends: Any,
+) -> None:
+    """Link combinations to the values of those of other patterns that agree.
+
+    The combinations from ``start`` to ``stop`` are of pattern ``a``; the others are all
+    patterns before ``others``. ``ends`` has how much of the pool and the links is
+    taken.
+    """
+    for b in range(others):
+        if b == a:
+            continue
+        for w in range(words):
+            joint[w] = present[a * words + w] & present[b * words + w]
+        low = pattern_begin[b]
+        high = pattern_begin[b + 1]
+        first, bits = _group_combinations(
+            start, stop, low, high, words, code, joint, table, begin, group, place
+        )
+        groups = min(stop - start, high - low)
+        _pool_groups(
+            low, high, groups, begin, value, number, group, place, finish, sums,
+            touched, pool_value, pool_number, ends,
+        )  # fmt: skip
+        for i in range(start, stop):
+            g = table[slot_of(code, i, words, joint, table, bits)] - first
+            if g >= 0 and finish[g] > place[g]:
+                link = ends[1]
+                link_begin[link] = place[g]
+                link_end[link] = finish[g]
+                link_before[link] = last[i - start]
+                link_sure[link] = b == complete
+                last[i - start] = link
+                ends[1] = link + 1
+
+
+@kernel
+def _group_combinations(
+    start: int,
+    stop: int,
+    low: int,
+    high: int,
+    words: int,
+    code: Any,
+    joint: Any,
+    table: Any,
+    begin: Any,
+    group: Any,
+    place: Any,
+) -> tuple[int, int]:
+    """Group combinations from ``low`` to ``high`` by their joint keys.
+
+    Groups are called by a combination of the smaller side: its first one, from which
+    they are counted, is returned, and the size of the table. ``place`` gets the number
+    of values of each group.
+    """
+    first, end = start, stop
+    if stop - start > high - low:
+        first, end = low, high
+    bits = table_bits(end - first)
+    for slot in range(1 << bits):
+        table[slot] = -1
+    for i in range(first, end):
+        at = slot_of(code, i, words, joint, table, bits)
+        if table[at] < 0:
+            table[at] = i
+        place[i - first] = 0
+    for j in range(low, high):
+        g = table[slot_of(code, j, words, joint, table, bits)] - first
+        group[j - low] = g
+        if g >= 0:
+            place[g] += begin[j + 1] - begin[j]
+    return first, bits
+
+
+@kernel
+def _pool_groups(
+    low: int,
+    high: int,
+    groups: int,
+    begin: Any,
+    value: Any,
+    number: Any,
+    group: Any,
+    place: Any,
+    finish: Any,
+    sums: Any,
+    touched: Any,
+    pool_value: Any,
+    pool_number: Any,
+    ends: Any,
+) -> None:
+    """Move values to the pool, group by group, and add up those that are equal.
+
+    ``place`` has how many values each group has, and gets where they begin.
+    """
+    to = ends[0]
+    for g in range(groups):
+        pairs = place[g]
+        place[g] = to
+        finish[g] = to
+        to += pairs
+    ends[0] = to
+    for j in range(low, high):
+        g = group[j - low]
+        if g >= 0:
+            for k in range(begin[j], begin[j + 1]):
+                pool_value[finish[g]] = value[k]
+                pool_number[finish[g]] = number[k]
+                finish[g] += 1
+    for g in range(groups):
+        occurring = 0
+        for k in range(place[g], finish[g]):
+            occurring = _add(sums, pool_value[k], pool_number[k], touched, occurring)
+        for k in range(occurring):
+            pool_value[place[g] + k] = touched[k]
+            pool_number[place[g] + k] = sums[touched[k]]
+            sums[touched[k]] = 0.0
+        finish[g] = place[g] + occurring
+
+
+@kernel
+def _add(sums: Any, v: Any, more: float, touched: Any, occurring: int) -> int:
+    """Add to the sum of a value, and note it if it is new; return how many are."""
+    new = sums[v] == 0.0
+    sums[v] += more
+    if new:
+        touched[occurring] = v
+        return occurring + 1
+    return occurring
+
+
+@native(
+    "int64, int64, int64*, int64*, float64*, int64*, int64*, int64*, int64*, int64*, "
+    "int64*, float64*, float64*, int64*, int64, float64, int64, int64*, int64*, "
+    "float64*, int64*"
+)
+def gather_values(
+    start: int,
+    stop: int,
+    begin: Any,
+    value: Any,
+    number: Any,
+    last: Any,
+    link_begin: Any,
+    link_end: Any,
+    link_before: Any,
+    link_sure: Any,
+    pool_value: Any,
+    pool_number: Any,
+    sums: Any,
+    touched: Any,
+    levels: int,
+    alpha: float,
+    room: int,
+    at: Any,
+    found: Any,
+    numbers: Any,
+    done: Any,
+) -> None:
+    """Write the values of each combination: its own, and those it is linked to.
+
+    From ``done[0]`` on, as long as there is room; what was done is written there. The
+    second row of sums has those of combinations that are not sure to belong.
+    """
+    to = 0
+    i = done[0]
+    while i < stop and to + levels <= room:
+        occurring = 0
+        for k in range(begin[i], begin[i + 1]):
+            sums[value[k]] += number[k]
+            touched[occurring] = value[k]
+            occurring += 1
+        link = last[i - start]
+        while link >= 0:
+            row = 0 if link_sure[link] else levels
+            for k in range(link_begin[link], link_end[link]):
+                v = pool_value[k]
+                if sums[v] == 0.0 and sums[levels + v] == 0.0:
+                    touched[occurring] = v
+                    occurring += 1
+                sums[row + v] += pool_number[k]
+            link = link_before[link]
+        for k in range(occurring):
+            v = touched[k]
+            total = sums[v] + alpha * sums[levels + v]
+            sums[v] = 0.0
+            sums[levels + v] = 0.0
+            if total > 0.0:
+                at[to] = i
+                found[to] = v
+                numbers[to] = total
+                to += 1
+        i += 1
+    done[0] = i
+    done[1] = to

@@ -1,0 +1,779 @@
+"""Sensitive variables: l-diversity and t-closeness of the cells of a file.
+
+Who finds the cell of a person without finding the record still learns what the records
+of the cell have in common. l-diversity asks how many values of a sensitive variable a
+cell has, t-closeness how far their distribution is from that of the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.distributions import Distributions, distributions
+from riskcore.assessment.diversity_of_cells import (
+    diverse,
+    equal_distance,
+    ordered_distance,
+)
+from riskcore.common import arguments
+from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.sheet import OnASheet, Part, Sheet
+from riskcore.common.warn import warn
+from riskcore.common.words import counted, printable, shortened
+from riskcore.data.cells import (
+    Cells,
+    cells_of,
+    check_missing,
+    check_names,
+    tabulate_coded,
+    with_results,
+)
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.hierarchy import Hierarchy
+from riskcore.data.source import Source
+
+MISSING_SENSITIVE = ("refuse", "category", "ignore")
+KINDS = ("distinct", "entropy", "recursive")
+# Columns of each record and sensitive variable, after the name of the variable.
+RECORD_COLUMNS = ("distinct_l", "entropy_l", "recursive_l", "closeness")
+# Of numerator and denominator of c: whole numbers up to here are doubles.
+_MOST = 2**53
+_LONGEST = 24
+# Cells of so many distinct values have a row each in the summary.
+_ROWS = 5
+# Values that a message names.
+_NAMED = 3
+
+Mask = NDArray[np.bool_]
+# A tree, or for each level above the values themselves the group of each value.
+Tree = Hierarchy | Sequence[Mapping[Any, Hashable]]
+
+
+def diversity(
+    data: Any,
+    keys: Iterable[Hashable],
+    sensitive: Hashable | Sequence[Hashable],
+    *,
+    missing: str = "refuse",
+    alpha: float = 1.0,
+    missing_sensitive: str = "refuse",
+    c: Any = 3,
+    ordered: Sequence[Hashable] = (),
+    hierarchies: Mapping[Hashable, Tree] | None = None,
+    together: bool = False,
+    reading: Reading | None = None,
+) -> Diversity:
+    r"""Measure l-diversity and t-closeness of the cells of a file.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, as for `riskcore.tabulate`, or data that an engine holds.
+    keys : iterable of hashable
+        Names of the key variables.
+    sensitive : hashable, or list of hashable
+        Names of the sensitive variables; each is measured by itself.
+    missing : {"refuse", "category", "wildcard", "argus"}
+        What to do with missing key values, see `riskcore.tabulate`. Where missing
+        matches any value, the distribution of a cell is over all records that are
+        compatible with it, each counted as in its sample frequency.
+    alpha : float
+        With ``missing="wildcard"``, what a record with missing keys counts where it
+        is not certain to belong, in [0, 1].
+    missing_sensitive : {"refuse", "category", "ignore"}
+        What to do with missing values of sensitive variables: refuse the file; take
+        missing as one more value, which makes cells more diverse; or leave these
+        records out of all distributions, which is the careful choice. A cell of which
+        no value is left then satisfies nothing.
+    c : int, float, Decimal or Fraction
+        Of recursive (c, l)-diversity, > 0. A float is the decimal that it is written
+        as: 0.1 is 1/10.
+    ordered : sequence of hashable
+        Sensitive variables whose closeness is measured by the ordered distance; the
+        others' by the equal distance, see Notes. They are of times or numbers, also
+        those that stand as text in a file.
+    hierarchies : mapping of column name to Hierarchy or sequence of mapping, optional
+        Sensitive variables whose closeness is measured by a hierarchical distance: a
+        `riskcore.Hierarchy`, as a file has it, of which a level of one group of all
+        counts nothing; or for each level from the bottom up the group of every value,
+        not the values themselves and not the one group of all.
+    together : bool
+        With several sensitive variables, whether each is measured within cells of the
+        keys and all other sensitive variables (Machanavajjhala et al. 2007).
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+
+    Returns
+    -------
+    Diversity
+        Records count alike: weights have no part in it.
+
+    Warns
+    -----
+    DoubtfulCodes
+        If categories look like missing values, or alike.
+
+    Raises
+    ------
+    KeyError, OSError, TypeError, ValueError
+        As `riskcore.tabulate`; or if a sensitive variable is a key or named twice, has
+        missing values that are to be refused, ``c`` is not positive or has more than
+        15 digits, an ordered variable has no numbers or times, or a hierarchy does not
+        fit the values.
+
+    Notes
+    -----
+    Of a cell with n records, r_1 >= ... >= r_m of its m values, and p = r/n:
+
+    - distinct l-diversity is m; entropy l-diversity is exp(-sum p log p) (to 1e-13; a
+      whole number where it is one);
+    - recursive (c, l)-diversity is the largest l with r_1 < c (r_l + ... + r_m), 0 if
+      there is none, exactly;
+    - closeness t is the earth mover's distance of the cell from the file: with the
+      equal distance half the sum of \|p - q\|; with the ordered distance the sum over
+      the values, in order, of the differences of the cumulated shares, over their
+      number less one; with a hierarchy of H levels, the values being the first, the
+      mean of the equal distances on its levels.
+
+    Sources: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007); Li, Li and
+    Venkatasubramanian (2007).
+
+    Examples
+    --------
+    >>> data = {
+    ...     "age": [2, 2, 2, 4, 4, 4, 3, 3, 3],
+    ...     "salary": [3, 4, 5, 6, 11, 8, 7, 9, 10],
+    ... }
+    >>> found = diversity(data, ["age"], "salary", ordered=["salary"])
+    >>> salary = found["salary"]
+    >>> salary.distinct_l, salary.entropy_l
+    (array([3, 3, 3]), array([3., 3., 3.]))
+    >>> [round(float(t), 3) for t in salary.closeness]
+    [0.375, 0.236, 0.167]
+    >>> found.fails(t=0.3)
+    array([ True, False, False])
+    """
+    check_missing(missing, alpha)
+    arguments.one_of("missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
+    constant = _constant(c)
+    keys = arguments.names("keys", keys)
+    names = _sensitive_names(sensitive)
+    hierarchies = dict(hierarchies or {})
+    ordered = arguments.names("ordered", ordered)
+    _check_roles(keys, names, ordered, hierarchies)
+    data, intake = Source.of(data, reading).read([*keys, *names])
+    coded = CodedRecords.of(data, [*keys, *names])
+    columns = [
+        _in_order(column) if column.name in ordered else column
+        for column in coded.keys(names)
+    ]
+    sizes = None if coded.counted is None else coded.counted.records
+    for line in doubtful_codes(columns, sizes):
+        warn(line, DoubtfulCodes)
+    if missing_sensitive == "refuse":
+        _refuse_missing(columns, coded.n)
+    cells = tabulate_coded(coded, keys, missing, alpha, intake)
+    variables = []
+    for column in columns:
+        within = cells
+        if together and len(names) > 1:
+            others = [name for name in names if name != column.name]
+            within = _within(coded, [*keys, *others], missing, alpha)
+        distance = "ordered" if column.name in ordered else "equal"
+        variables.append(
+            _measured(
+                within, column, constant, missing_sensitive, distance,
+                hierarchies.get(column.name),
+            )
+        )  # fmt: skip
+    return Diversity(
+        data, cells, tuple(variables), float(constant), missing_sensitive, together
+    )
+
+
+def _sensitive_names(sensitive: Any) -> list[Hashable]:
+    """Return the names of the sensitive variables; one may stand without a list."""
+    single = isinstance(sensitive, str) or not isinstance(sensitive, Sequence)
+    names = arguments.names("sensitive", [sensitive] if single else sensitive)
+    if not names:
+        raise ValueError("sensitive is empty: name at least one sensitive variable")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"sensitive names {twice[0]!r} more than once")
+    return names
+
+
+def _check_roles(
+    keys: list[Hashable],
+    names: list[Hashable],
+    ordered: list[Hashable],
+    hierarchies: Mapping[Hashable, Tree],
+) -> None:
+    check_names(keys, {}, ())
+    for name in names:
+        check_names(keys, {"sensitive variable": name}, ())
+    for role, given in (("ordered", ordered), ("hierarchies", hierarchies)):
+        for name in given:
+            if name not in names:
+                raise ValueError(f"{role}: {name!r} is no sensitive variable")
+    both = [name for name in ordered if name in hierarchies]
+    if both:
+        raise ValueError(f"{both[0]!r} has a hierarchy: it cannot be ordered too")
+
+
+def _constant(c: Any) -> Fraction:
+    """Return c as the fraction that it is written as."""
+    exact: Any = c.item() if isinstance(c, np.generic) else c
+    number = arguments.number_in("c", exact, "(0, inf)")
+    written = isinstance(exact, Rational | Decimal)
+    constant = Fraction(exact if written else repr(number))
+    if max(constant.numerator, constant.denominator) >= _MOST:
+        raise ValueError(
+            f"c={c}: need a number of at most 15 digits, or a Fraction of smaller ones"
+        )
+    return constant
+
+
+def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
+    faults = [f"{each.name!r} in {each.missing}" for each in columns if each.missing]
+    if faults:
+        raise ValueError(
+            f"missing values of sensitive variables: {', '.join(faults)} of {n} "
+            "records; missing_sensitive='ignore' (--missing-sensitive ignore) leaves "
+            "them out, 'category' takes missing as one more value"
+        )
+
+
+def _within(
+    coded: CodedRecords, keys: Sequence[Hashable], missing: str, alpha: float
+) -> Cells:
+    """Return the cells of keys and sensitive variables, of which missing is a value."""
+    if missing == "refuse":
+        return cells_of(coded, keys, "category", 1.0)
+    return cells_of(coded, keys, missing, alpha)
+
+
+def _measured(
+    cells: Cells,
+    column: CodedColumn,
+    c: Fraction,
+    missing_sensitive: str,
+    distance: str,
+    hierarchy: Tree | None,
+) -> SensitiveVariable:
+    """Measure one sensitive variable."""
+    as_value = missing_sensitive == "category" and column.missing > 0
+    levels = len(column.labels) + as_value
+    if levels == 0:
+        raise ValueError(f"sensitive variable {column.name!r}: all values are missing")
+    if distance == "ordered" and as_value:
+        raise ValueError(
+            f"ordered: {column.name!r} has missing values, which have no place in the "
+            "order; missing_sensitive='ignore' (--missing-sensitive ignore) leaves "
+            "them out"
+        )
+    found = distributions(cells, column.codes, levels)
+    l = diverse(found, c)  # noqa: E741
+    if hierarchy is not None:
+        distance = "hierarchical"
+        closeness = _hierarchical(cells, column, found, hierarchy, as_value)
+    else:
+        measure = ordered_distance if distance == "ordered" else equal_distance
+        closeness = measure(found)
+    return SensitiveVariable(
+        column.name, cells, l.distinct, l.entropy, l.recursive, closeness, distance,
+        levels, column.missing,
+    )  # fmt: skip
+
+
+def _in_order(column: CodedColumn) -> CodedColumn:
+    """Return a column with its values in the order of numbers, also of those in text.
+
+    Text from a file is read as numbers here; equal ones, as 2 and 2.0, are one value.
+    """
+    values = [plain_value(label) for label in column.labels]
+    if not any(isinstance(value, str) for value in values):
+        if any(isinstance(value, bool | bytes) for value in values):
+            raise _no_order(column)
+        return column
+    numbers = [_number(value) for value in values]
+    if None in numbers:
+        raise _no_order(column)
+    labels = sorted({number for number in numbers if number is not None})
+    rank = {number: i for i, number in enumerate(labels)}
+    codes = np.array([*(rank[number] for number in numbers if number is not None),
+                      len(labels)], np.uint32)  # fmt: skip
+    return CodedColumn(
+        column.name, codes[column.codes], np.array(labels, object), column.missing
+    )
+
+
+def _number(text: Any) -> Decimal | None:
+    try:
+        number = Decimal(text.strip()) if isinstance(text, str) else None
+    except InvalidOperation:
+        return None
+    return number if number is not None and number.is_finite() else None
+
+
+def _no_order(column: CodedColumn) -> ValueError:
+    return ValueError(
+        f"ordered: {column.name!r} has values that are no numbers, which have no "
+        "distance; give numbers or times"
+    )
+
+
+def _hierarchical(
+    cells: Cells,
+    column: CodedColumn,
+    found: Distributions,
+    hierarchy: Tree,
+    as_value: bool,
+) -> NDArray[np.float64]:
+    """Return the mean of the equal distances on the levels of a hierarchy.
+
+    A path from a value up to the group of all has H steps of length 1/(2H); what must
+    cross a step is the difference of the shares below it.
+    """
+    values = [plain_value(label) for label in column.labels] + [None] * as_value
+    distances = [equal_distance(found)]
+    below = list(range(len(values)))
+    if isinstance(hierarchy, Hierarchy):
+        # Also of a tree whose levels have one group each, of which none is left.
+        _refuse_lacking(column.name, 1, hierarchy.lacking(values))
+        hierarchy = hierarchy.groups_of(values)
+    for level, group in enumerate(hierarchy, 1):
+        lacking = [value for value in values if value not in group]
+        _refuse_lacking(column.name, level, lacking)
+        numbers: dict[Hashable, int] = {}
+        groups = [numbers.setdefault(group[v], len(numbers)) for v in values]
+        if len(set(zip(below, groups, strict=True))) > len(set(below)):
+            raise ValueError(
+                f"hierarchy of {column.name!r}, level {level}: it separates values "
+                "that a level below has together"
+            )
+        below = groups
+        codes = np.array([*groups, len(numbers)], np.uint32)
+        held = np.minimum(column.codes, len(values))
+        on_level = distributions(cells, codes[held], len(numbers))
+        distances.append(equal_distance(on_level))
+    mean: NDArray[np.float64] = sum(distances[1:], distances[0]) / len(distances)
+    return mean
+
+
+def _refuse_lacking(name: Hashable, level: int, values: Sequence[Any]) -> None:
+    if not values:
+        return
+    shown = ", ".join(map(arguments.shown, values[:_NAMED]))
+    more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
+    raise ValueError(
+        f"hierarchy of {name!r}, level {level}: no group for {shown}{more} of the "
+        "data; the hierarchy needs every value of the column"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SensitiveVariable:
+    """The l-diversity and t-closeness of one sensitive variable.
+
+    Attributes
+    ----------
+    name : hashable
+    cells : Cells
+        In which it was measured: those of the keys, or of the keys and the other
+        sensitive variables.
+    distinct_l : int64 ndarray, shape (K,)
+        Number of values in each cell; 0 if all are missing and not counted.
+    entropy_l : float64 ndarray, shape (K,)
+        exp of their entropy; nan if there are none.
+    recursive_l : int64 ndarray, shape (K,)
+        The largest l of recursive (c, l)-diversity; 0 if there is none.
+    closeness : float64 ndarray, shape (K,)
+        t, the distance from the distribution in the file, in [0, 1]; nan if there are
+        no values.
+    distance : {"equal", "ordered", "hierarchical"}
+    values : int
+        Number of values in the file, missing being one if it is a category.
+    missing : int
+        Number of records whose value is missing.
+    """
+
+    name: Hashable
+    cells: Cells
+    distinct_l: NDArray[np.int64]
+    entropy_l: NDArray[np.float64]
+    recursive_l: NDArray[np.int64]
+    closeness: NDArray[np.float64]
+    distance: str
+    values: int
+    missing: int
+
+    @property
+    def empty(self) -> Mask:
+        """Mask of the cells none of whose values is counted."""
+        none: Mask = np.equal(self.distinct_l, 0)
+        return none
+
+    def l_of(self, kind: str) -> NDArray[Any]:
+        """Return l of each cell by one definition, nan or 0 where it has no values.
+
+        Parameters
+        ----------
+        kind : {"distinct", "entropy", "recursive"}
+        """
+        arguments.one_of("kind", kind, KINDS)
+        found: NDArray[Any] = getattr(self, f"{kind}_l")
+        return found
+
+    def fails(
+        self,
+        *,
+        l: float | None = None,  # noqa: E741
+        kind: str = "distinct",
+        t: float | None = None,
+    ) -> Mask:
+        """Return the mask of the cells that fail l-diversity or t-closeness.
+
+        A cell none of whose values is counted fails.
+
+        Parameters
+        ----------
+        l : float, optional
+            A cell fails if it is not l-diverse.
+        kind : {"distinct", "entropy", "recursive"}
+        t : float, optional
+            A cell fails if it is farther than t from the file.
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If neither is given, ``l`` is no number from 1 on, ``t`` none in [0, 1].
+        """
+        if l is None and t is None:
+            raise ValueError("give l, t or both")
+        found = self.l_of(kind)
+        holds = np.ones(len(found), bool)
+        if l is not None:
+            holds[~(found >= arguments.number_in("l", l, "[1, inf)"))] = False
+        if t is not None:
+            near = self.closeness <= arguments.number_in("t", t, "[0, 1]")
+            holds[~near] = False
+        failing: Mask = ~holds
+        return failing
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of the variable as plain data for JSON.
+
+        The smallest l and the largest t are those of cells with values, None if there
+        are none; ``by_distinct_l`` has the cells and records with few values.
+        """
+        filled = ~self.empty
+        records = self.cells.records
+        rows = [
+            _row(values, self.distinct_l == values, records)
+            for values in range(_ROWS + 1)
+        ]
+        rows = [row for row in rows if row["cells"]]
+        return {
+            "name": str(self.name),
+            "values": self.values,
+            "missing": self.missing,
+            "distance": self.distance,
+            "cells": len(self.cells),
+            "cells_without_values": int(np.count_nonzero(~filled)),
+            "distinct_l": _least(self.distinct_l[filled]),
+            "entropy_l": _least(self.entropy_l[filled]),
+            "recursive_l": _least(self.recursive_l[filled]),
+            "closeness": _most(self.closeness[filled]),
+            "by_distinct_l": rows,
+        }
+
+    def __repr__(self) -> str:
+        of = self.summary()
+        name = printable(str(of["name"]))
+        return (
+            f"<SensitiveVariable: {name}, distinct l {of['distinct_l']}, "
+            f"closeness {of['closeness']:.4g} ({self.distance})>"
+        )
+
+
+def _row(values: int, at: Mask, records: NDArray[np.int64]) -> dict[str, int]:
+    return {
+        "distinct_l": values,
+        "cells": int(np.count_nonzero(at)),
+        "records": int(records[at].sum()),
+    }
+
+
+def _least(numbers: NDArray[Any]) -> Any:
+    return numbers.min().item() if len(numbers) else None
+
+
+def _most(numbers: NDArray[Any]) -> Any:
+    return numbers.max().item() if len(numbers) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Diversity(OnASheet):
+    """The l-diversity and t-closeness of a file.
+
+    Attributes
+    ----------
+    data : frame or mapping
+        What was given, of a file the columns that were read.
+    cells : Cells
+        Those of the keys.
+    variables : tuple of SensitiveVariable
+    c : float
+        Of recursive diversity.
+    missing_sensitive : str
+        The rule for missing values of sensitive variables.
+    together : bool
+        Whether the cells were made of the other sensitive variables too.
+
+    Examples
+    --------
+    >>> data = {"zip": [1, 1, 2, 2], "disease": ["flu", "flu", "flu", "cancer"]}
+    >>> found = diversity(data, ["zip"], "disease")
+    >>> found
+    <Diversity: 4 records in 2 cells of zip; disease: distinct l 1, closeness 0.25>
+    >>> found.records["disease_distinct_l"]
+    array([1, 1, 2, 2])
+    >>> found.failing(l=2)
+    [{'zip': 1, 'sample_frequency': 2, 'disease_distinct_l': 1, ...
+    """
+
+    data: Any
+    cells: Cells
+    variables: tuple[SensitiveVariable, ...]
+    c: float
+    missing_sensitive: str
+    together: bool
+
+    def __getitem__(self, name: Hashable) -> SensitiveVariable:
+        """Return one sensitive variable.
+
+        Raises
+        ------
+        KeyError
+            If it was not measured.
+        """
+        for each in self.variables:
+            if each.name == name:
+                return each
+        known = ", ".join(repr(each.name) for each in self.variables)
+        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
+
+    def fails(
+        self,
+        *,
+        l: float | None = None,  # noqa: E741
+        kind: str = "distinct",
+        t: float | None = None,
+    ) -> Mask:
+        """Return the mask of the cells of the keys that fail, by any variable.
+
+        Parameters
+        ----------
+        l, kind, t
+            As `SensitiveVariable.fails`.
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+            With ``together``, a cell fails if a part of it does.
+        """
+        failing = np.zeros(len(self.cells), bool)
+        for each in self.variables:
+            own = each.fails(l=l, kind=kind, t=t)
+            if each.cells is self.cells:
+                failing |= own
+            else:
+                failing[self.cells.rows[own[each.cells.rows]]] = True
+        return failing
+
+    def failing_records(
+        self,
+        *,
+        l: float | None = None,  # noqa: E741
+        kind: str = "distinct",
+        t: float | None = None,
+    ) -> int:
+        """Return the number of records in cells that fail, by any variable.
+
+        With ``together``, of records whose own part of a cell fails.
+
+        Parameters
+        ----------
+        l, kind, t
+            As `SensitiveVariable.fails`.
+        """
+        mask = np.zeros(len(self.cells.rows), bool)
+        for each in self.variables:
+            mask |= each.fails(l=l, kind=kind, t=t)[each.cells.rows]
+        return self.cells.count_of(mask)
+
+    def failing(
+        self,
+        count: int = 10,
+        *,
+        l: float | None = None,  # noqa: E741
+        kind: str = "distinct",
+        t: float | None = None,
+    ) -> list[dict[Hashable, Any]]:
+        """Return cells that fail, those of most records first.
+
+        Parameters
+        ----------
+        count : int
+            How many at most.
+        l, kind, t
+            As `SensitiveVariable.fails`.
+
+        Returns
+        -------
+        list of dict
+            Key values, ``sample_frequency``, and the measures of each variable that
+            has its cells in common with the keys.
+        """
+        at = np.flatnonzero(self.fails(l=l, kind=kind, t=t))
+        order = at[np.argsort(-self.cells.records[at], kind="stable")][:count]
+        rows = []
+        for k in order.tolist():
+            row = self.cells.row(k)
+            del row["population_frequency"], row["sampling_fraction"]
+            for each in self.variables:
+                if each.cells is self.cells:
+                    row |= {
+                        name: values[k].item()
+                        for name, values in _columns(each).items()
+                    }
+            rows.append(row)
+        return rows
+
+    @property
+    def records(self) -> Any:
+        """The data with four columns for each sensitive variable, type and order kept.
+
+        After the name of the variable: ``_distinct_l``, ``_entropy_l``,
+        ``_recursive_l`` and ``_closeness``, those of the record's cell.
+
+        Raises
+        ------
+        TypeError
+            If an engine has counted the records.
+        ValueError
+            If the data already have a column of such a name, ignoring case.
+        """
+        results = {
+            name: values[each.cells.inverse]
+            for each in self.variables
+            for name, values in _columns(each).items()
+        }
+        return with_results(self.data, results)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of the file as plain data for JSON."""
+        return {
+            "records": self.cells.n,
+            "cells": len(self.cells),
+            "keys": [str(key) for key in self.cells.keys],
+            "missing": self.cells.missing,
+            "alpha": self.cells.alpha,
+            "missing_values": list(self.cells.missing_values),
+            "missing_sensitive": self.missing_sensitive,
+            "c": self.c,
+            "together": self.together,
+            "variables": [each.summary() for each in self.variables],
+        }
+
+    def text(self, title: str = "diversity") -> str:
+        """Return the figures of the file as text.
+
+        Parameters
+        ----------
+        title : str
+            The first line.
+        """
+        return self._sheet().text(title)
+
+    def _sheet(self) -> Sheet:
+        """Return the figures of the file as facts and tables."""
+        facts = [
+            ("records", f"{self.cells.n:,}"),
+            ("cells", f"{len(self.cells):,}"),
+        ]
+        absent = sum(self.cells.missing_values)
+        if absent:
+            rule = {"category": "a category of their own"}
+            said = rule.get(self.cells.missing, f"match any value ({self._rule})")
+            facts.append(("missing key values", f"{absent:,}, {said}"))
+        if self.together:
+            facts.append(("cells are of", "keys and the other sensitive variables"))
+        return Sheet("Diversity", facts, [self._part_of(one) for one in self.variables])
+
+    @property
+    def _rule(self) -> str:
+        alpha = f", alpha {self.cells.alpha:g}" if self.cells.alpha != 1 else ""
+        return f"{self.cells.missing}{alpha}"
+
+    def _part_of(self, each: SensitiveVariable) -> Part:
+        of = each.summary()
+        facts = [
+            ("values in the file", f"{of['values']:,}"),
+            ("smallest distinct l", _shown(of["distinct_l"])),
+            ("smallest entropy l", _shown(of["entropy_l"])),
+            (f"smallest recursive l, c = {self.c:g}", _shown(of["recursive_l"])),
+            (f"largest closeness t, {of['distance']}", _shown(of["closeness"])),
+        ]
+        if of["missing"]:
+            said = {"category": "one more value", "ignore": "not counted"}
+            rule = said[self.missing_sensitive]
+            facts.append(("missing values", f"{of['missing']:,}, {rule}"))
+        if of["cells_without_values"]:
+            facts.append(("cells without values", f"{of['cells_without_values']:,}"))
+        rows = [("distinct l", "cells", "records")]
+        rows += [
+            (str(row["distinct_l"]), f"{row['cells']:,}", f"{row['records']:,}")
+            for row in of["by_distinct_l"]
+        ]
+        return Part(shortened(each.name, 4 * _LONGEST), facts, rows, ">")
+
+    def __repr__(self) -> str:
+        each = (
+            f"{printable(str(v['name']))}: distinct l {v['distinct_l']}, closeness "
+            f"{math.nan if v['closeness'] is None else v['closeness']:.4g}"
+            for v in (one.summary() for one in self.variables)
+        )
+        keys = printable(" x ".join(map(str, self.cells.keys)))
+        return (
+            f"<Diversity: {counted(self.cells.n, 'record')} in "
+            f"{counted(len(self.cells), 'cell')} of "
+            f"{keys}; {'; '.join(each)}>"
+        )
+
+
+def _columns(each: SensitiveVariable) -> dict[str, NDArray[Any]]:
+    measures = (each.distinct_l, each.entropy_l, each.recursive_l, each.closeness)
+    names = (f"{each.name}_{column}" for column in RECORD_COLUMNS)
+    return dict(zip(names, measures, strict=True))
+
+
+def _shown(number: Any) -> str:
+    return "-" if number is None else f"{number:.6g}"

@@ -1,0 +1,275 @@
+"""How diverse the values of a cell are, and how far from those of the file.
+
+Numbers of records are whole, so that where a measure is a fraction of them it is
+rounded once, and what is equal by its definition is equal here.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.distributions import Distributions
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.core.special.elementary import exp, log
+from riskcore.core.special.floats import two_product
+from riskcore.data.count import THREADED
+
+Reals = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+# exp of an entropy this near to a whole number, relatively, is that number: what sums
+# of logarithms lose is far below.
+_WHOLE = 2.0**-44
+
+
+class Diverse(NamedTuple):
+    """The l-diversity of each cell.
+
+    Attributes
+    ----------
+    distinct : int64 ndarray, shape (K,)
+        Number of values.
+    entropy : float64 ndarray, shape (K,)
+        exp of the entropy; nan of a cell without values.
+    recursive : int64 ndarray, shape (K,)
+        The largest l with r_1 < c (r_l + ... + r_m); 0 if there is none.
+    """
+
+    distinct: Numbers
+    entropy: Reals
+    recursive: Numbers
+
+
+def diverse(found: Distributions, c: Fraction) -> Diverse:
+    """Return the l-diversity of each cell: distinct, entropy and recursive.
+
+    Parameters
+    ----------
+    found : Distributions
+    c : Fraction
+        Of recursive (c, l)-diversity; numerator and denominator are below 2**53.
+
+    Examples
+    --------
+    >>> begin, value = np.array([0, 3]), np.array([0, 1, 2])
+    >>> number = np.array([2.0, 1.0, 1.0])
+    >>> diverse(Distributions(begin, value, number, number), Fraction(3))
+    Diverse(distinct=array([3]), entropy=array([2.82842712]), recursive=array([3]))
+    """
+    K = len(found.begin) - 1
+    entropy, recursive = np.empty(K), np.empty(K, np.int64)
+    distinct = np.diff(found.begin)
+    most = int(distinct.max())
+
+    def measure(start: int, stop: int) -> None:
+        measure_cells(
+            found.begin, found.number, start, stop, float(c.numerator),
+            float(c.denominator), np.empty(max(most, 1)), entropy, recursive,
+        )  # fmt: skip
+
+    _in_parts(K, measure)
+    return Diverse(distinct, entropy, recursive)
+
+
+def equal_distance(found: Distributions) -> Reals:
+    """Return the total variation distance of each cell from the file.
+
+    It is the earth mover's distance if all values are at distance 1 from each other.
+
+    Returns
+    -------
+    float64 ndarray, shape (K,)
+        nan of a cell without values.
+
+    Examples
+    --------
+    >>> begin, value, number = np.array([0, 1]), np.array([0]), np.array([2.0])
+    >>> equal_distance(Distributions(begin, value, number, np.array([2.0, 6.0])))
+    array([0.75])
+    """
+    distance = np.empty(len(found.begin) - 1)
+
+    def measure(start: int, stop: int) -> None:
+        equal_distances(
+            found.begin, found.value, found.number, start, stop, found.total,
+            float(found.total.sum()), distance,
+        )  # fmt: skip
+
+    _in_parts(len(distance), measure)
+    return distance
+
+
+def ordered_distance(found: Distributions) -> Reals:
+    """Return the earth mover's distance of each cell from the file, values in order.
+
+    Two values are as far from each other as there are values between them, the first
+    and the last of the file at distance 1.
+
+    Returns
+    -------
+    float64 ndarray, shape (K,)
+        nan of a cell without values.
+
+    Examples
+    --------
+    >>> begin, value, number = np.array([0, 1]), np.array([0]), np.array([2.0])
+    >>> ordered_distance(Distributions(begin, value, number, np.array([2.0, 6.0])))
+    array([0.75])
+    """
+    distance = np.empty(len(found.begin) - 1)
+    up_to = np.cumsum(found.total)
+    sums = np.concatenate([[0.0], np.cumsum(up_to)])
+
+    def measure(start: int, stop: int) -> None:
+        ordered_distances(
+            found.begin, found.value, found.number, start, stop, up_to, sums,
+            len(up_to), distance,
+        )  # fmt: skip
+
+    _in_parts(len(distance), measure)
+    return distance
+
+
+def _in_parts(K: int, work: Any) -> None:
+    threads = usual_threads() if K >= THREADED else 1
+    in_parts(threads, work, parts_of(K, threads))
+
+
+@kernel
+def sort_down(number: Any, n: int) -> None:
+    """Sort the first numbers of an array, the largest first (Shell 1959)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            moved = number[i]
+            j = i
+            while j >= gap and number[j - gap] < moved:
+                number[j] = number[j - gap]
+                j -= gap
+            number[j] = moved
+        gap //= 3
+
+
+@kernel
+def less_products(a: float, b: float, c: float, d: float) -> bool:
+    """Whether a b < c d, exactly."""
+    one, one_low = two_product(a, b)
+    other, other_low = two_product(c, d)
+    return one < other or (one == other and one_low < other_low)
+
+
+@native("int64*, float64*, int64, int64, float64, float64, float64*, float64*, int64*")
+def measure_cells(
+    begin: Any,
+    number: Any,
+    start: int,
+    stop: int,
+    numerator: float,
+    denominator: float,
+    sorted_number: Any,
+    entropy: Any,
+    recursive: Any,
+) -> None:
+    """Write exp of the entropy, and the largest l of recursive diversity."""
+    for cell in range(start, stop):
+        m = begin[cell + 1] - begin[cell]
+        n = 0.0
+        for i in range(m):
+            sorted_number[i] = number[begin[cell] + i]
+            n += sorted_number[i]
+        H = 0.0
+        for i in range(m):
+            H += sorted_number[i] / n * log(n / sorted_number[i])
+        value = exp(H)
+        nearest = float(int(value + 0.5))
+        close = abs(value - nearest) <= _WHOLE * nearest
+        entropy[cell] = (nearest if close else value) if m > 0 else np.nan
+        sort_down(sorted_number, m)
+        rest = 0.0
+        l_largest = 0
+        for left in range(m):
+            l = m - left  # noqa: E741
+            rest += sorted_number[l - 1]
+            if less_products(sorted_number[0], denominator, numerator, rest):
+                l_largest = l
+                break
+        recursive[cell] = l_largest
+
+
+@native("int64*, int64*, float64*, int64, int64, float64*, float64, float64*")
+def equal_distances(
+    begin: Any,
+    value: Any,
+    number: Any,
+    start: int,
+    stop: int,
+    total: Any,
+    N: float,
+    distance: Any,
+) -> None:
+    """Write half the sum of |p - q| over the values."""
+    for cell in range(start, stop):
+        n = 0.0
+        for i in range(begin[cell], begin[cell + 1]):
+            n += number[i]
+        above = 0.0
+        for i in range(begin[cell], begin[cell + 1]):
+            difference = number[i] * N - total[value[i]] * n
+            if difference > 0.0:
+                above += difference
+        distance[cell] = above / (n * N) if n > 0.0 else np.nan
+
+
+@native("int64*, int64*, float64*, int64, int64, float64*, float64*, int64, float64*")
+def ordered_distances(
+    begin: Any,
+    value: Any,
+    number: Any,
+    start: int,
+    stop: int,
+    up_to: Any,
+    sums: Any,
+    m: int,
+    distance: Any,
+) -> None:
+    """Write the mean over the m - 1 gaps between values of what must cross them.
+
+    Between two values of the cell its cumulated share is constant, while that of the
+    file rises: before they meet the one is larger, behind it the other.
+    """
+    N = up_to[m - 1]
+    for cell in range(start, stop):
+        n = 0.0
+        for i in range(begin[cell], begin[cell + 1]):
+            n += number[i]
+        moved = 0.0
+        inside = 0.0
+        low = 0
+        for i in range(begin[cell], begin[cell + 1] + 1):
+            high = value[i] if i < begin[cell + 1] else m
+            first = low
+            last = high
+            while first < last:
+                middle = (first + last) // 2
+                if up_to[middle] * n < inside * N:
+                    first = middle + 1
+                else:
+                    last = middle
+            moved += (first - low) * (inside * N) - n * (sums[first] - sums[low])
+            moved += n * (sums[high] - sums[first]) - (high - first) * (inside * N)
+            if i < begin[cell + 1]:
+                inside += number[i]
+            low = high
+        if n == 0.0:
+            distance[cell] = np.nan
+        elif m == 1:
+            distance[cell] = 0.0
+        else:
+            distance[cell] = moved / (n * N * (m - 1))

@@ -1,0 +1,158 @@
+"""Goals of k-anonymity: by each set of keys, by all their subsets, within strata."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from riskcore.common import arguments
+from riskcore.data.columns import key_names
+
+Names: TypeAlias = tuple[Hashable, ...]
+# One k for all sets of keys, or one for each of them by name.
+Goal: TypeAlias = int | Mapping[Any, int]
+
+# Each set is counted, planned and verified by itself, and stands in the record.
+MOST_SETS = 300
+# No file has so many records.
+_LARGEST_K = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGoals:
+    """The sets of keys from which a file must be safe, and how many must share them.
+
+    Attributes
+    ----------
+    keys : tuple of tuple of column names
+        The sets; each ends in the strata.
+    k : tuple of int or None
+        The smallest sample frequency that the records may have by each set.
+    strata : tuple of column names
+        Columns within whose groups records are counted. They are never blanked.
+    """
+
+    keys: tuple[Names, ...]
+    k: tuple[int | None, ...]
+    strata: Names
+
+    @classmethod
+    def of(
+        cls,
+        sets: Sequence[Names],
+        k: Goal | None,
+        subsets: int | None,
+        strata: Iterable[Hashable] | None,
+    ) -> KeyGoals:
+        """Return the goals that arguments ask for.
+
+        Parameters
+        ----------
+        sets : sequence of tuple of column names
+        k : int or mapping of sets of column names to int, optional
+        subsets : int, optional
+            In place of each set, all its subsets of so many keys.
+        strata : iterable of column names, optional
+
+        Raises
+        ------
+        TypeError, ValueError
+            Naming the argument and what is wrong.
+
+        Examples
+        --------
+        >>> KeyGoals.of([("a", "b", "c")], 3, 2, ["s"]).keys
+        (('a', 'b', 's'), ('a', 'c', 's'), ('b', 'c', 's'))
+        >>> KeyGoals.of([("a", "b"), ("b", "c")], {("c", "b"): 5}, None, None).k
+        (None, 5)
+        """
+        within = () if strata is None else tuple(arguments.names("strata", strata))
+        if len(set(within)) < len(within):
+            raise ValueError(f"strata: a column stands twice in {list(within)}")
+        for name in within:
+            if any(name in keys for keys in sets):
+                raise ValueError(f"column {name!r} is both a key and a stratum")
+        asked = _k_of(sets, k)
+        if subsets is not None:
+            sets, asked = _all_subsets(sets, asked, subsets)
+        return cls(tuple((*keys, *within) for keys in sets), tuple(asked), within)
+
+
+def check_k(k: Any, what: str = "k") -> int:
+    """Return a k that a file can be asked for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no whole number from 2 to 2^40.
+    """
+    found = arguments.whole(what, k)
+    if not 2 <= found <= _LARGEST_K:
+        raise ValueError(
+            f"{what}={arguments.shown(found)}: need a whole number from 2, for every "
+            f"file has k = 1, to 2^{_LARGEST_K.bit_length() - 1}, more records than any"
+        )
+    return found
+
+
+def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
+    """Return the k of each set, None if nothing is asked of it."""
+    if not isinstance(k, Mapping):
+        one = None if k is None else check_k(k)
+        return [one] * len(sets)
+    named = {}
+    for keys, goal in k.items():
+        columns = (keys,) if isinstance(keys, str) else keys
+        named[frozenset(arguments.names("k", columns))] = check_k(
+            goal, f"k of {' x '.join(map(str, columns))}"
+        )
+    known = list(map(frozenset, sets))
+    for keys in named:
+        if keys not in known:
+            listed = ", ".join(" x ".join(map(str, one)) for one in sets)
+            raise ValueError(
+                f"k: {' x '.join(sorted(map(str, keys)))} is no set of keys; these are "
+                f"{listed}"
+            )
+    return [named.get(keys) for keys in known]
+
+
+def _all_subsets(
+    sets: Sequence[Names], asked: Sequence[int | None], subsets: Any
+) -> tuple[list[Names], list[int | None]]:
+    """Return all subsets of so many keys, each with the largest k of its sets."""
+    m = arguments.whole("subsets", subsets)
+    for keys in sets:
+        if not 1 <= m <= len(keys):
+            raise ValueError(
+                f"subsets={m}: need 1 to {len(keys)}, the keys of "
+                f"{' x '.join(map(str, keys))}"
+            )
+    count = sum(math.comb(len(keys), m) for keys in sets)
+    if count > MOST_SETS:
+        raise ValueError(
+            f"subsets={m}: {count:,} sets of keys, and each is counted by itself; give "
+            f"fewer keys or other subsets, for at most {MOST_SETS} sets"
+        )
+    found: dict[frozenset[Hashable], tuple[Names, int | None]] = {}
+    for keys, k in zip(sets, asked, strict=True):
+        for some in combinations(keys, m):
+            name = frozenset(some)
+            first, before = found.get(name, (some, None))
+            found[name] = (first, max(filter(None, (k, before)), default=None))
+    return [keys for keys, _ in found.values()], [k for _, k in found.values()]
+
+
+def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
+    """Return the sets of keys: one, or several if lists of names are given."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        key_names(keys)
+    given = list(keys)
+    several = bool(given) and all(isinstance(one, list) for one in given)
+    sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
+    if len(set(map(frozenset, sets))) < len(sets):
+        raise ValueError("keys: the same set of keys stands twice")
+    return sets

@@ -1,0 +1,431 @@
+"""Minimal sample uniques: the smallest sets of keys that single a record out.
+
+A record is unique on a set of keys if no other record has the same values of them all;
+the set is minimal if the record is unique on none of its subsets. The records that are
+not yet unique are kept in groups of equal values; a further key splits the groups, and
+who is left alone is unique. So each set of keys is visited once, after all its
+subsets, and with those records alone that are not unique before it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.data.unsigned import Codes, load
+
+# Sets of keys are the bits of a word.
+MOST_KEYS = 64
+# In the place of where the members of a group go.
+_SINGLE = -1
+_DROPPED = -2
+# Looks at cells, and at sets known of them, that a search may take: from ten minutes to
+# an hour; what a set of keys costs beside them, in looks; paths that are followed to
+# estimate them; and how often the progress of a search is told.
+MOST_LOOKS = 1e11
+_LOOKS_OF_SET = 500
+_PROBES = 200
+_TOLD = 1000
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MinimalUniques:
+    """Pairs of a cell and a minimal set of keys on which its record is unique.
+
+    Attributes
+    ----------
+    cell : int32 ndarray, shape (Q,)
+        Cells of one record each, rising.
+    keys : uint64 ndarray, shape (Q,)
+        Bit j stands for key j; rising within each cell.
+    """
+
+    cell: NDArray[np.int32]
+    keys: Words
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """The number of keys of each set, shape (Q,)."""
+        return np.bitwise_count(self.keys).astype(np.int64)
+
+
+def minimal_uniques(
+    codes: Sequence[Codes],
+    levels: Sequence[int],
+    frequency: NDArray[np.int64],
+    max_size: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> MinimalUniques:
+    """Find the minimal sets of keys on which records are unique.
+
+    Parameters
+    ----------
+    codes : sequence of unsigned integer ndarray, each shape (K,)
+        For each key, at most 64, the codes of the cells, which are distinct.
+    levels : sequence of int
+        For each key a number above all its codes.
+    frequency : int64 ndarray, shape (K,)
+        Records of each cell.
+    max_size : int
+        The largest sets that are looked at, from 1 on.
+    progress : callable, optional
+        Called with how many sets of keys are done, and how many there are; a key that
+        all records share is in none of them.
+
+    Returns
+    -------
+    MinimalUniques
+
+    Raises
+    ------
+    ValueError
+        If the search would take more than ``MOST_LOOKS``, by an estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sex = np.array([0, 0, 1, 1], np.uint8)
+    >>> age = np.array([0, 1, 0, 2], np.uint8)
+    >>> found = minimal_uniques([sex, age], [2, 3], np.array([5, 1, 1, 1]), 2)
+    >>> found.cell, found.keys
+    (array([1, 2, 3], dtype=int32), array([2, 3, 2], dtype=uint64))
+    """
+    if len(frequency) == 1:  # one record alone needs no more than any one key
+        each = range(len(codes) if frequency[0] == 1 else 0)
+        words = np.array([1 << key for key in each], np.uint64)
+        return MinimalUniques(np.zeros(len(words), np.int32), words)
+    # Keys of many levels first: what they leave in groups is little. A key that all
+    # share is in no minimal set.
+    order = sorted(range(len(codes)), key=lambda key: levels[key])
+    order = [key for key in order if levels[key] > 1]
+    columns = [np.ascontiguousarray(codes[key]) for key in order]
+    search = _Search(columns, [levels[key] for key in order], frequency, max_size)
+    search.refuse_endless()
+    search.run(progress)
+    cell, found = search.found()
+    keys = np.zeros_like(found)
+    for bit, key in enumerate(order):
+        keys |= ((found >> np.uint64(bit)) & np.uint64(1)) << np.uint64(key)
+    by_cell = np.lexsort((keys, cell))
+    return MinimalUniques(cell[by_cell], keys[by_cell])
+
+
+class _Search:
+    """The walk through the sets of keys, in the order of their words.
+
+    A set grows by keys of lower bits alone, the lowest first: so every set comes after
+    all of its subsets, whose words are smaller.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Codes],
+        levels: Sequence[int],
+        frequency: NDArray[np.int64],
+        max_size: int,
+    ) -> None:
+        K = len(frequency)
+        self.columns, self.max_size = columns, max_size
+        self.alone = (frequency == 1).astype(np.uint8)
+        self.counter = np.zeros(2 * max(levels), np.int64)
+        self.touched = np.empty(max(levels), np.int64)
+        self.single = np.empty(K, np.int32)
+        self.last = np.full(K, -1, np.int64)
+        self.before = np.empty(K, np.int64)
+        self.keys = np.empty(K, np.uint64)
+        self.cell = np.empty(K, np.int32)
+        self.sizes = np.zeros(3, np.int64)
+        # Room for the groups of each depth: members, and where each group begins.
+        self.room: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
+        members = np.arange(K, dtype=np.int32)
+        self.start = members, np.array([0, K], np.int64)
+
+    def run(self, progress: Callable[[int, int], None] | None) -> None:
+        """Visit all sets."""
+        self.progress = progress
+        self.whole = _sets(len(self.columns), self.max_size)
+        self.done = self.told = 0
+        self._extend(0, len(self.columns), 0, *self.start, 1)
+
+    def _tell(self, sets: int) -> None:
+        """Count sets that are done, and tell it now and then."""
+        self.done += sets
+        if self.progress is not None and self.done * _TOLD >= self.told * self.whole:
+            self.progress(self.done, self.whole)
+            self.told = self.done * _TOLD // self.whole + 1
+
+    def refuse_endless(self) -> None:
+        """Refuse a search that would take too long."""
+        looks = self._looks(self.max_size)
+        if looks <= MOST_LOOKS:
+            return
+        m = len(self.columns)
+        fits = 1
+        while fits + 1 < self.max_size and self._looks(fits + 1) <= MOST_LOOKS:
+            fits += 1
+        raise ValueError(
+            f"{m} keys have {_sets(m, self.max_size):,.4g} sets of up to "
+            f"{min(m, self.max_size)}, and trying them would take some {looks:.0e} "
+            f"steps; at most {MOST_LOOKS:.0e} are taken, which may take two hours: "
+            f"give max_size={fits} (--max-size {fits}), or fewer keys"
+        )
+
+    def _looks(self, max_size: int) -> float:
+        """Estimate the looks at cells, and at sets that are known of them."""
+        draw = random.Random(0)
+        paths = [self._path(draw, max_size) for _ in range(_PROBES)]
+        looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
+        # Each set that is found is compared with those that were found before it.
+        return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
+
+    def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
+        """Return what one random path says of the looks, and of the sets found."""
+        (members, begin), groups, lowest = self.start, 1, len(self.columns)
+        looks, found, weight = 0.0, 0.0, 1.0
+        for size in range(1, max_size + 1):
+            looks += weight * lowest * (int(begin[groups]) + _LOOKS_OF_SET)
+            below = [1.0 + _sets(bit, max_size - size) for bit in range(lowest)]
+            bit = draw.choices(range(lowest), below)[0]
+            weight *= sum(below) / below[bit]
+            records = int(begin[groups])
+            to = np.empty(records, np.int32), np.empty(records // 2 + 2, np.int64)
+            self._split(bit, members, begin, groups, True, *to)
+            (members, begin), groups, lowest = to, int(self.sizes[0]), bit
+            found += weight * int(self.sizes[1])
+            if groups == 0 or lowest == 0:
+                break
+        return looks, found
+
+    def _split(
+        self,
+        bit: int,
+        members: NDArray[np.int32],
+        begin: NDArray[np.int64],
+        groups: int,
+        deeper: bool,
+        to_members: NDArray[np.int32],
+        to_begin: NDArray[np.int64],
+    ) -> None:
+        """Split groups by a key; ``sizes`` and ``single`` get what comes of it."""
+        split_groups(
+            self.columns[bit].ctypes.data, self.columns[bit].itemsize,
+            members, begin, groups, self.alone, self.counter, self.touched,
+            int(deeper), to_members, to_begin, self.single, self.sizes,
+        )  # fmt: skip
+
+    def _extend(
+        self,
+        keys: int,
+        lowest: int,
+        size: int,
+        members: NDArray[np.int32],
+        begin: NDArray[np.int64],
+        groups: int,
+    ) -> None:
+        """Visit the sets that a set grows to, given its groups."""
+        records = int(begin[groups])
+        if len(self.room) <= size:
+            self.room.append(
+                (np.empty(records, np.int32), np.empty(records // 2 + 2, np.int64))
+            )
+        elif len(self.room[size][0]) < records:
+            self.room[size] = (
+                np.empty(records, np.int32),
+                np.empty(records // 2 + 2, np.int64),
+            )
+        to_members, to_begin = self.room[size]
+        for bit in range(lowest):
+            deeper = bit > 0 and size + 1 < self.max_size
+            self._split(bit, members, begin, groups, deeper, to_members, to_begin)
+            grown, single = int(self.sizes[0]), int(self.sizes[1])
+            self._note(self.single, single, keys | 1 << bit)
+            if deeper and grown:
+                self._extend(
+                    keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
+                )
+                self._tell(1)
+            else:
+                self._tell(1 + _sets(bit, self.max_size - size - 1))
+
+    def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
+        """Note a set for records that are unique on it, if it is minimal."""
+        need = int(self.sizes[2]) + number
+        if need > len(self.keys):
+            room = max(need, 2 * len(self.keys))
+            for name in ("before", "keys", "cell"):
+                old = getattr(self, name)
+                new = np.empty(room, old.dtype)
+                new[: len(old)] = old
+                setattr(self, name, new)
+        note_minimal(
+            single, number, keys, self.last, self.before, self.keys, self.cell,
+            self.sizes,
+        )  # fmt: skip
+
+    def found(self) -> tuple[NDArray[np.int32], Words]:
+        """Return the cells and their sets, in the order in which they were found."""
+        number = int(self.sizes[2])
+        return self.cell[:number], self.keys[:number]
+
+
+@cache
+def _sets(keys: int, most: int) -> int:
+    """Return the number of sets of 1 to ``most`` of some keys."""
+    return sum(math.comb(keys, size) for size in range(1, min(most, keys) + 1))
+
+
+@native(
+    "uint64, int64, int32*, int64*, int64, uint8*, int64*, int64*, int64, int32*, "
+    "int64*, int32*, int64*"
+)
+def split_groups(
+    column: int,
+    size: int,
+    members: Any,
+    begin: Any,
+    groups: int,
+    alone: Any,
+    counter: Any,
+    touched: Any,
+    deeper: int,
+    to_members: Any,
+    to_begin: Any,
+    single: Any,
+    sizes: Any,
+) -> None:
+    """Split groups of cells by the codes of one more key.
+
+    Cells of one record that are left by themselves are written to ``single``. Groups
+    of two cells or more are kept if one of them has but one record: nobody else can be
+    unique later. ``sizes`` gets the number of groups, and that of the single cells.
+    """
+    sizes[0] = 0
+    sizes[1] = 0
+    to_begin[0] = 0
+    for g in range(groups):
+        start = begin[g]
+        stop = begin[g + 1]
+        if stop - start > 2:
+            codes = _count_group(
+                column, size, members, start, stop, alone, counter, touched
+            )
+            _place_groups(counter, touched, codes, deeper, to_begin, sizes)
+            _move_group(
+                column, size, members, start, stop, counter, to_members, single, sizes
+            )
+            for k in range(codes):
+                counter[touched[k]] = 0
+                counter[touched[k] + 1] = 0
+        elif load(column, size, members[start]) != load(
+            column, size, members[start + 1]
+        ):
+            for i in range(start, stop):
+                if alone[members[i]]:
+                    single[sizes[1]] = members[i]
+                    sizes[1] += 1
+        elif deeper:
+            to = to_begin[sizes[0]]
+            to_members[to] = members[start]
+            to_members[to + 1] = members[start + 1]
+            sizes[0] += 1
+            to_begin[sizes[0]] = to + 2
+
+
+@kernel
+def _count_group(
+    column: int,
+    size: int,
+    members: Any,
+    start: int,
+    stop: int,
+    alone: Any,
+    counter: Any,
+    touched: Any,
+) -> int:
+    """Count the cells of each code, and those of one record; return how many codes."""
+    codes = 0
+    for i in range(start, stop):
+        c = 2 * load(column, size, members[i])
+        if counter[c] == 0:
+            touched[codes] = c
+            codes += 1
+        counter[c] += 1
+        counter[c + 1] += alone[members[i]]
+    return codes
+
+
+@kernel
+def _place_groups(
+    counter: Any, touched: Any, codes: int, deeper: int, to_begin: Any, sizes: Any
+) -> None:
+    """Replace each code's counter by where its members go, or what they are."""
+    for k in range(codes):
+        c = touched[k]
+        number = counter[c]
+        if number == 1 and counter[c + 1] == 1:
+            counter[c] = _SINGLE
+        elif counter[c + 1] == 0 or not deeper:
+            counter[c] = _DROPPED
+        else:
+            counter[c] = to_begin[sizes[0]]
+            sizes[0] += 1
+            to_begin[sizes[0]] = counter[c] + number
+
+
+@kernel
+def _move_group(
+    column: int,
+    size: int,
+    members: Any,
+    start: int,
+    stop: int,
+    counter: Any,
+    to_members: Any,
+    single: Any,
+    sizes: Any,
+) -> None:
+    """Move the members of a group to where they go."""
+    for i in range(start, stop):
+        c = 2 * load(column, size, members[i])
+        if counter[c] >= 0:
+            to_members[counter[c]] = members[i]
+            counter[c] += 1
+        elif counter[c] == _SINGLE:
+            single[sizes[1]] = members[i]
+            sizes[1] += 1
+
+
+@native("int32*, int64, uint64, int64*, int64*, uint64*, int32*, int64*")
+def note_minimal(
+    single: Any,
+    number: int,
+    keys: Any,
+    last: Any,
+    before: Any,
+    found_keys: Any,
+    found_cell: Any,
+    sizes: Any,
+) -> None:
+    """Add a set to the lists of those cells that have none of its subsets yet."""
+    at = sizes[2]
+    for i in range(number):
+        cell = single[i]
+        known = last[cell]
+        while known >= 0 and (found_keys[known] & keys) != found_keys[known]:
+            known = before[known]
+        if known < 0:
+            found_keys[at] = keys
+            found_cell[at] = cell
+            before[at] = last[cell]
+            last[cell] = at
+            at += 1
+    sizes[2] = at

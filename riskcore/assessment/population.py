@@ -1,0 +1,260 @@
+"""The risk of cells by a model of the population, in place of the weights alone.
+
+By weights every population frequency is a priori as likely as 1/F, whatever the keys of
+the cell say. A model of the cells (`riskcore.models`) gives each its own law of F = f +
+X, and the risk is E[1/(f + X)].
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.common.progress import Lines
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.words import counted
+from riskcore.core.risk import individual, posterior, prior
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import Cells
+from riskcore.data.count import THREADED
+from riskcore.data.wildcard import WILDCARDS
+from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_table import CellTable
+from riskcore.models.known_population import KnownPopulation
+from riskcore.models.latent_class import LatentClass
+from riskcore.models.log_linear import LogLinear
+from riskcore.models.poisson_binomial import PoissonBinomial
+
+Risks = NDArray[np.float64]
+
+# Fitted to the cells that are assessed.
+FITTED: dict[str, Any] = {"latent-class": LatentClass, "log-linear": LogLinear}
+# The column of a frame of counts.
+COUNT = "population_frequency"
+
+
+def check_model(population: Any, method: str) -> None:
+    """Refuse a population that is no model, or goes with none, before data are read.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a name, nor a model of cells, nor a frame.
+    ValueError
+        If the name is unknown, the model has no estimate, or another method than
+        "exact" is asked for.
+    """
+    if isinstance(population, str):
+        arguments.one_of("population", population, ("weights", *FITTED))
+    elif isinstance(population, CellModel):
+        if not population.converged:
+            raise ValueError(f"population: no estimate, {population.reason}")
+    elif population is None or np.isscalar(population):
+        raise TypeError(
+            "population: need a name, a fitted model of riskcore.models or a frame of "
+            f"counts, got {arguments.shown(population)}"
+        )
+    if method != "exact":
+        raise ValueError(
+            f"method={method!r}: the formula knows weights only; with another "
+            "population than 'weights' the method is 'exact'"
+        )
+
+
+def model_of(
+    population: Any, keys: Sequence[Hashable], cells: Cells, say: Lines
+) -> CellModel:
+    """Return the model of a population, fitted to the cells if it is a name.
+
+    Parameters
+    ----------
+    population : str, CellModel or frame
+        As for `riskcore.assess`, checked by `check_model`.
+    keys : sequence of column names
+    cells : Cells
+        Of the sample.
+    say : callable
+        Called with a line of text.
+
+    Returns
+    -------
+    CellModel
+
+    Raises
+    ------
+    ValueError
+        If the model has no estimate.
+    """
+    if isinstance(population, CellModel):
+        return population
+    if not isinstance(population, str):
+        # Missing keys of the sample may match any value; those of a register do not.
+        rule = "category" if cells.missing == "category" else "refuse"
+        return KnownPopulation(population, keys, COUNT, missing=rule)
+    say(f"fitting the {population} model to {counted(len(cells), 'cell')}")
+    model: CellModel = FITTED[population].fit(cells)
+    if not model.converged:
+        raise ValueError(f"population={population!r}: no estimate, {model.reason}")
+    return model
+
+
+def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
+    """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
+
+    And the cells with the F that the risk is made of, where the model knows it.
+    """
+    known = model.prior(cells)
+    if known.population is not None:
+        given = ~np.isnan(known.population)
+        F = np.where(given, known.population, cells.population_frequency)
+        cells = replace(cells, population_frequency=F)
+    return risk_by(known), known.unique_probability(), cells
+
+
+def risk_of_margins(
+    model: CellModel,
+    cells: Cells,
+    f: Risks,
+    F: Risks,
+    codes: Sequence[NDArray[Any] | None],
+) -> Risks:
+    """Return the risk of combinations of some keys, see `CellTable.of_margins`."""
+    return risk_by(model.prior(CellTable.of_margins(cells, codes, f, F)))
+
+
+def risk_by(known: CellPrior) -> Risks:
+    """Return E[1/F] of each cell by what is known of its F.
+
+    Parameters
+    ----------
+    known : CellPrior
+
+    Returns
+    -------
+    float64 ndarray, shape (K,)
+    """
+    f = known.records
+    risk = np.empty(len(f))
+
+    def compute(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        if known.mu is not None:
+            prior.individual_risk_poisson(f[part], known.mu[part], out=risk[part])
+        elif known.shape is not None and known.p is not None:
+            prior.individual_risk_with_prior(
+                f[part], known.shape[part], known.p[part], out=risk[part]
+            )
+
+    threads = 1 if len(f) < THREADED else usual_threads()
+    in_parts(threads, compute, parts_of(len(f), threads))
+    if known.population is not None:
+        given = ~np.isnan(known.population)
+        risk[given] = 1.0 / known.population[given]
+    return risk
+
+
+def deviation_by(known: CellPrior) -> Risks:
+    """Return the standard deviation of 1/F of each cell; 0 where F is known."""
+    f, risk = known.records, risk_by(known)
+    if known.mu is not None:
+        second = prior.individual_risk_second_moment_poisson(f, known.mu)
+    elif known.shape is not None:
+        second = prior.individual_risk_second_moment_with_prior(f, known.shape, known.p)
+    else:
+        second = risk * risk
+    deviation: Risks = np.sqrt(np.maximum(second - risk * risk, 0.0))
+    if known.population is not None:
+        deviation[~np.isnan(known.population)] = 0.0
+    return deviation
+
+
+def sum_interval(
+    model: CellModel | None, cells: Cells, level: float
+) -> tuple[float, float]:
+    """Return an interval for the sum of 1/F over records, see `Assessment`."""
+    level = _level(cells, level)
+    if model is not None:
+        _, low, high = model.interval(cells, risk_by, level, deviation=deviation_by)
+        return low, high
+    f, F = _frequencies(cells)
+    total = math.fsum((individual.individual_risk_from_frequencies(f, F) * f).tolist())
+    each = posterior.individual_risk_deviation(f, f / F) * f
+    spread = math.sqrt(math.fsum((each * each).tolist()))
+    error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+    return max(total - error, 0.0), total + error
+
+
+def uniques_interval(
+    model: CellModel | None, cells: Cells, level: float
+) -> tuple[float, float]:
+    """Return an interval for the sample uniques with F = 1, see `Assessment`."""
+    level = _level(cells, level)
+    if model is not None:
+        return model.tau_interval(cells, level)
+    f, F = _frequencies(cells)
+    return PoissonBinomial.of(1.0 / F[f == 1.0]).interval(level)
+
+
+def _frequencies(cells: Cells) -> tuple[Risks, Risks]:
+    """Return f and F, at least f, of cells."""
+    f = cells.sample_frequency.astype(np.float64)
+    return f, np.maximum(cells.population_frequency, f)
+
+
+def _level(cells: Cells, level: float) -> float:
+    """Refuse a level that is none, and cells that share records."""
+    if cells.missing in WILDCARDS and any(cells.missing_values):
+        raise ValueError(
+            f"missing={cells.missing!r}: cells of records that match any value are not "
+            "independent; there is no interval"
+        )
+    return arguments.number_in("level", level, "(0, 1)")
+
+
+def name_of(model: CellModel) -> str:
+    """Return how reports call a model of the population.
+
+    Examples
+    --------
+    >>> from riskcore.models import LogLinear
+    >>> name_of(LogLinear.fit([[0, 1], [0, 1]]))
+    'log-linear'
+    """
+    words = re.findall("[A-Z][a-z]*", type(model).__name__)
+    return "-".join(words).lower()
+
+
+def plain(
+    model: CellModel, by_weights: RiskDistribution, uniques: float
+) -> dict[str, Any]:
+    """Return the figures of a file that are of its population model.
+
+    Parameters
+    ----------
+    model : CellModel
+    by_weights : RiskDistribution
+        Of the risk by the weights alone.
+    uniques : float
+        The expected population uniques among the sample uniques.
+
+    Returns
+    -------
+    dict
+        Of text, numbers and None.
+    """
+    known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
+    return {
+        **known,
+        "population_model": name_of(model),
+        "population_model_fit": repr(model)[1:-1].partition(": ")[2],
+        "population_uniques": uniques,
+        "by_weights": by_weights.expected_reidentifications,
+    }

@@ -1,0 +1,753 @@
+"""Population uniques of a file: every model fitted, side by side.
+
+A sample unique is at risk if it is unique in the population too. How many are, models
+of the population say from the size indices of the sample, Lancaster's model from the
+keys, and the weights by themselves; where they disagree, no number is to be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments, html
+from riskcore.common.progress import Lines, silent
+from riskcore.common.results import Summary, WithPage, reports
+from riskcore.common.words import counted
+from riskcore.data.cells import Cells, tabulate
+from riskcore.data.files.reading import Reading
+from riskcore.models.cell_model import GROUPS, CellModel
+from riskcore.models.cell_table import CellTable
+from riskcore.models.dirichlet_multinomial import DirichletMultinomial
+from riskcore.models.ewens import Ewens
+from riskcore.models.lancaster import Lancaster
+from riskcore.models.latent_class import LatentClass
+from riskcore.models.log_linear import LogLinear
+from riskcore.models.pitman import Pitman
+from riskcore.models.poisson_gamma import PoissonGamma
+from riskcore.models.size_indices import SizeIndices
+from riskcore.models.superpopulation import Superpopulation
+from riskcore.simulate.samples import uniques
+
+# Lancaster's c(lambda) runs over all cells; beyond these it would take minutes.
+MOST_CELLS = 10**10
+# Up to here every whole number is a double.
+MOST_PEOPLE = 2**53
+# Where the estimates of these two models are closer than that, both were near the
+# truth; elsewhere the one of the smallest AIC may be far off (notes/calibration.md).
+AGREE = 1.3
+_RANGE = ("Dirichlet-multinomial", "Pitman")
+SHRINKAGES = (0.0, 0.5, 1.0)
+CELL_MODELS = ("latent-class",)
+# Models of size indices, by what they are called.
+_FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
+    "Dirichlet-multinomial": DirichletMultinomial.fit,
+    "Poisson-gamma": PoissonGamma.fit,
+    "Ewens": lambda sizes, _: Ewens.fit(sizes),
+    "Ewens, moments": lambda sizes, _: Ewens.fit(sizes, "moments"),
+    "Pitman": lambda sizes, _: Pitman.fit(sizes),
+    "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
+}
+
+# Models of cells, which know the keys.
+_CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
+    "latent-class": LatentClass.fit,
+    "log-linear": LogLinear.fit,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one model says of the population uniques.
+
+    Attributes
+    ----------
+    model : str
+        Its name and method.
+    parameters, standard_errors : dict of str to float
+    converged : bool
+        Whether there is an estimate; if not, the numbers are nan.
+    reason : str
+        Why there is none, or which boundary of the model it is on.
+    log_likelihood, aic : float
+        nan for models without a likelihood of the size indices.
+    population_uniques : float
+        Expected number of uniques in the population; nan if the model has none.
+    tau : float
+        Expected number of sample uniques that are unique in the population.
+    low, high : float
+        Interval for that number, the parameters taken as known; nan if there is none.
+    wide_low, wide_high : float
+        Interval that allows for the error of the fit too, where there are standard
+        errors.
+    """
+
+    model: str
+    parameters: dict[str, float]
+    standard_errors: dict[str, float]
+    converged: bool
+    reason: str
+    log_likelihood: float
+    aic: float
+    population_uniques: float
+    tau: float
+    low: float = math.nan
+    high: float = math.nan
+    wide_low: float = math.nan
+    wide_high: float = math.nan
+
+    def of_sizes(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
+        """Return the model of size indices, fitted again; None if there is none.
+
+        Parameters
+        ----------
+        sizes : SizeIndices
+        K : int
+            Number of possible cells.
+
+        Returns
+        -------
+        Superpopulation or None
+        """
+        fit = _FITS.get(self.model)
+        model = None if fit is None else fit(sizes, K)
+        return model if model is not None and model.converged else None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CorrectnessCurve:
+    """What share of people one guess by their cell finds, as the population grows.
+
+    Attributes
+    ----------
+    people : int64 ndarray, shape (M,)
+        Sizes of the population, rising.
+    sample : float64 ndarray, shape (M,)
+        E K_m/m in random parts of the sample, up to all of it; nan beyond.
+    models : dict of str to float64 ndarray, each shape (M,)
+        E K_N/N of each model that has an estimate, see `Superpopulation.correctness`
+        and `CellModel.correctness`.
+    intervals : dict of str to pair of float64 ndarrays, each shape (M,)
+        Low and high ends, for the error of the parameters; nan if it is not known.
+    level : float
+        Of the intervals.
+    """
+
+    people: NDArray[np.int64]
+    sample: NDArray[np.float64]
+    models: dict[str, NDArray[np.float64]]
+    intervals: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    level: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<CorrectnessCurve: {counted(len(self.models), 'model')}, "
+            f"1 to {self.people[-1]:,} people>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, *(html.known(x[-1], ".3g") for x in (share, low, high)))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        marks = [
+            (name, float(share[-1]), float(low[-1]), float(high[-1]))
+            for name, share in self.models.items()
+            for low, high in [self.intervals[name]]
+        ]
+        note = html.escape(f"of {self.people[-1]:,} people")
+        scale = "share found by one guess for each cell"
+        head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
+        return html.figures(
+            "Share of people found", note, rows, html.intervals(marks, scale), head
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data for JSON: nan is None."""
+        return {
+            "people": self.people.tolist(),
+            "sample": [_plain(x) for x in self.sample.tolist()],
+            "level": self.level,
+            "models": {
+                name: {
+                    "correctness": [_plain(x) for x in share.tolist()],
+                    "low": [_plain(x) for x in self.intervals[name][0].tolist()],
+                    "high": [_plain(x) for x in self.intervals[name][1].tolist()],
+                }
+                for name, share in self.models.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UniquesEstimates(WithPage):
+    """The estimates of all models for one sample.
+
+    Attributes
+    ----------
+    sizes : SizeIndices
+        The size indices of the sample.
+    population : int
+        N.
+    cells : int
+        K, the number of possible cells.
+    level : float
+        Of the intervals.
+    estimates : tuple of Estimate
+    cell_models : dict of str to CellModel
+        The fitted models of cells that have an estimate.
+    truth : int or None
+        Of a simulation, how many sample uniques are unique in the population.
+
+    Examples
+    --------
+    >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+    >>> found = estimate_uniques(data, ["age"], population=900)
+    >>> found.sizes, found.cells, len(found.estimates)
+    (<SizeIndices: 82 records in 42 cells, 2 sample uniques>, 42, 10)
+    """
+
+    sizes: SizeIndices
+    population: int
+    cells: int
+    level: float
+    estimates: tuple[Estimate, ...]
+    cell_models: dict[str, CellModel] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    truth: int | None = None
+
+    @property
+    def best(self) -> str | None:
+        """The model of the smallest AIC among those with a likelihood."""
+        fitted = [one for one in self.estimates if math.isfinite(one.aic)]
+        return min(fitted, key=lambda one: one.aic).model if fitted else None
+
+    @property
+    def advice(self) -> str:
+        """What the smallest AIC is worth here; empty if no model has one.
+
+        It judges the sample, and not what lies beyond. On populations of known truth
+        the Dirichlet-multinomial and Pitman's model were both near where they were near
+        each other, and mostly on both sides of it elsewhere; models that know the keys
+        have a say, too.
+        """
+        if self.best is None:
+            return ""
+        taus = {
+            one.model: one.tau
+            for one in self.estimates
+            if one.model in (*_RANGE, *_CELL_FITS) and math.isfinite(one.tau)
+        }
+        beyond = "it judges the sample, not the population, and may be far off"
+        if not taus.keys() >= set(_RANGE):
+            both = " and ".join(_RANGE)
+            return f"{beyond}: {both} do not both have an estimate to compare"
+        named = f"{', '.join(list(taus)[:-1])} and {list(taus)[-1]}"
+        low, high = min(taus.values()), max(taus.values())
+        if high < AGREE * low:
+            return f"{named} agree: where models do, they were near the truth"
+        return (
+            f"{beyond}: take {named} for a range, {html.readable(low)} to "
+            f"{html.readable(high)}; with few keys even its lower end is too high"
+        )
+
+    def fitted_sizes(self, most: int = 10) -> dict[str, NDArray[np.float64]]:
+        """Return how many cells of 1, 2, ... records the sample has, and should have.
+
+        Parameters
+        ----------
+        most : int
+            The largest size of a cell to tell.
+
+        Returns
+        -------
+        dict of str to float64 ndarray, each shape (most,)
+            "observed", and the expected numbers E S_j of each model of size indices
+            that has an estimate.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``most`` is not a whole number from 1 on.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> sizes = found.fitted_sizes(3)
+        >>> sizes["observed"], sizes["Ewens"].round(1)
+        (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
+        """
+        arguments.whole_from("most", most, 1, 2**20)
+        observed = [float(self.sizes[j]) for j in range(1, most + 1)]
+        found = {"observed": np.array(observed)}
+        for one in self.estimates:
+            model = one.of_sizes(self.sizes, self.cells)
+            if model is not None:
+                found[one.model] = model.expected_sizes(self.sizes.n, most)
+        return found
+
+    @property
+    def disagreement(self) -> float:
+        """The largest tau over the smallest; nan with fewer than two, or none but 0."""
+        low, high = self.range or (math.nan, math.nan)
+        if low == 0.0:
+            return math.inf if high > 0.0 else math.nan
+        return high / low
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The smallest and the largest tau; None with fewer than two estimates."""
+        taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
+        return (min(taus), max(taus)) if len(taus) > 1 else None
+
+    def curve(self, points: int = 60) -> CorrectnessCurve:
+        """Return what share of N people one guess by their cell finds, by each model.
+
+        For N from 1 to the population, or to ten times the sample if that is more: how
+        far an intruder with these keys comes who knows them of everybody. The part up
+        to the sample is known; beyond, models that fit it alike come far apart.
+
+        Parameters
+        ----------
+        points : int
+            How many sizes of the population, at equal steps of their logarithm.
+
+        Returns
+        -------
+        CorrectnessCurve
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``points`` is not a whole number from 2 on.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> curve = estimate_uniques(data, ["age"], population=900).curve()
+        >>> curve.people[[0, -1]], float(curve.sample[0])
+        (array([  1, 900]), 1.0)
+        """
+        arguments.whole_from("points", points, 2, 2**20)
+        n, top = self.sizes.n, max(self.population, 10 * self.sizes.n)
+        steps = np.rint(np.geomspace(1, top, points)).astype(np.int64)
+        people = np.unique(np.concatenate([steps, [n, self.population]]))
+        sample = np.full(len(people), math.nan)
+        for i in np.flatnonzero(people <= n):
+            sample[i] = self.sizes.expected_cells(int(people[i])) / people[i]
+        models, intervals = {}, {}
+        for one in self.estimates:
+            interval: Callable[[int, float], tuple[float, float]]
+            of_sizes = one.of_sizes(self.sizes, self.cells)
+            model: Superpopulation | CellModel | None
+            if of_sizes is not None:
+                model = of_sizes
+                interval = partial(of_sizes.correctness_interval, self.sizes)
+            elif (model := self.cell_models.get(one.model)) is not None:
+                interval = model.correctness_interval
+            else:
+                continue
+            each = [model.correctness(int(N)) for N in people]
+            low, high = np.array([interval(int(N), self.level) for N in people]).T
+            models[one.model], intervals[one.model] = np.array(each), (low, high)
+        return CorrectnessCurve(people, sample, models, intervals, self.level)
+
+    def summary(self) -> Summary:
+        """Return what ``riskcore uniques`` prints.
+
+        Returns
+        -------
+        str
+            Which a prompt shows as it is, line by line.
+
+        Examples
+        --------
+        >>> data = {"age": list(range(40)) * 2 + [50, 51]}
+        >>> found = estimate_uniques(data, ["age"], population=900)
+        >>> print(found.summary().splitlines()[1])
+          records         82
+        """
+        return reports().summary_of_uniques(self)  # type: ignore[no-any-return]
+
+    def _page(self, title: str | None) -> str:
+        return reports().page_of_uniques(self, title)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        between = ""
+        if self.range is not None:
+            low, high = self.range
+            between = f", {low:,.4g} to {high:,.4g} unique in the population"
+        return (
+            f"<UniquesEstimates: {counted(self.sizes[1], 'sample unique')}{between}, "
+            f"by {counted(len(self.estimates), 'model')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                one.model,
+                "no estimate" if math.isnan(one.tau) else html.readable(one.tau),
+                _ends(one.low, one.high),
+                _ends(one.wide_low, one.wide_high),
+                html.known(one.aic, ",.1f"),
+            )
+            for one in self.estimates
+        ]
+        marks = [(one.model, one.tau, one.low, one.high) for one in self.estimates]
+        note = (
+            f"{counted(self.sizes[1], 'sample unique')} of "
+            f"{counted(self.sizes.n, 'record')}, "
+            f"population {self.population:,}"
+        )
+        truth, scale = math.nan, "expected, with intervals"
+        if self.truth is not None:
+            truth = float(self.truth)
+            note, scale = f"{note}; truth {self.truth:,}", f"{scale}; line: the truth"
+        if self.best is not None:
+            note = f"{note}. Smallest AIC: {self.best}; {self.advice}"
+        interval = f"{100 * self.level:.4g} % interval"
+        head = ["", "expected", interval, "with the error of the fit", "AIC"]
+        return html.figures(
+            "Sample uniques that are unique in the population",
+            html.escape(note),
+            rows,
+            html.intervals(marks, scale, truth),
+            head,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data for JSON: nan is None, infinity "infinite"."""
+        return {
+            "records": self.sizes.n,
+            "occupied_cells": self.sizes.u,
+            "sample_uniques": self.sizes[1],
+            "cells": self.cells,
+            "population": self.population,
+            "level": self.level,
+            **({} if self.truth is None else {"truth": self.truth}),
+            "best": self.best,
+            "advice": self.advice,
+            "disagreement": _plain(self.disagreement),
+            "range": self.range,
+            "estimates": [
+                {name: _plain(value) for name, value in asdict(one).items()}
+                for one in self.estimates
+            ],
+        }
+
+
+def estimate_simulated(
+    population: ArrayLike,
+    sampled: ArrayLike,
+    *,
+    cells: int | None = None,
+    level: float = 0.95,
+    progress: Lines | None = None,
+) -> UniquesEstimates:
+    """Estimate the population uniques of a simulated sample, with the truth beside.
+
+    Parameters
+    ----------
+    population, sampled : array_like of int, shape (K,)
+        Frequencies of the cells in the population and in the sample, see
+        `riskcore.simulate`.
+    cells : int, optional
+        How many cells there can be; by default K, the length of these.
+    level : float
+        Probability of the intervals.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    UniquesEstimates
+        Of the models of size indices, with ``truth``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no sample of the population, there are more occupied cells than
+        ``cells``, or the level is not in (0, 1).
+
+    Examples
+    --------
+    >>> from riskcore import simulate
+    >>> random = np.random.default_rng(2004)
+    >>> population = simulate.zipf_population(100_000, 10_000, 0.9, random)
+    >>> sampled = simulate.sample(population, 30_000, random)
+    >>> found = estimate_simulated(population, sampled)
+    >>> found.truth, found.best, round(found.estimates[4].tau)
+    (413, 'Pitman', 1506)
+    """
+    arguments.number_in("level", level, "(0, 1)")
+    both = uniques(population, sampled).both
+    F, f = (np.asarray(each, np.int64) for each in (population, sampled))
+    if cells is not None:
+        arguments.whole("cells", cells)
+    sizes = SizeIndices.from_frequencies(f)
+    N, K = int(F.sum()), len(F) if cells is None else cells
+    found = fit_all(sizes, N, K, level, progress or silent)
+    return UniquesEstimates(sizes, N, K, level, tuple(found), truth=both)
+
+
+def estimate_uniques(
+    data: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    *,
+    population: int | None = None,
+    cells: int | None = None,
+    missing: str = "refuse",
+    shrinkages: Sequence[float] = SHRINKAGES,
+    cell_models: Sequence[str] = CELL_MODELS,
+    level: float = 0.95,
+    reading: Reading | None = None,
+    progress: Lines | None = None,
+) -> UniquesEstimates:
+    """Estimate by all models how many sample uniques are unique in the population.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Records, as for `riskcore.tabulate`; a path is read, see there.
+    keys : iterable of column names
+        The key variables.
+    weight : column name, optional
+        Sampling weights: then one estimate is that of the weights, sum of f/F over
+        the sample uniques, and they give the size of the population.
+    population : int, optional
+        N; by default the sum of the weights, rounded.
+    cells : int, optional
+        K, how many cells there can be, up to 2^53; by default the product of the
+        numbers of categories that occur, if that is less.
+    missing : {"refuse", "category"}
+        What to do with missing key values, see `riskcore.tabulate`.
+    shrinkages : sequence of float
+        The lambda of Lancaster's model.
+    cell_models : sequence of {"latent-class", "log-linear"}
+        Models of cells to fit, see `riskcore.models`: what takes longest for many
+        records.
+    level : float
+        Probability of the intervals.
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    UniquesEstimates
+        With a reason, and nan, in the place of an estimate that does not exist.
+
+    Raises
+    ------
+    KeyError, TypeError, OSError
+        As `riskcore.tabulate`.
+    ValueError
+        As `riskcore.tabulate`; if neither population nor weights are given, N is below
+        n, there are more occupied cells than K, or missing keys match any value, for
+        which the models have no size indices.
+
+    Notes
+    -----
+    Models, methods and intervals: `riskcore.models`. Given the sample, a sample unique
+    is unique in the population with probability p = f/F if F - f is negative binomial,
+    as for the individual risk; the sum of these p is the estimate of the weights.
+
+    Examples
+    --------
+    >>> data = {"a": list("aabbccdd"), "b": list("xyxyxyxx")}
+    >>> found = estimate_uniques(data, ["a", "b"], population=80)
+    >>> found.sizes
+    <SizeIndices: 8 records in 7 cells, 6 sample uniques>
+    >>> [one.model for one in found.estimates][:2]
+    ['Dirichlet-multinomial', 'Poisson-gamma']
+    """
+    if missing not in ("refuse", "category"):
+        raise ValueError(
+            f"missing={missing!r}: the models need each record in one cell; use "
+            "'refuse' or 'category'"
+        )
+    for name, given in (("population", population), ("cells", cells)):
+        if given is not None:
+            arguments.whole(name, given)
+    arguments.number_in("level", level, "(0, 1)")
+    if isinstance(cell_models, str):
+        raise TypeError(f"cell_models: need a list of names, got {cell_models!r}")
+    for name in cell_models:
+        arguments.one_of("cell_models", name, tuple(_CELL_FITS))
+    say = progress or silent
+    say("counting cells")
+    tabulated = tabulate(data, keys, weight, missing, reading=reading)
+    sizes = SizeIndices.from_frequencies(tabulated.records)
+    if population is None and not tabulated.weighted:
+        raise ValueError("give the size of the population, or weights that add to it")
+    N = round(math.fsum(tabulated.weight_sum)) if population is None else population
+    K = cells
+    if K is None:
+        K = min(math.prod(map(len, tabulated.categories)), MOST_PEOPLE)
+    if population is None and not sizes.n <= N <= MOST_PEOPLE:
+        raise ValueError(
+            f"the weights add to {N:.4g} people, of whom the sample has {sizes.n}: "
+            "need at least those, and up to 2^53; or give the population"
+        )
+    found = fit_all(sizes, N, K, level, say)
+    found += _lancaster(tabulated, N, shrinkages, say)
+    if tabulated.weighted:
+        found.append(_by_weights(tabulated))
+    table = _as_sampled(tabulated, N, by_weights=population is None)
+    fitted = {}
+    for name in cell_models:
+        say(f"fitting the {name} model to {counted(len(table), 'cell')}")
+        model = _CELL_FITS[name](table)
+        say(f"interval of the {name} model, by {GROUPS} fits without some records")
+        found.append(_of_cells(name, model, level))
+        if model.converged:
+            fitted[name] = model
+    return UniquesEstimates(sizes, N, K, level, tuple(found), fitted)
+
+
+def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
+    """Return the cells with weights that add to the population.
+
+    Weights that add to another number than the population that is given are scaled.
+    """
+    table = CellTable.of(tabulated)
+    if by_weights:
+        return table
+    scale = N / math.fsum(table.weight_sum.tolist())
+    return replace(table, weight_sum=table.weight_sum * scale)
+
+
+def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
+    """Return what a model of cells says. Its AIC is not that of the size indices."""
+    estimate = _without_likelihood(name, model.tau(), model.reason)
+    low, high = model.tau_interval(level=level, groups=0)
+    wide_low, wide_high = model.tau_interval(level=level)
+    return replace(
+        estimate,
+        converged=model.converged,
+        low=low,
+        high=high,
+        wide_low=wide_low,
+        wide_high=wide_high,
+    )
+
+
+def fit_all(
+    sizes: SizeIndices, N: int, K: int, level: float, progress: Lines
+) -> list[Estimate]:
+    """Fit every model of size indices, and return what each says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are more occupied cells than K, or N is below n.
+    """
+    if sizes.n > N:
+        raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
+    if N > MOST_PEOPLE:
+        raise ValueError(f"population={N}: need a number of people up to 2^53")
+    if K > MOST_PEOPLE:
+        raise ValueError(f"cells={K}: need a number of cells up to 2^53")
+    if sizes.u > K:
+        raise ValueError(f"cells={K}: below the {sizes.u} occupied cells of the sample")
+    estimates = []
+    for name, fit in _FITS.items():
+        progress(f"fitting {name}")
+        estimates.append(_of_model(name, fit(sizes, K), sizes, N, level))
+    return estimates
+
+
+def _of_model(
+    name: str, model: Superpopulation, sizes: SizeIndices, N: int, level: float
+) -> Estimate:
+    low, high = model.tau_interval(sizes, N, level)
+    wide_low, wide_high = model.wide_tau_interval(sizes, N, level)
+    return Estimate(
+        model=name,
+        parameters={each: float(getattr(model, each)) for each in model.names},
+        standard_errors=dict(model.standard_errors),
+        converged=model.converged,
+        reason=model.reason,
+        log_likelihood=model.log_likelihood,
+        aic=model.aic,
+        population_uniques=model.population_uniques(N),
+        tau=model.tau(sizes, N),
+        low=low,
+        high=high,
+        wide_low=wide_low,
+        wide_high=wide_high,
+    )
+
+
+def _lancaster(
+    cells: Cells, N: int, shrinkages: Sequence[float], progress: Lines
+) -> list[Estimate]:
+    """Return the estimates of Lancaster's model, one for each lambda."""
+    product = math.prod(len(labels) for labels in cells.categories)
+    if product > MOST_CELLS:
+        why = f"{product} cells, of which at most {MOST_CELLS} are run through"
+        return [
+            _without_likelihood(_lancaster_name(one), math.nan, why)
+            for one in shrinkages
+        ]
+    progress("fitting Lancaster's model")
+    levels = [len(labels) for labels in cells.categories]
+    model = Lancaster.fit(cells.codes, levels, cells.records)
+    unique = cells.records == 1
+    uniques = [column[unique] for column in cells.codes]
+    taus = np.atleast_1d(model.tau(uniques, N, list(shrinkages)))
+    return [
+        _without_likelihood(_lancaster_name(one), float(tau))
+        for one, tau in zip(shrinkages, taus, strict=True)
+    ]
+
+
+def _lancaster_name(shrinkage: float) -> str:
+    return f"Lancaster, lambda {shrinkage:g}"
+
+
+def _by_weights(cells: Cells) -> Estimate:
+    """Return the expected number under the distribution of the individual risk."""
+    unique = cells.records == 1
+    fraction = np.minimum(cells.sampling_fraction[unique], 1.0)
+    return _without_likelihood("weights, sum of f/F", math.fsum(fraction.tolist()))
+
+
+def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
+    return Estimate(
+        model=model,
+        parameters={},
+        standard_errors={},
+        converged=not reason,
+        reason=reason,
+        log_likelihood=math.nan,
+        aic=math.nan,
+        population_uniques=math.nan,
+        tau=tau,
+    )
+
+
+def _ends(low: float, high: float) -> str:
+    if not math.isfinite(low):
+        return ""
+    return f"{html.readable(low)} to {html.readable(high)}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "infinite"

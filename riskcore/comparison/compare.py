@@ -1,0 +1,286 @@
+"""The original beside the safe file: what protection has changed, and how much."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.comparison.measures import Floats
+from riskcore.comparison.result import (
+    Category,
+    Comparison,
+    Correlation,
+    KeyComparison,
+    Moments,
+    NumberComparison,
+    PairComparison,
+    Stage,
+    Stratum,
+)
+from riskcore.comparison.statistics import File, compare_files
+from riskcore.data.cells import check_names
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    key_names,
+    real_numbers,
+)
+from riskcore.data.engines.door import engine_of
+from riskcore.data.files.reading import Reading
+from riskcore.data.grc import read_recoding
+from riskcore.data.recode import Recoding
+from riskcore.data.source import Source
+
+__all__ = [
+    "Category",
+    "Comparison",
+    "Correlation",
+    "KeyComparison",
+    "Moments",
+    "NumberComparison",
+    "PairComparison",
+    "Stage",
+    "Stratum",
+    "compare",
+]
+
+PATHS = (str, os.PathLike)
+# Its square, with any weight, is a double.
+LARGEST = 1e150
+
+
+def compare(
+    original: Any,
+    safe: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    *,
+    recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None = None,
+    columns: Iterable[Hashable] = (),
+    strata: Iterable[Hashable] = (),
+    id: Hashable | None = None,
+    interactions: bool = False,
+    reading: Reading | None = None,
+    safe_reading: Reading | None = None,
+    progress: Lines | None = None,
+) -> Comparison:
+    """Compare a safe file with its original: what protection has changed, and how much.
+
+    The records of the safe file may stand in any order and have other ids: nothing
+    rests on that. All figures are of the original, too, and are for the office.
+
+    Parameters
+    ----------
+    original, safe : frame, mapping or path
+        The files, as for `assess`.
+    keys : iterable of column names
+        The key variables, in both files.
+    weight : column name, optional
+        Sampling weights, in both files; by default those that the metadata of a
+        mu-Argus original declare, otherwise every weight is 1.
+    recodings : mapping of column names to Recoding or path, optional
+        How the original was recoded, so that tables are compared on the categories of
+        the safe file; paths are of ``.grc`` files. `Protected.compare` knows it.
+    columns : iterable of column names, optional
+        Columns of numbers that stay, for means, quantiles and correlations.
+    strata : iterable of column names, optional
+        By which to count suppressed values.
+    id : column name, optional
+        Ids of the records that both files have. Only if they are the same, each there
+        once, is it known which record is which, and how many values have changed.
+    interactions : bool, optional
+        Whether the propensity score has terms for pairs of keys, too.
+    reading, safe_reading : Reading, optional
+        How to read the files, if they are paths; the safe file by default as the
+        original.
+    progress : callable, optional
+        Called with a line of text at each step.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    KeyError, OSError
+        As `assess`.
+    TypeError
+        As `assess`; also if an engine holds one of the files and ``columns`` or ``id``
+        is given, which need single records.
+    ValueError
+        As `assess`; also if a column has two roles, the strata have other categories in
+        the safe file, or the ids are not the same.
+
+    Notes
+    -----
+    The measures, each with its source: `notes/utility.md`.
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> original = {"age": [15, 16, 31, 32], "w": [10.0, 10.0, 20.0, 20.0]}
+    >>> safe = {"age": ["< 30", None, ">= 30", ">= 30"], "w": original["w"]}
+    >>> groups = {"age": riskcore.Recoding.intervals([30], closed="left")}
+    >>> found = riskcore.compare(original, safe, ["age"], "w", recodings=groups)
+    >>> age = found.key("age")
+    >>> age.original.categories, age.safe.categories, age.suppressed
+    (4, 2, 1)
+    >>> round(age.total_variation, 6), round(age.hellinger, 6)
+    (0.166667, 0.31246)
+    """
+    say = progress or silent
+    names = key_names(keys)
+    numbers = arguments.names("columns", columns)
+    by = arguments.names("strata", strata)
+    arguments.column_name("weight", weight)
+    arguments.column_name("id", id)
+    if safe_reading is None and reading is not None and isinstance(safe, PATHS):
+        safe_reading = replace(reading, metadata=None)  # of the safe file: beside it
+    sources = Source.of(original, reading), Source.of(safe, safe_reading)
+    rules = _rules(recodings, sources[0])
+    weight = sources[0].weight if weight is None else weight
+    check_columns(names, weight, numbers, by, id)
+    files, ids = [], []
+    for source, what in zip(sources, ("original", "safe file"), strict=True):
+        source.check(
+            [one for one in (*names, *numbers, *by, weight, id) if one is not None]
+        )
+        say(f"reading the {what}")
+        data, _ = source.read([*names, *numbers, *by, weight, id], weight, numbers)
+        engine = engine_of(data)
+        if engine is not None and (numbers or id is not None):
+            raise engine.refuse_single("columns" if numbers else "id")
+        files.append(file_of(data, [*names, *by], weight, numbers))
+        if id is not None:
+            ids.append(code_column(Records.of(data), id))
+    if id is not None:
+        files[1] = files[1].take(_matching(*ids))
+    return compare_files(
+        files[0], files[1], names, weight, recodings=rules, strata=by,
+        aligned=id is not None, interactions=interactions, labels=sources[0].labels,
+        progress=say,
+    )  # fmt: skip
+
+
+def _rules(
+    recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None, source: Source
+) -> dict[Any, Recoding]:
+    """Return the recodings, those of files read."""
+    given: Any = {} if recodings is None else recodings
+    if not isinstance(given, Mapping):
+        shown = arguments.shown(given)
+        raise TypeError(f"recodings={shown}: need a mapping by column")
+    rules = {}
+    for name, rule in given.items():
+        if isinstance(rule, PATHS):
+            rule = read_recoding(Path(rule), source.variables.get(name))
+        if not isinstance(rule, Recoding):
+            raise TypeError(
+                f"recodings of {name!r}: {arguments.shown(rule)} is no Recoding, nor "
+                "the path of a .grc file"
+            )
+        rules[name] = rule
+    return rules
+
+
+def check_columns(
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    numbers: Sequence[Hashable],
+    strata: Sequence[Hashable],
+    id: Hashable | None = None,
+) -> None:
+    """Refuse columns that cannot have their parts together.
+
+    Raises
+    ------
+    ValueError
+    """
+    check_names(keys, {"weight": weight}, ())
+    for what, given in (("columns", numbers), ("strata", strata)):
+        twice = [one for i, one in enumerate(given) if one in given[:i]]
+        if twice:
+            raise ValueError(f"{what}: {twice[0]!r} stands twice")
+    for name in numbers:
+        if name in keys or name in strata or name in (weight, id):
+            raise ValueError(
+                f"columns: {name!r} is a key, a stratum, the weight or the id; columns "
+                "are numbers that have no other part"
+            )
+    if weight is not None and weight in strata:
+        raise ValueError(f"strata: {weight!r} is the weight")
+    if id is not None and (id in keys or id in strata or id == weight):
+        raise ValueError(f"id: {id!r} is a key, a stratum or the weight")
+
+
+def file_of(
+    data: Any,
+    names: Sequence[Hashable],
+    weight: Hashable | None,
+    numbers: Iterable[Hashable],
+) -> File:
+    """Code what a comparison needs of a file; data on an engine are counted there."""
+    coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight)
+    found = {}
+    for name in numbers:
+        found[name] = numbers_of(data, name)
+    return File(coded, found)
+
+
+def numbers_of(data: Any, name: Hashable) -> Floats:
+    """Return a column of numbers, nan for missing, of which there is a variance.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        As `real_numbers`; ValueError also if a number is beyond 1e150.
+    """
+    values = real_numbers(Records.of(data), name)
+    large = int(np.count_nonzero(np.abs(values) > LARGEST))
+    if large:
+        raise ValueError(
+            f"column {name!r}: beyond {LARGEST:g} in {large:,} records; its variance "
+            "would be no double: give the column in another unit"
+        )
+    return values
+
+
+def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
+    """Return the row of the safe file of each record, or refuse ids that are not one.
+
+    Raises
+    ------
+    ValueError
+    """
+    for column, what in ((original, "original"), (safe, "safe file")):
+        n = len(column.codes)
+        if column.missing:
+            raise ValueError(
+                f"id {column.name!r}: missing in {column.missing:,} of {n:,} records "
+                f"of the {what}"
+            )
+        if len(column.labels) < n:
+            raise ValueError(
+                f"id {column.name!r}: {n - len(column.labels):,} of {n:,} records of "
+                f"the {what} have an id that another has"
+            )
+    if len(original.labels) != len(safe.labels) or not all(
+        one == other for one, other in zip(original.labels, safe.labels, strict=True)
+    ):
+        raise ValueError(
+            f"id {original.name!r}: the files have other ids; if the safe file has new "
+            "ones, leave id out"
+        )
+    row = np.empty(len(safe.codes), np.int64)
+    row[safe.codes] = np.arange(len(safe.codes))
+    return row[original.codes]

@@ -1,0 +1,390 @@
+r"""Whether a model can tell the safe file from the original: the propensity score.
+
+Both files are stacked; a logistic regression on main effects of the keys, missing being
+a category, gives each record the probability p that it is of the safe file. With N
+records, of which the share c is of the safe file,
+
+    pMSE = (1/N) sum (p_i - c)^2                       (Woo, Reiter et al. 2009)
+
+is 0 if the model cannot tell them apart at all, and c(1-c) if it always can. Had the
+safe file been drawn anew from the law of the original, its expectation would be
+
+    E0 = (k - 1) (1 - c)^2 c/N                         (Snoke et al. 2018)
+
+with k parameters. The ratio pMSE/E0 is thus 1 for a file that differs from the original
+as much as a fresh sample of its size does, and 0 for a copy. A file of which values
+were suppressed is a copy but for these: its ratio is no test, and says how much the
+changes are beside the chance of sampling.
+
+Records are counted, not weighted: E0 is of records drawn one by one.
+
+The fit. Records with a category that one file alone has are told apart for certain: in
+the limit of the likelihood their p is 0 or 1, and the rest is fitted without them. Such
+are all blanks of a key that had none before. What is left is fitted by Newton's method,
+on distinct records with their counts. The largest factor has a parameter for each of
+its categories, the others for each but the first: so its part of the information matrix
+is diagonal, and the Schur complement of the rest is small. Columns that follow from
+those before them are left out. Steps multiply the odds by a rational function in place
+of exp, and sums have a fixed order: the same bits on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.comparison.measures import Floats, Ints, fsum
+
+Mask = NDArray[np.bool_]
+# Parameters beside those of the largest factor: their matrix is dense.
+MOST_PARAMETERS = 1500
+# A pivot so much below the diagonal is a column that follows from others.
+_ALIASED = 1e-10
+# Newton's steps, and the part of the records of a category by which it may miss.
+_STEPS = 100
+_CLOSE = 1e-12
+# Steps of a parameter at most: beyond it the odds would overshoot.
+_LONGEST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Propensity:
+    """How well a logistic regression tells the safe file from the original.
+
+    Attributes
+    ----------
+    pmse : float or None
+        Mean squared deviation of the propensity score from the share of the safe file;
+        None if the fit did not converge.
+    expected : float or None
+        Its expectation E0 for a file drawn anew from the law of the original.
+    ratio : float or None
+        ``pmse/expected``.
+    parameters : int
+        Parameters k of the model, the intercept among them; without those that follow
+        from others.
+    aliased : int
+        Parameters left out since they follow from others.
+    told_apart : int
+        Records with a category that only one of the files has.
+    interactions : bool
+        Whether pairs of keys have terms.
+    converged : bool
+    reason : str
+        Why there is no estimate, or what it leaves out.
+    """
+
+    pmse: float | None
+    expected: float | None
+    ratio: float | None
+    parameters: int
+    aliased: int
+    told_apart: int
+    interactions: bool
+    converged: bool
+    reason: str
+
+    @classmethod
+    def failed(cls, reason: str, *, interactions: bool = False) -> Propensity:
+        """Say why there is no estimate."""
+        return cls(None, None, None, 0, 0, 0, interactions, False, reason)
+
+
+def propensity(
+    codes: Sequence[NDArray[Any]],
+    before: Ints,
+    after: Ints,
+    *,
+    interactions: bool = False,
+) -> Propensity:
+    """Return the pMSE of two files, given as distinct records with their counts.
+
+    Parameters
+    ----------
+    codes : sequence of integer ndarray, each shape (K,)
+        The categories of each distinct record, a column for each key.
+    before, after : int64 ndarray, shape (K,)
+        How many records each file has of it.
+    interactions : bool, optional
+        Whether pairs of keys have terms, too.
+
+    Returns
+    -------
+    Propensity
+
+    Examples
+    --------
+    >>> found = propensity(
+    ...     [np.array([0, 1])], np.array([10, 10]), np.array([5, 15])
+    ... )
+    ...
+    >>> round(found.pmse, 6), found.parameters
+    (0.016667, 2)
+    """
+    N, n = int((before + after).sum()), int(after.sum())
+    if not codes:
+        reason = "no key has the same categories in both files"
+        return Propensity.failed(reason, interactions=interactions)
+    there = before + after > 0
+    before, after = before[there], after[there]
+    factors = [_occurring(np.asarray(one)[there]) for one in codes]
+    pairs = [*combinations(factors, 2)] if interactions else []
+    whole = [_occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
+    counts = (before + after).astype(np.float64)
+    design = Design.of(factors, pairs)
+    if design.size > MOST_PARAMETERS:
+        reason = (
+            f"{design.size:,} parameters beside those of the largest key, and at most "
+            f"{MOST_PARAMETERS:,} are fitted: recode keys or leave some out"
+        )
+        return Propensity.failed(reason, interactions=interactions)
+    kept = design.kept(counts)
+    k = design.largest + int(kept.sum())
+    p, apart = _certain([*factors, *whole], before, after)
+    rest = ~apart
+    reason = ""
+    if rest.any():
+        inner = Design.of(
+            [_occurring(one[rest]) for one in factors],
+            [(_occurring(a[rest]), _occurring(b[rest])) for a, b in pairs],
+        )
+        p[rest], reason = inner.fit(counts[rest], after[rest].astype(np.float64))
+    told = int((before + after)[apart].sum())
+    aliased = design.size - int(kept.sum())
+    c = n / N
+    if reason:
+        return Propensity(
+            None, None, None, k, aliased, told, interactions, False, reason
+        )
+    deviation = p - c
+    pmse = fsum(counts * deviation * deviation) / N
+    expected = (k - 1) * (1 - c) ** 2 * c / N
+    ratio = pmse / expected if expected > 0 else None
+    return Propensity(pmse, expected, ratio, k, aliased, told, interactions, True, "")
+
+
+def _occurring(codes: NDArray[Any]) -> Ints:
+    """Return codes from 0 without those that do not occur."""
+    there = np.zeros(int(codes.max()) + 1, bool)
+    there[codes] = True
+    rank = np.cumsum(there) - 1
+    return np.asarray(rank[codes], np.int64)
+
+
+def _certain(terms: Sequence[Ints], before: Ints, after: Ints) -> tuple[Floats, Mask]:
+    """Return p where it is 0 or 1 for certain, and the mask of these records."""
+    p = np.zeros(len(before))
+    apart = np.zeros(len(before), bool)
+    while True:
+        new = np.zeros(len(before), bool)
+        for term in terms:
+            in_before, in_after = (
+                np.bincount(term, np.where(apart, 0, one)) for one in (before, after)
+            )
+            one_sided = (in_before == 0) ^ (in_after == 0)
+            here = one_sided[term] & ~apart
+            p[here] = (in_after > 0)[term][here]
+            new |= here
+        if not new.any():
+            return p, apart
+        apart |= new
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """The columns of a logistic regression on factors.
+
+    Attributes
+    ----------
+    first : int64 ndarray, shape (K,)
+        The largest factor, of which each category has a parameter.
+    largest : int
+        How many it has.
+    terms : tuple of int64 ndarray, each shape (K,)
+        The other terms: 0 where they have no parameter, else the number of theirs,
+        from 1.
+    sizes : tuple of int
+        How many parameters each has.
+    """
+
+    first: Ints
+    largest: int
+    terms: tuple[Ints, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, factors: Sequence[Ints], pairs: Sequence[tuple[Ints, Ints]]) -> Design:
+        """Return the design of factors, coded from 0, and of pairs of them."""
+        levels = [int(one.max()) + 1 for one in factors]
+        largest = int(np.argmax(levels))
+        terms = [one for i, one in enumerate(factors) if i != largest]
+        for a, b in pairs:
+            both = np.where((a > 0) & (b > 0), a * (int(b.max()) + 1) + b, 0)
+            there = np.unique(np.append(both, 0))
+            terms.append(np.searchsorted(there, both))
+        sizes = tuple(int(one.max()) for one in terms)
+        return cls(factors[largest], levels[largest], tuple(terms), sizes)
+
+    @property
+    def size(self) -> int:
+        """Number of parameters beside those of the largest factor."""
+        return sum(self.sizes)
+
+    def information(self, weight: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return D, B and E of the matrix [[D, B], [B', E]], sum of weight x x'.
+
+        D, diagonal, is of the largest factor.
+        """
+        D = _sums(self.first, weight, self.largest)
+        blocks = [
+            self._crossed(self.first, self.largest, term, size + 1, weight)[:, 1:]
+            for term, size in zip(self.terms, self.sizes, strict=True)
+        ]
+        B: Floats = np.hstack([np.zeros((self.largest, 0)), *blocks])
+        E = np.zeros((self.size, self.size))
+        ends = np.cumsum([0, *self.sizes])
+        for i, (one, size) in enumerate(zip(self.terms, self.sizes, strict=True)):
+            for j in range(i, len(self.terms)):
+                other, width = self.terms[j], self.sizes[j]
+                block = self._crossed(one, size + 1, other, width + 1, weight)[1:, 1:]
+                rows, columns = (slice(ends[k], ends[k + 1]) for k in (i, j))
+                E[rows, columns] = block
+                E[columns, rows] = block.T
+        return D, B, E
+
+    @staticmethod
+    def _crossed(a: Ints, rows: int, b: Ints, columns: int, weight: Floats) -> Floats:
+        table = _sums(a * columns + b, weight, rows * columns)
+        return table.reshape(rows, columns)
+
+    def score(self, residual: Floats) -> tuple[Floats, Floats]:
+        """Return sum of residual x, of the largest factor and of the rest."""
+        parts = [
+            _sums(term, residual, size + 1)[1:]
+            for term, size in zip(self.terms, self.sizes, strict=True)
+        ]
+        first = _sums(self.first, residual, self.largest)
+        return first, np.concatenate([np.zeros(0), *parts])
+
+    def kept(self, counts: Floats) -> Mask:
+        """Return which parameters beside the largest factor's follow from no others."""
+        D, B, E = self.information(counts)
+        return _factored(_schur(D, B, E), E.diagonal() * _ALIASED)[1]
+
+    def fit(self, counts: Floats, successes: Floats) -> tuple[Floats, str]:
+        """Return the fitted probabilities, and why the fit failed if it did.
+
+        Parameters
+        ----------
+        counts, successes : float64 ndarray, shape (K,)
+            Records of each row, and those among them of the safe file.
+        """
+        share = fsum(successes) / fsum(counts)
+        odds = np.full(len(counts), share / (1 - share))
+        p = odds / (1 + odds)
+        kept = self.kept(counts)
+        limits = [_CLOSE * one for one in self.score(counts)]
+        settled = False
+        for _ in range(_STEPS):
+            scores = self.score(successes - counts * p)
+            if settled:  # one step further, for the last digits
+                return p, ""
+            pairs = zip(scores, limits, strict=True)
+            settled = all((np.abs(score) <= limit).all() for score, limit in pairs)
+            if settled and not any(score.any() for score in scores):
+                return p, ""
+            step = self._step(counts * p * (1 - p), *scores, kept)
+            if step is None and settled:
+                return p, ""
+            if step is None:
+                break
+            longest = max(float(np.abs(one).max(initial=0)) for one in step)
+            shorter = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+            odds = odds * self._factor(*(shorter * one for one in step))
+            p = odds / (1 + odds)
+        else:
+            return p, f"the fit did not settle within {_STEPS} steps"
+        return p, (
+            "the fit does not settle: combinations of keys tell some records apart for "
+            "certain, and their parameters grow without end"
+        )
+
+    def _step(
+        self, weight: Floats, first: Floats, rest: Floats, kept: Mask
+    ) -> tuple[Floats, Floats] | None:
+        """Return Newton's step of the parameters; None if there is none."""
+        D, B, E = self.information(weight)
+        if not (D > 0).all():
+            return None
+        B, E, rest = B[:, kept], E[np.ix_(kept, kept)], rest[kept]
+        factor, sound = _factored(_schur(D, B, E), E.diagonal() * _ALIASED**1.5)
+        if not sound.all():
+            return None
+        others = _solved(factor, rest - (B * (first / D)[:, None]).sum(axis=0))
+        step = np.zeros(self.size)
+        step[kept] = others
+        return (first - (B * others).sum(axis=1)) / D, step
+
+    def _factor(self, first: Floats, rest: Floats) -> Floats:
+        """Return by what a step of the parameters multiplies the odds of each row."""
+        factor = _growth(first)[self.first]
+        ends = np.cumsum([0, *self.sizes])
+        grown = _growth(rest)
+        for term, start, stop in zip(self.terms, ends, ends[1:], strict=False):
+            factor = factor * np.append(1.0, grown[start:stop])[term]
+        return factor
+
+
+def _sums(codes: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum of the values of each code, in the order of the rows."""
+    return np.asarray(np.bincount(codes, values, size), np.float64)
+
+
+def _growth(step: Floats) -> Floats:
+    """Return a rational function that is exp(step) but for terms of fifth order."""
+    even, odd = 1 + step * step / 12, step / 2
+    return (even + odd) / (even - odd)
+
+
+def _schur(D: Floats, B: Floats, E: Floats) -> Floats:
+    """Return E - B' D^-1 B."""
+    scaled = B / D[:, None]
+    return np.array(
+        [row - (scaled[:, j : j + 1] * B).sum(axis=0) for j, row in enumerate(E)]
+    ).reshape(E.shape)
+
+
+def _factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
+    """Return L of M = L L', and which columns do not follow from those before them.
+
+    Those that do, their pivot being at most ``least``, are zero in L.
+    """
+    left = M.copy()
+    L = np.zeros_like(M)
+    sound = np.zeros(len(M), bool)
+    for j in range(len(M)):
+        pivot = left[j, j]
+        if not pivot > least[j]:
+            continue
+        sound[j] = True
+        column = left[j:, j] / np.sqrt(pivot)
+        L[j:, j] = column
+        left[j:, j:] -= column[:, None] * column
+    return L, sound
+
+
+def _solved(L: Floats, b: Floats) -> Floats:
+    """Return x of L L' x = b."""
+    x = b.copy()
+    for j in range(len(x)):
+        x[j] /= L[j, j]
+        x[j + 1 :] -= L[j + 1 :, j] * x[j]
+    for j in reversed(range(len(x))):
+        x[j] /= L[j, j]
+        x[:j] -= L[j, :j] * x[j]
+    return x

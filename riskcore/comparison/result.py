@@ -1,0 +1,491 @@
+"""What a comparison of the original and the safe file has found."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from riskcore.common import html
+from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.words import counted
+from riskcore.comparison import measures
+from riskcore.comparison.measures import Floats, fsum
+from riskcore.comparison.propensity import Propensity
+from riskcore.comparison.tables import Table
+from riskcore.data.entropy import entropy
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A key in one file.
+
+    Attributes
+    ----------
+    categories : int
+        How many occur, missing not counted.
+    smallest_records : int or None
+        The fewest records that a category has; None if all are missing.
+    smallest_weight : float or None
+        The least weight that a category has.
+    missing : int
+        Records without a value.
+    missing_share : float
+        Their share of the weight.
+    entropy : float
+        In bits, of the shares of the weight, of the records with a value.
+    """
+
+    categories: int
+    smallest_records: int | None
+    smallest_weight: float | None
+    missing: int
+    missing_share: float
+    entropy: float
+
+    @classmethod
+    def of(cls, table: Table) -> Stage:
+        """Return the figures of a table of one column."""
+        there = table.present()
+        some = len(there.records) > 0
+        missing = table.n - there.n
+        total = fsum(table.weight)
+        hidden = fsum(table.weight[table.codes[0] == table.levels[0] - 1])
+        return cls(
+            len(there.records),
+            int(there.records.min()) if some else None,
+            float(there.weight.min()) if some else None,
+            missing,
+            hidden / total,
+            entropy(there.weight),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of a key in both files; of ``None`` the records without a value.
+
+    Attributes
+    ----------
+    category : object
+        As the safe file has it.
+    records_before, records_after : int
+    share_before, share_after : float
+        Of the weight.
+    """
+
+    category: Any
+    records_before: int
+    records_after: int
+    share_before: float
+    share_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyComparison:
+    """A key in the original and in the safe file.
+
+    Attributes
+    ----------
+    key : column name
+    original : Stage
+        As it was.
+    recoded : Stage or None
+        The original on the categories of the safe file; None without a recoding.
+    safe : Stage
+    suppressed : int or None
+        Values that are missing in the safe file and were not before; None if the files
+        differ in their numbers of records.
+    total_variation, hellinger : float or None
+        Distances of the weighted tables, missing being a category; None if the files
+        have no categories in common.
+    total_variation_of_values, hellinger_of_values : float or None
+        The same of the records with a value.
+    information_lost : float or None
+        H(original | safe) in bits: what is not known any more of the original category
+        of a record whose safe category is known; None unless the records align.
+    changed : int or None
+        Values that are another, but for recoding, or stand where there was none; None
+        unless the records align.
+    reason : str
+        Why there are no distances.
+    table : tuple of Category
+        The two tables, missing last; empty if there are no distances.
+    """
+
+    key: Any
+    original: Stage
+    recoded: Stage | None
+    safe: Stage
+    suppressed: int | None
+    total_variation: float | None
+    hellinger: float | None
+    total_variation_of_values: float | None
+    hellinger_of_values: float | None
+    information_lost: float | None
+    changed: int | None
+    reason: str
+    table: tuple[Category, ...]
+
+    @property
+    def before(self) -> Stage:
+        """The original as recoded, if a recoding is known."""
+        return self.original if self.recoded is None else self.recoded
+
+    @property
+    def share_lost(self) -> float | None:
+        """``information_lost`` as a share of the entropy of the original, in [0, 1].
+
+        0 if the key had one category, of which nothing can be lost.
+        """
+        if self.information_lost is None:
+            return None
+        # Of all records with their blanks, as the information lost is.
+        known = self.original.entropy * (1 - self.original.missing_share)
+        return min(self.information_lost / known, 1.0) if known > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairComparison:
+    """The two-way table of two keys in both files.
+
+    Attributes
+    ----------
+    keys : tuple of two column names
+    total_variation, hellinger : float or None
+        Distances of the weighted tables, missing being a category.
+    cramers_v_before, cramers_v_after : float or None
+        Cramer's V of the records with both values, not corrected for its bias; before:
+        of the original as recoded. None if a key has fewer than two categories.
+    """
+
+    keys: tuple[Any, Any]
+    total_variation: float | None
+    hellinger: float | None
+    cramers_v_before: float | None
+    cramers_v_after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """A column of numbers in one file, of the records that have it, weighted.
+
+    Attributes
+    ----------
+    records : int
+    missing : int
+    mean, variance : float or None
+        The variance is sum(w (x - mean)^2)/sum(w). None if all are missing.
+    quantiles : tuple of float or None
+        The smallest values that the shares ``QUANTILES`` of the weight are at or below.
+    """
+
+    records: int
+    missing: int
+    mean: float | None
+    variance: float | None
+    quantiles: tuple[float, ...] | None
+
+    @classmethod
+    def of(cls, values: Floats, weight: Floats) -> Moments:
+        """Return the figures of a column, nan being missing."""
+        there = ~np.isnan(values)
+        n = int(there.sum())
+        if not n:
+            return cls(0, len(values), None, None, None)
+        x, w = values[there], weight[there]
+        mean, variance = measures.mean_and_variance(x, w)
+        found = measures.quantiles(x, w, QUANTILES)
+        return cls(n, len(values) - n, mean, variance, found)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberComparison:
+    """A column of numbers in both files.
+
+    Attributes
+    ----------
+    column : column name
+    before, after : Moments
+    """
+
+    column: Any
+    before: Moments
+    after: Moments
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Pearson's correlation of two columns of numbers in both files, weighted.
+
+    Attributes
+    ----------
+    columns : tuple of two column names
+    before, after : float or None
+        Of the records that have both; None if one does not vary.
+    """
+
+    columns: tuple[Any, Any]
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """What is missing in one stratum of both files.
+
+    Attributes
+    ----------
+    stratum : tuple
+        Its value in each column of the strata.
+    records_before, records_after : int
+    missing_before, missing_after : dict of column name to int
+        Records without a value, by key.
+    """
+
+    stratum: tuple[Any, ...]
+    records_before: int
+    records_after: int
+    missing_before: dict[Any, int]
+    missing_after: dict[Any, int]
+
+    def suppressed(self, key: Any) -> int:
+        """Return how many more values of a key are missing than before."""
+        return self.missing_after[key] - self.missing_before[key]
+
+    def rate(self, key: Any) -> float | None:
+        """Return these as a share of the values there were; None if there were none."""
+        there = self.records_before - self.missing_before[key]
+        return self.suppressed(key) / there if there else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The original and the safe file side by side.
+
+    It holds figures of the original: it is for the office.
+
+    Attributes
+    ----------
+    records_before, records_after : int
+    weight : column name or None
+        Of the weights in shares, tables and moments.
+    aligned : bool
+        Whether it is known which record of the one is which of the other.
+    keys : tuple of KeyComparison
+    pairs : tuple of PairComparison
+        Of all pairs of keys.
+    numbers : tuple of NumberComparison
+    correlations : tuple of Correlation
+        Of all pairs of columns of numbers.
+    strata_columns : tuple of column names
+    strata : tuple of Stratum
+    propensity : Propensity
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> original = {"sex": list("ffmm"), "age": [1, 2, 1, 2]}
+    >>> safe = {"sex": ["f", None, "m", "m"], "age": [1, 2, 1, 2]}
+    >>> found = riskcore.compare(original, safe, ["sex", "age"])
+    >>> found
+    <Comparison: 4 records before and 4 after, 2 keys, 1 value more missing, ...>
+    >>> found.key("sex").suppressed, found.key("sex").total_variation
+    (1, 0.25)
+    >>> found.mean_total_variation, found.most_changed().keys
+    (0.25, ('sex', 'age'))
+    >>> found.to_dict()["propensity"]["told_apart"]
+    1
+    """
+
+    records_before: int
+    records_after: int
+    weight: Hashable | None
+    aligned: bool
+    keys: tuple[KeyComparison, ...]
+    pairs: tuple[PairComparison, ...]
+    numbers: tuple[NumberComparison, ...]
+    correlations: tuple[Correlation, ...]
+    strata_columns: tuple[Any, ...]
+    strata: tuple[Stratum, ...]
+    propensity: Propensity
+
+    def key(self, name: Hashable) -> KeyComparison:
+        """Return what is said of a key.
+
+        Parameters
+        ----------
+        name : column name
+
+        Returns
+        -------
+        KeyComparison
+
+        Raises
+        ------
+        KeyError
+            If it is none.
+        """
+        for one in self.keys:
+            if one.key == name:
+                return one
+        known = ", ".join(repr(one.key) for one in self.keys)
+        raise NoSuchNameError(f"{name!r} is no key of the comparison; keys are {known}")
+
+    @property
+    def compared_pairs(self) -> tuple[PairComparison, ...]:
+        """The pairs of keys whose tables have the same categories in both files."""
+        return tuple(one for one in self.pairs if one.total_variation is not None)
+
+    @property
+    def mean_total_variation(self) -> float | None:
+        """Mean total variation of the two-way tables; of one key, of its own table.
+
+        None if not all of them can be compared.
+        """
+        return self._mean("total_variation")
+
+    @property
+    def mean_hellinger(self) -> float | None:
+        """Mean Hellinger distance of the two-way tables, as `mean_total_variation`."""
+        return self._mean("hellinger")
+
+    def _mean(self, distance: str) -> float | None:
+        tables: Sequence[Any] = self.pairs or self.keys
+        found = [getattr(one, distance) for one in tables]
+        if any(one is None for one in found):
+            return None
+        return fsum(np.array(found)) / len(found)
+
+    @property
+    def share_lost(self) -> float | None:
+        """The mean over the keys of `KeyComparison.share_lost`."""
+        found = [one.share_lost for one in self.keys]
+        if any(one is None for one in found):
+            return None
+        return fsum(np.array(found, float)) / len(found)
+
+    def most_changed(self, count: int = 1) -> Any:
+        """Return the pair of keys whose two-way table has changed most.
+
+        Parameters
+        ----------
+        count : int, optional
+            With more than 1, a tuple of so many pairs, the most changed one first.
+
+        Returns
+        -------
+        PairComparison, tuple of PairComparison, or None
+            By total variation, equal ones in the order of the keys.
+        """
+        ranked = sorted(
+            self.compared_pairs, key=lambda one: -(one.total_variation or 0)
+        )
+        if count == 1:
+            return ranked[0] if ranked else None
+        return tuple(ranked[:count])
+
+    @property
+    def newly_missing(self) -> int | None:
+        """Values of keys that are missing and were not before: the sum over keys."""
+        counts = [one.suppressed for one in self.keys]
+        return None if None in counts else sum(filter(None, counts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+            Of text, finite numbers, None, dicts and lists.
+        """
+        return {
+            "records": {"before": self.records_before, "after": self.records_after},
+            "weight": None if self.weight is None else str(self.weight),
+            "aligned": self.aligned,
+            "keys": [_key_plain(one) for one in self.keys],
+            "pairs": [
+                {**asdict(one), "keys": list(map(str, one.keys))} for one in self.pairs
+            ],
+            "mean_total_variation": self.mean_total_variation,
+            "mean_hellinger": self.mean_hellinger,
+            "share_lost": self.share_lost,
+            "quantiles": list(QUANTILES),
+            "numbers": [
+                {
+                    "column": str(one.column),
+                    "before": _moments_plain(one.before),
+                    "after": _moments_plain(one.after),
+                }
+                for one in self.numbers
+            ],
+            "correlations": [
+                {**asdict(one), "columns": list(map(str, one.columns))}
+                for one in self.correlations
+            ],
+            "strata": {
+                "columns": list(map(str, self.strata_columns)),
+                "rows": [
+                    {
+                        "stratum": [_plain(value) for value in one.stratum],
+                        "records_before": one.records_before,
+                        "records_after": one.records_after,
+                        "suppressed": {
+                            str(k): one.suppressed(k) for k in one.missing_after
+                        },
+                        "rate": {str(k): one.rate(k) for k in one.missing_after},
+                    }
+                    for one in self.strata
+                ],
+            },
+            "propensity": asdict(self.propensity),
+        }
+
+    def __repr__(self) -> str:
+        lost = self.newly_missing
+        values = ""
+        if lost is not None:
+            values = f", {counted(lost, 'value')} more missing"
+        pmse = self.propensity.pmse
+        model = "no pMSE" if pmse is None else f"pMSE {pmse:.6g}"
+        before = counted(self.records_before, "record")
+        return (
+            f"<Comparison: {before} before and {self.records_after:,} after, "
+            f"{counted(len(self.keys), 'key')}{values}, {model}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
+        for one in self.keys:
+            far = one.total_variation
+            distance = "no common categories" if far is None else f"{far:.6g}"
+            rows.append((f"total variation of {one.key}", distance))
+        pmse = self.propensity.pmse
+        rows.append(("pMSE", "-" if pmse is None else f"{pmse:.6g}"))
+        note = html.escape("before, after")
+        return html.figures("Comparison, for internal use", note, rows)
+
+
+def _plain(value: Any) -> Any:
+    """Return a category as JSON holds it."""
+    plain = value is None or isinstance(value, str | bool | int | float)
+    return value if plain else str(value)
+
+
+def _key_plain(one: KeyComparison) -> dict[str, Any]:
+    plain = asdict(one)
+    plain["key"] = str(one.key)
+    plain["share_lost"] = one.share_lost
+    for row in plain["table"]:
+        row["category"] = _plain(row["category"])
+    plain["table"] = list(plain["table"])
+    return plain
+
+
+def _moments_plain(one: Moments) -> dict[str, Any]:
+    found = one.quantiles
+    return {**asdict(one), "quantiles": None if found is None else list(found)}

@@ -1,0 +1,343 @@
+"""Comparing two files that are coded: their tables, moments and propensity score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.progress import Lines, silent
+from riskcore.comparison import measures
+from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.propensity import Propensity, propensity
+from riskcore.comparison.result import (
+    Category,
+    Comparison,
+    Correlation,
+    KeyComparison,
+    Moments,
+    NumberComparison,
+    PairComparison,
+    Stage,
+    Stratum,
+)
+from riskcore.comparison.tables import (
+    Codes,
+    SharedColumn,
+    Table,
+    shares_of_both,
+    stacked,
+)
+from riskcore.data.coded import CodedRecords, count_records
+from riskcore.data.count import count
+from riskcore.data.entropy import entropy
+from riskcore.data.files.labels import Labels
+from riskcore.data.recode import DoubtfulRules, Recoding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """One of the two files, coded.
+
+    Attributes
+    ----------
+    coded : CodedRecords
+        Keys and strata.
+    numbers : dict of column name to float64 ndarray
+        Columns of numbers, nan for missing.
+    """
+
+    coded: CodedRecords
+    numbers: dict[Any, Floats]
+
+    @property
+    def stands_for(self) -> Ints | None:
+        """How many records each row stands for, of data on an engine."""
+        counted = self.coded.counted
+        return None if counted is None else counted.records
+
+    @property
+    def weight(self) -> Floats | None:
+        """The weight of each row."""
+        return self.coded.weights
+
+    def take(self, rows: NDArray[np.int64]) -> File:
+        """Return the rows in another order."""
+        columns = {
+            name: replace(column, codes=column.codes[rows])
+            for name, column in self.coded.columns.items()
+        }
+        weights = self.weight
+        coded = replace(
+            self.coded,
+            columns=columns,
+            weights=None if weights is None else weights[rows],
+        )
+        return File(coded, {name: one[rows] for name, one in self.numbers.items()})
+
+
+def compare_files(
+    before: File,
+    after: File,
+    keys: Sequence[Hashable],
+    weight: Hashable | None,
+    *,
+    recodings: Mapping[Any, Recoding] | None = None,
+    strata: Sequence[Hashable] = (),
+    aligned: bool = False,
+    interactions: bool = False,
+    labels: Labels | None = None,
+    progress: Lines = silent,
+) -> Comparison:
+    """Compare two files that are coded, see `compare`; ``aligned``: row by row."""
+    progress("comparing keys")
+    shared = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DoubtfulRules)  # said when it was recoded
+        for name in dict.fromkeys([*keys, *strata]):
+            recoding = (recodings or {}).get(name)
+            columns = before.coded.columns[name], after.coded.columns[name]
+            shared[name] = SharedColumn.of(*columns, recoding, labels)
+    of_keys = [shared[name] for name in keys]
+    tables = (
+        _table(before, [one.before for one in of_keys], of_keys),
+        _table(after, [one.after for one in of_keys], of_keys),
+    )
+    same = before.coded.n == after.coded.n
+    compared = tuple(
+        _compared(one, before, tables, i, same=same, aligned=aligned)
+        for i, one in enumerate(of_keys)
+    )
+    progress("comparing pairs of keys")
+    pairs = tuple(
+        _pair(of_keys, tables, i, j) for i, j in combinations(range(len(of_keys)), 2)
+    )
+    progress("comparing columns of numbers")
+    w = [
+        np.ones(one.coded.n) if one.weight is None else one.weight
+        for one in (before, after)
+    ]
+    numbers = tuple(
+        NumberComparison(
+            name,
+            Moments.of(values, w[0]),
+            Moments.of(after.numbers[name], w[1]),
+        )
+        for name, values in before.numbers.items()
+    )
+    correlations = tuple(
+        Correlation(
+            (a, b),
+            *(
+                _correlation(one.numbers[a], one.numbers[b], weights)
+                for one, weights in zip((before, after), w, strict=True)
+            ),
+        )
+        for a, b in combinations(before.numbers, 2)
+    )
+    by_stratum = _strata(
+        before, after, of_keys, [shared[name] for name in strata], aligned=aligned
+    )
+    progress("fitting the propensity score")
+    return Comparison(
+        before.coded.n,
+        after.coded.n,
+        weight,
+        aligned,
+        compared,
+        pairs,
+        numbers,
+        correlations,
+        tuple(strata),
+        by_stratum,
+        _propensity(of_keys, tables, interactions=interactions),
+    )
+
+
+def _table(file: File, codes: Sequence[Codes], shared: Sequence[SharedColumn]) -> Table:
+    levels = [one.levels for one in shared]
+    return Table.of(codes, levels, file.weight, file.stands_for)
+
+
+def _compared(
+    one: SharedColumn,
+    before: File,
+    tables: tuple[Table, Table],
+    i: int,
+    *,
+    same: bool,
+    aligned: bool,
+) -> KeyComparison:
+    """Compare one key."""
+    margins = [table.margin(i) for table in tables]
+    own = margins[0]
+    if one.recoded:
+        own = Table.of(
+            [one.own], [len(one.own_labels) + 1], before.weight, before.stands_for
+        )
+    stages = [Stage.of(table) for table in (own, *margins)]
+    far: list[float | None] = [None] * 4
+    rows: list[Category] = []
+    if not one.reason:
+        p, q = shares_of_both(*margins)
+        far[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
+        present = [table.present() for table in margins]
+        if all(len(table.records) for table in present):
+            p, q = shares_of_both(*present)
+            far[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
+        rows = _rows(one, *margins)
+    lost, changed = None, None
+    if aligned:
+        codes = [one.own, one.after]
+        levels = [len(one.own_labels) + 1, one.levels]
+        joint = Table.of(codes, levels, before.weight, before.stands_for)
+        lost = _conditional_entropy(joint)
+        differs = (one.before != one.after) & (one.after != one.levels - 1)
+        if not one.reason:
+            changed = count_records(differs, before.stands_for)
+    return KeyComparison(
+        key=one.name,
+        original=stages[0],
+        recoded=stages[1] if one.recoded else None,
+        safe=stages[2],
+        suppressed=stages[2].missing - stages[1].missing if same else None,
+        total_variation=far[0],
+        hellinger=far[1],
+        total_variation_of_values=far[2],
+        hellinger_of_values=far[3],
+        information_lost=lost,
+        changed=changed,
+        reason=one.reason,
+        table=tuple(rows),
+    )
+
+
+def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
+    """Return the two tables of a key side by side, missing last."""
+    shares = [table.spread() / fsum(table.weight) for table in (before, after)]
+    records = [table.spread_records() for table in (before, after)]
+    columns = (one.tolist() for one in (*records, *shares))
+    rows = [Category(*row) for row in zip((*one.shown, None), *columns, strict=True)]
+    return [row for row in rows if row.records_before or row.records_after]
+
+
+def _conditional_entropy(joint: Table) -> float:
+    """Return H(original | safe) in bits, weighted, of the records with a value before.
+
+    As a share of all records: what one of them loses on average.
+    """
+    there = joint.codes[0] != joint.levels[0] - 1
+    total = fsum(joint.weight)
+    weight, groups = joint.weight[there], joint.codes[1][there]
+    order = np.argsort(groups, kind="stable")
+    borders = np.flatnonzero(np.diff(groups[order])) + 1
+    parts = np.split(weight[order], borders)
+    bits = [fsum(part) * entropy(part) for part in parts]
+    return fsum(np.array(bits)) / total
+
+
+def _pair(
+    keys: Sequence[SharedColumn], tables: tuple[Table, Table], i: int, j: int
+) -> PairComparison:
+    """Compare the two-way tables of two keys."""
+    margins = [table.margin(i, j) for table in tables]
+    far: list[float | None] = [None, None]
+    if not (keys[i].reason or keys[j].reason):
+        p, q = shares_of_both(*margins)
+        far = [measures.total_variation(p, q), measures.hellinger(p, q)]
+    before, after = (_association(table.present()) for table in margins)
+    return PairComparison((keys[i].name, keys[j].name), far[0], far[1], before, after)
+
+
+def _association(table: Table) -> float | None:
+    """Return Cramer's V of a table of two columns."""
+    first, second = map(_whole, table.codes)
+    return measures.cramers_v(first, second, table.weight)
+
+
+def _whole(codes: Codes) -> Ints:
+    return codes.astype(np.int64)
+
+
+def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
+    """Return the correlation of the records that have both."""
+    there = ~(np.isnan(first) | np.isnan(second))
+    return measures.pearson(first[there], second[there], weight[there])
+
+
+def _strata(
+    before: File,
+    after: File,
+    keys: Sequence[SharedColumn],
+    by: Sequence[SharedColumn],
+    *,
+    aligned: bool,
+) -> tuple[Stratum, ...]:
+    """Count what is missing by stratum."""
+    if not by:
+        return ()
+    for one in by:
+        if one.reason:
+            raise ValueError(f"strata: {one.name!r}: {one.reason}")
+    # Of rows that align the stratum is that of the original.
+    own = (
+        [one.before for one in by],
+        [one.before if aligned else one.after for one in by],
+    )
+    hidden = (
+        [key.before == key.levels - 1 for key in keys],
+        [key.after == key.levels - 1 for key in keys],
+    )
+    levels = [one.levels for one in by]
+    sides = [
+        _missing_by(codes, levels, masks, file.stands_for)
+        for file, codes, masks in zip((before, after), own, hidden, strict=True)
+    ]
+    names = [key.name for key in keys]
+    nothing = [0] * (1 + len(keys))
+    strata = []
+    for cell in sorted({*sides[0], *sides[1]}):
+        (n, *missing), (left, *gone) = (side.get(cell, nothing) for side in sides)
+        at = tuple((*one.shown, None)[i] for one, i in zip(by, cell, strict=True))
+        counts = (dict(zip(names, each, strict=True)) for each in (missing, gone))
+        strata.append(Stratum(at, n, left, *counts))
+    return tuple(strata)
+
+
+def _missing_by(
+    codes: Sequence[Codes],
+    levels: Sequence[int],
+    hidden: Sequence[NDArray[np.bool_]],
+    stands_for: Ints | None,
+) -> dict[tuple[int, ...], list[int]]:
+    """Return by stratum the records, and those of which each key is missing."""
+    found = count(codes, levels)
+    of_rows = np.ones(len(codes[0]), np.int64) if stands_for is None else stands_for
+    counts = [
+        np.bincount(found.inverse, np.where(mask, of_rows, 0), len(found.frequency))
+        for mask in [np.ones(len(of_rows), bool), *hidden]
+    ]
+    cells = zip(*(one.tolist() for one in found.codes), strict=True)
+    numbers = zip(*(one.astype(np.int64).tolist() for one in counts), strict=True)
+    return {cell: list(each) for cell, each in zip(cells, numbers, strict=True)}
+
+
+def _propensity(
+    keys: Sequence[SharedColumn], tables: tuple[Table, Table], *, interactions: bool
+) -> Propensity:
+    """Fit the propensity score on the keys that can be compared."""
+    compared = [i for i, one in enumerate(keys) if not one.reason]
+    left_out = [repr(one.name) for one in keys if one.reason]
+    if not compared:
+        return propensity([], np.ones(1, np.int64), np.ones(1, np.int64))
+    before, after = (table.margin(*compared) for table in tables)
+    found = propensity(*stacked(before, after), interactions=interactions)
+    if not left_out:
+        return found
+    also = f"without {', '.join(left_out)}, which cannot be compared"
+    return replace(found, reason=f"{found.reason}; {also}" if found.reason else also)

@@ -1,0 +1,758 @@
+"""Compilation: the only module that knows Numba and LLVM.
+
+Kernels are plain Python functions over floats, integers and pointers. ``kernel``
+marks a function as callable from other kernels, ``primitive`` one that the compiler
+replaces by an instruction or two, ``native`` an entry point that Python calls with
+arrays.
+
+Machine code of an entry point may come with the package (``shipped``). Otherwise Numba
+compiles it on its first use ever, and it is kept in the user's cache. Either is loaded
+by LLVM alone, so such a start needs no Numba. Both are named by a hash of the source
+files that an entry point is compiled from (its module and what that imports from this
+package, however far down), and by the processor, the cache also by the versions of the
+compilers: an edited or updated package never meets an old number.
+(Numba's own cache of a user's function that calls a kernel knows nothing of this.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import inspect
+import logging
+import math
+import os
+import re
+import struct
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from riskcore.common.interrupts import uninterrupted
+from riskcore.common.needs import need
+from riskcore.core.compiled import code_cache, shipped
+
+if TYPE_CHECKING:
+    from riskcore.core.compiled.compiler import Code
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_kernels: list[Callable[..., Any]] = []
+_shared: dict[str, Shared] = {}
+_new_shared: list[str] = []
+_primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
+_calls: list[tuple[str, tuple[Any, ...]]] = []
+# Two locks: Numba registers with its own compiler lock held, and compiling, which takes
+# that one, happens under the first.
+_lock = threading.RLock()
+_registering = threading.RLock()
+_log = logging.getLogger("riskcore")
+
+
+def kernel(function: Function) -> Function:
+    """Mark a plain function as callable from compiled code."""
+    if not _rounds_to_nearest():
+        _misread.add(function.__module__)
+    _kernels.append(function)
+    return function
+
+
+def _rounds_to_nearest() -> bool:
+    """Return whether this thread rounds to nearest, as Python's own numbers need."""
+    one, half = 1.0, sys.float_info.epsilon / 2.0
+    return one + half == one and one + 1.5 * half > one
+
+
+_misread: set[str] = set()  # modules whose constants may have been read inexactly
+# Python reads this as 0 where subnormal numbers are flushed, and may have kept that.
+_SMALLEST = struct.pack("<d", 5e-324)
+
+
+def _refuse_misread(identity: str) -> None:
+    """Refuse to compile from constants that Python has read inexactly."""
+    if _misread or not _rounds_to_nearest() or struct.pack("<q", 1) != _SMALLEST:
+        raise RuntimeError(
+            f"{identity} is not compiled yet, and this thread has, or had when "
+            "riskcore was imported or Python compiled its sources, another "
+            "floating-point mode than the default: the machine code would be wrong, "
+            "and kept for later processes. Import riskcore and call the function once "
+            "with fesetround(FE_TONEAREST) and subnormal numbers; after that it can be "
+            "called in any mode. If that does not help, delete riskcore's __pycache__."
+        )
+
+
+def shared(signature: str, returns: str = "void") -> Callable[[Function], Function]:
+    """Mark a kernel that is compiled once for all entry points, and not inlined.
+
+    For what is long and beside the fast paths: it is compiled when it is first called.
+
+    Parameters
+    ----------
+    signature : str
+        Argument types, as of ``native``.
+    returns : str
+        The type of the result; of several, which are a tuple, separated by commas.
+    """
+
+    def mark(function: Function) -> Function:
+        symbol = f"{function.__module__}.{function.__name__}".replace(".", "_")
+        _shared[symbol] = Shared(function, symbol, _split(signature), _split(returns))
+        _new_shared.append(symbol)
+        return function
+
+    return mark
+
+
+def _split(types: str) -> list[str]:
+    return [part.strip() for part in types.split(",")]
+
+
+def primitive(
+    signature: str, emit: Callable[..., Any]
+) -> Callable[[Function], Function]:
+    """Mark a function that compiled code replaces by one LLVM operation.
+
+    Parameters
+    ----------
+    signature : str
+        Numba signature, for example ``"float64(float64, float64)"``.
+    emit : callable
+        Called with the LLVM instruction builder and the argument values; returns
+        the result value.
+    """
+
+    def mark(function: Function) -> Function:
+        _primitives.append((function, signature, emit))
+        return function
+
+    return mark
+
+
+def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
+    """Make a compiled entry point of a kernel that returns nothing.
+
+    Parameters
+    ----------
+    signature : str
+        Argument types, for example ``"float64*, int64"``; a star is a pointer, for
+        which Python passes a C-contiguous array of that type.
+    """
+    return lambda function: Native(function, signature)
+
+
+def callable_by_users(name: Any, identity: str, inputs: int) -> None:
+    """Let user code under ``@njit`` call ``name``: the machine code of an identity."""
+    _callable("add_call", name, identity, inputs)
+
+
+def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
+    """Let user code under ``@njit`` call ``name``, and compile ``scalar`` into it.
+
+    For kernels whose result is not a double: it takes seconds.
+    """
+    _callable("add_kernel_call", name, scalar)
+
+
+def shared_kernel(symbol: str) -> Shared:
+    """Return the shared kernel of a symbol."""
+    return _shared[symbol]
+
+
+def _callable(how: str, *what: Any) -> None:
+    with _registering:
+        _calls.append((how, what))
+        if "numba" in sys.modules:
+            _register()
+
+
+def register_with_numba() -> None:
+    """Tell Numba of what users may call, before its first compilation in a process.
+
+    Numba calls this itself, by the entry point ``numba_extensions``.
+    """
+    _register(in_every_process=True)
+
+
+def _register(in_every_process: bool = False) -> None:
+    """Tell Numba of every kernel, primitive and ufunc met so far."""
+    from riskcore.core.compiled import compiler
+
+    with _registering:
+        if in_every_process or not _finders:
+            _finders.append(_FINDER(_find))  # what C calls must not go away
+            address = ctypes.cast(_finders[-1], ctypes.c_void_p).value
+            assert address is not None
+            compiler.offer(address, in_every_process=in_every_process)
+        while _primitives:
+            compiler.add_primitive(*_primitives.pop())
+        while _kernels:
+            compiler.add_kernel(_kernels.pop())
+        while _new_shared:
+            its = _shared[_new_shared.pop()]
+            compiler.add_shared(its.function, its.symbol, its.arguments, its.returns)
+        while _calls:
+            how, what = _calls.pop()
+            getattr(compiler, how)(*what)
+
+
+_FINDER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
+_finders: list[Any] = []
+_NUMBERS = 4  # a ufunc has at most so many
+
+
+_not_found = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * _NUMBERS)(
+    lambda *_: math.nan
+)
+
+
+def _find(identity: bytes) -> int | None:
+    """Return the machine code of a ufunc's C function, for code of users.
+
+    It cannot raise there: what is wrong is printed, and the result is nan.
+    """
+    try:
+        return code_in_c(identity.decode()).address()
+    except BaseException:
+        traceback.print_exc()
+        return ctypes.cast(_not_found, ctypes.c_void_p).value
+
+
+class Native:
+    """A compiled function of arrays and numbers; it runs without the GIL.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel, in the subset of Python that Numba compiles; it must neither
+        allocate nor raise.
+    signature : str
+        Its argument types, see ``native``.
+    identity : str, optional
+        Its name in the cache; the function's own full name by default.
+    returns : str
+        The type of its result.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: str,
+        identity: str | None = None,
+        returns: str = "void",
+    ) -> None:
+        self.function = function
+        self.signature = signature
+        self.returns = returns
+        self.identity = identity or f"{function.__module__}.{function.__name__}"
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.modules = frozenset(_modules(function))
+        self._types = _split(signature)
+        self._address: int | None = None
+        self._shared: list[str] = []
+        self._call: Callable[..., Any] | None = None
+
+    def address(self, *, whole: bool = False) -> int:
+        """Return the address of the compiled code, compiling it if need be.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether the shared kernels that it calls are there, too. Otherwise one that
+            was never compiled is when it is first called, which takes Python.
+        """
+        with _lock:  # once: LLVM must not load again what another thread is running
+            if self._address is None:
+                content = _content(self.identity, self.modules, self.code)
+                self._address, self._shared = _loaded(content), _symbols(content)[1:]
+            if whole:
+                for symbol in self._shared:
+                    _shared[symbol].provide(whole=True)
+            return self._address
+
+    def code(self) -> Code:
+        """Compile with Numba, which is loaded here."""
+        _register()
+        from riskcore.core.compiled import compiler
+
+        symbol = self.identity.replace(".", "_")
+        return compiler.compiled(self.function, symbol, self._types, self.returns)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the compiled code on arrays (by pointer) and numbers."""
+        if self._call is None:
+            kinds = [
+                ctypes.c_void_p if kind.endswith("*") else _C_TYPES[kind]
+                for kind in self._types
+            ]
+            result = _C_TYPES[self.returns]
+            self._call = ctypes.CFUNCTYPE(result, *kinds)(self.address())
+        pairs = zip(self._types, args, strict=True)
+        return self._call(*[_argument(kind, value) for kind, value in pairs])
+
+
+def _modules(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the modules of a function and of the functions it encloses."""
+    yield function.__module__
+    for cell in function.__closure__ or ():
+        if inspect.isfunction(cell.cell_contents):
+            yield from _modules(cell.cell_contents)
+
+
+_scalars: dict[str, Callable[..., float]] = {}
+_in_c: dict[str, Native] = {}
+
+
+def offer_in_c(identity: str, scalar: Callable[..., float]) -> None:
+    """Let `code_in_c` find a kernel of doubles by its module and name."""
+    _scalars[identity] = scalar
+
+
+def code_in_c(identity: str) -> Native:
+    """Return the C function of a ufunc: doubles as arguments, one double as result.
+
+    Parameters
+    ----------
+    identity : str
+        The names of its module, which is loaded if need be, and of the ufunc.
+    """
+    import_module(identity.rpartition(".")[0])
+    with _lock:
+        if identity not in _in_c:
+            scalar = _scalars[identity]
+            doubles = ", ".join(["float64"] * len(inspect.signature(scalar).parameters))
+            name = f"{identity}.scalar"
+            _in_c[identity] = Native(scalar, doubles, name, returns="float64")
+        return _in_c[identity]
+
+
+_C_TYPES: dict[str, Any] = {
+    "void": None,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float64": ctypes.c_double,
+}
+
+
+@cache
+def _dtype(pointer: str) -> Any:
+    """Return NumPy's type of what a pointer points to; its name takes long to make."""
+    import numpy as np
+
+    return np.dtype(pointer[:-1])
+
+
+def _argument(kind: str, value: Any) -> Any:
+    if not kind.endswith("*"):
+        return value
+    if value.dtype != _dtype(kind) or not value.flags.c_contiguous:
+        raise TypeError(f"need a contiguous {kind[:-1]} array, got {value.dtype}")
+    return value.ctypes.data
+
+
+@cache
+def _host() -> tuple[str, str, dict[str, bool]]:
+    """Return the platform, the processor and its features, as LLVM names them.
+
+    Same bits on another processor is a tested promise: tests set ``RISKCORE_CPU``.
+    Then the features are those that its name stands for, and not listed here.
+    """
+    need("llvmlite", "the functions of riskcore")
+    import llvmlite.binding as llvm
+
+    chosen = os.environ.get("RISKCORE_CPU")
+    features = {} if chosen else dict(llvm.get_host_cpu_features())
+    return llvm.get_process_triple(), chosen or llvm.get_host_cpu_name(), features
+
+
+@cache
+def _machine() -> tuple[Any, Any, str]:
+    """LLVM's target machine, execution engine and the name of the processor."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    _, processor, known = _host()
+    signs = {True: "+", False: "-"}
+    features = ",".join(f"{signs[known[each]]}{each}" for each in sorted(known))
+    target = llvm.Target.from_default_triple()
+    machine = target_machine(target, processor, features)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    return machine, engine, f"{processor} {features}"
+
+
+def target_machine(target: Any, processor: str, features: str = "") -> Any:
+    """Make one of LLVM's target machines: what all machine code is made with."""
+    return target.create_target_machine(
+        cpu=processor, features=features, opt=3, jit=True
+    )
+
+
+def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
+    """Return target machines by name, and have Numba optimise for the first of them.
+
+    Parameters
+    ----------
+    processor : str
+        LLVM's name of it.
+    triples : dict of str to str
+        LLVM's names of platforms, by any name; all must have processors of one kind.
+    """
+    import llvmlite.binding as llvm
+
+    from riskcore.core.compiled import compiler
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machines = {
+        name: target_machine(llvm.Target.from_triple(triple), processor)
+        for name, triple in triples.items()
+    }
+    compiler.optimise_for(next(iter(machines.values())))
+    return machines
+
+
+def loop_on_arrays(loop: int, count: int) -> int:
+    """Return the address of C code that runs a ufunc's loop on contiguous arrays.
+
+    Parameters
+    ----------
+    loop : int
+        Address of the loop.
+    count : int
+        Number of its arguments and results.
+
+    Returns
+    -------
+    int
+        Address of a ``void (double *, ..., int64_t n)`` with ``count`` pointers.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+
+    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
+    words = word.as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
+    module = ir.Module()
+    entry = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [array] * count + [word]), f"on_{loop:x}"
+    )
+    build = ir.IRBuilder(entry.append_basic_block())
+    arrays, steps = build.alloca(array, count), build.alloca(word, count)
+    size = build.alloca(word)
+    for i, given in enumerate(entry.args[:-1]):
+        build.store(given, build.gep(arrays, [word(i)]))
+        build.store(word(8), build.gep(steps, [word(i)]))
+    build.store(entry.args[-1], size)
+    code = build.inttoptr(word(loop), kind.as_pointer())
+    build.call(code, [arrays, size, steps, words(None)])
+    build.ret_void()
+    with _lock:
+        engine = _machine()[1]
+        engine.add_module(llvm.parse_assembly(str(module)))
+        engine.finalize_object()
+        address: int = engine.get_function_address(entry.name)
+    return address
+
+
+def _content(
+    identity: str, modules: frozenset[str], compiled: Callable[[], Code]
+) -> bytes:
+    """Return machine code as it is kept: shipped, from the cache, or compiled."""
+    content = _kept(identity, modules)
+    if content is None:
+        with code_cache.alone(_build(modules), f"{identity}.o"):
+            content = _kept(identity, modules)  # by the process that was waited for
+            if content is None:
+                _refuse_misread(identity)
+                _log.info("compiling %s, once for this installation", identity)
+                with uninterrupted():
+                    content = machine_code(compiled(), _machine()[0])
+                    code_cache.write(_build(modules), f"{identity}.o", content)
+    return content
+
+
+def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
+    """Return the machine code of an entry point or a shared kernel, if it is there."""
+    content = _shipped(identity, modules)
+    if content is None:
+        content = code_cache.read(_build(modules), f"{identity}.o")
+    known = content and all(symbol in _shared for symbol in _symbols(content)[1:])
+    return content if known else None
+
+
+def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
+    """Return what came with the package, if it fits its source and this machine."""
+    if shipped.refused():
+        return None
+    triple, processor, features = _host()
+    return shipped.read(identity, sources_digest(modules), triple, processor, features)
+
+
+def machine_code(code: Code, machine: Any) -> bytes:
+    """Return machine code as it is kept, for one of LLVM's target machines.
+
+    It is a line with the symbol of the function and those of the shared kernels that it
+    calls, then an object file.
+    """
+    import llvmlite.binding as llvm
+
+    from riskcore.core.compiled.float_mode import guard
+
+    module = llvm.parse_assembly(code.assembly)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    if code.types:
+        guard(module, code.symbol, code.types)
+    symbols = " ".join([code.symbol, *code.shared])
+    return symbols.encode() + b"\n" + bytes(machine.emit_object(module))
+
+
+def _symbols(content: bytes) -> list[str]:
+    return content.partition(b"\n")[0].decode().split()
+
+
+def _loaded(content: bytes) -> int:
+    """Load machine code and what it calls; return the address of its function."""
+    import llvmlite.binding as llvm
+
+    symbol, *needed = _symbols(content)
+    for each in needed:
+        _shared[each].prepare()
+    engine = _machine()[1]
+    code = content.partition(b"\n")[2]
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address: int = engine.get_function_address(symbol)
+    return address
+
+
+# --- shared kernels ------------------------------------------------------------------
+
+
+class Shared:
+    """A shared kernel: machine code that other machine code calls by a symbol.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel.
+    symbol : str
+        What its machine code is called.
+    arguments, returns : list of str
+        Their types.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        symbol: str,
+        arguments: list[str],
+        returns: list[str],
+    ) -> None:
+        self.function = function
+        self.symbol = symbol
+        self.arguments = arguments
+        self.returns = returns
+        self._address: int | None = None
+        self._needed: list[str] = []
+        # Where the machine code is; a stand-in looks there, and asks if it is 0.
+        self._place: ctypes.c_uint64 | None = None
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The modules that its machine code is made of."""
+        return frozenset(_modules(self.function))
+
+    def code(self) -> Code:
+        """Compile with Numba, which is loaded here."""
+        _register()
+        from riskcore.core.compiled import compiler
+
+        return compiler.shared_code(self.symbol)
+
+    def prepare(self) -> None:
+        """Let its symbol be known: load what is kept, else put a stand-in there."""
+        if self._address is not None or self._place is not None:
+            return
+        content = _kept(self.symbol, self.modules)
+        if content is None:
+            _refuse_misread(self.symbol)  # a stand-in could only end the process
+            self._stand_in()
+        else:
+            self._load(content)
+
+    def provide(self, *, whole: bool = False) -> int:
+        """Return its address, compiling it if need be; ``whole`` as of `Native`."""
+        with _lock:
+            if self._address is None:
+                self._load(_content(self.symbol, self.modules, self.code))
+            assert self._address is not None
+            for each in self._needed if whole else ():
+                _shared[each].provide(whole=True)
+            return self._address
+
+    def _load(self, content: bytes) -> None:
+        self._address = _loaded(content)
+        self._needed = _symbols(content)[1:]
+        if self._place is not None:
+            self._place.value = self._address
+
+    def _stand_in(self) -> None:
+        """Put code behind its symbol that looks in a place, and asks if that is 0.
+
+        Its arguments are those of the convention of Numba: where the result goes, where
+        an error would go, the kernel's own; it returns whether there was an error.
+        """
+        import llvmlite.binding as llvm
+        from llvmlite import ir
+
+        self._place = ctypes.c_uint64(0)
+        word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kinds = {"int64": word, "float64": ir.DoubleType(), "boolean": ir.IntType(8)}
+        kind = ir.FunctionType(
+            ir.IntType(32),
+            [pointer, pointer]
+            + [pointer if each[-1] == "*" else kinds[each] for each in self.arguments],
+        )
+        module = ir.Module()
+        name = f"{self.symbol}_stand_in"
+        entry = ir.Function(module, kind, name)
+        build = ir.IRBuilder(entry.append_basic_block())
+        place = build.inttoptr(word(ctypes.addressof(self._place)), word.as_pointer())
+        known = build.load_atomic(place, "acquire", 8)
+        with build.if_else(build.icmp_unsigned("!=", known, word(0)), likely=True) as (
+            there,
+            missing,
+        ):
+            with there:
+                at_once = build.block
+            with missing:
+                self._name = ctypes.create_string_buffer(self.symbol.encode())
+                asked = ir.FunctionType(word, [word])
+                finder = ctypes.cast(_provider, ctypes.c_void_p).value
+                ask = build.inttoptr(word(finder), asked.as_pointer())
+                found = build.call(ask, [word(ctypes.addressof(self._name))])
+                later = build.block
+        code = build.phi(word)
+        code.add_incoming(known, at_once)
+        code.add_incoming(found, later)
+        code = build.inttoptr(code, kind.as_pointer())
+        build.ret(build.call(code, entry.args))
+        engine = _machine()[1]
+        engine.add_module(llvm.parse_assembly(str(module)))
+        engine.finalize_object()
+        llvm.add_symbol(self.symbol, engine.get_function_address(name))
+
+
+def _provide(symbol: bytes) -> int:
+    """Return the address of a shared kernel, for its stand-in.
+
+    The machine code that called cannot go on without it, and nothing can be raised
+    through it. So if there is none, the process ends.
+    """
+    try:
+        with uninterrupted():
+            return _shared[symbol.decode()].provide()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.write(
+            f"riskcore: {symbol.decode()} could not be compiled, and what called it "
+            "has no result without it. The process ends.\n"
+        )
+        sys.stderr.flush()
+        os.abort()
+
+
+_provider = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_char_p)(_provide)
+
+
+@cache
+def sources_digest(modules: frozenset[str]) -> str:
+    """Return a hash of the sources of modules, and of all that they import."""
+    digest = hashlib.sha256()
+    for name, source in sorted(_sources(modules).items()):
+        digest.update(f"{name} {len(source)} ".encode() + source)
+    return digest.hexdigest()
+
+
+@cache
+def _build(modules: frozenset[str]) -> str:
+    """Name what is compiled from modules: a hash of all that it depends on."""
+    from importlib.metadata import version
+
+    digest = hashlib.sha256(sources_digest(modules).encode())
+    for tool in ("numba", "llvmlite", "numpy"):
+        need(tool, "functions that are compiled on this machine")
+        digest.update(f"{tool} {version(tool)}".encode())
+    digest.update(f"{sys.version} {_machine()[2]}".encode())
+    for setting in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        digest.update(f"{setting} {os.environ.get(setting)}".encode())
+    return digest.hexdigest()[:24]
+
+
+# An import statement, also after ";" or ":"; what is taken for one in a text does no
+# harm. A parser would take longer than the first call may.
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:import[ \t]+([^\n]*)|"
+    rb"from[ \t]+(riskcore[\w.]*)[ \t]+import\b[ \t]*"
+    rb"(\((?:[^)#]|#[^\n]*)*\)|[^\n]*))",
+    re.MULTILINE,
+)
+
+
+def _sources(modules: frozenset[str]) -> dict[str, bytes]:
+    """Return the source of modules, and of all that they import from this package."""
+    package = Path(__file__).parents[2]
+    found: dict[str, bytes] = {}
+    left = [*modules, __name__]
+    while left:
+        name = left.pop()
+        # The package itself has no kernels, only names that load what has.
+        if name in found or name == package.name:
+            continue
+        found[name] = b""
+        path = _source_file(name, package)
+        if path is not None:
+            found[name] = path.read_bytes()
+            left += _imported(found[name])
+        if name.startswith(f"{package.name}."):
+            left.append(name.rpartition(".")[0])  # to import it loads its package
+    return {name: source for name, source in found.items() if source}
+
+
+# What type checkers alone read is not run: no kernel is made of it.
+_FOR_TYPES = re.compile(
+    rb"^if TYPE_CHECKING:\r?\n(?:[ \t]+[^\n]*\n|\r?\n)*", re.MULTILINE
+)
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Yield the names of the package that the import statements of a source have."""
+    joined = re.sub(rb"\\\r?\n", b" ", _FOR_TYPES.sub(b"", source))
+    for names, parent, members in _IMPORT.findall(joined):
+        for name in re.findall(rb"\briskcore[\w.]*", names):
+            yield name.decode()
+        if parent:
+            yield parent.decode()
+            for member in re.findall(rb"\w+", members):
+                # What is imported from a package may be a module of it.
+                yield f"{parent.decode()}.{member.decode()}"
+
+
+def _source_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module: of this package without loading it."""
+    first, *rest = name.split(".")
+    if first == package.name:
+        stem = package.joinpath(*rest)
+        found = (stem.with_suffix(".py"), stem / "__init__.py")
+        return next((path for path in found if path.is_file()), None)
+    file = getattr(sys.modules.get(name), "__file__", None)
+    path = Path(file) if file else None
+    return path if path and path.is_file() else None

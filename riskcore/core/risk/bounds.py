@@ -1,0 +1,233 @@
+"""Bounds of the individual risk: doubles proven to enclose the exact value.
+
+The pairs of ``individual_risk`` tell the two doubles around r but where one of them may
+be r; what is proved of their error is in notes/proof_of_rounding.md. Slower steps tell
+these few, proved in notes/rounding_proof.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from riskcore.core.compiled.contract import Contract
+from riskcore.core.compiled.jit import kernel
+from riskcore.core.compiled.ufunc_maker import UfuncSource, clear_flags, on_demand
+from riskcore.core.special.floats import BLOCK, fast_two_sum, integer_stack, stack
+from riskcore.core.special.gauss import risk_blocks
+from riskcore.core.special.gauss.ball_step import (
+    double_above,
+    double_below,
+    sides_block,
+    sides_slow,
+)
+from riskcore.core.special.gauss.blocks import (
+    code_stack,
+    gather,
+    list_of,
+    scatter,
+)
+from riskcore.core.special.gauss.enclosure import risk_ball
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    individual_risk_bounds: np.ufunc
+    risk_enclosure: np.ufunc
+
+
+@kernel
+def _below(
+    f: float, p: float, excess: float, high: float, low: float, error: float
+) -> float:
+    """Return the double below r, where no double is within the error; else nan."""
+    high, low = fast_two_sum(high, low)
+    lower = high if low > error else double_below(high)
+    return lower if abs(low) > error else math.nan
+
+
+_value, _block = risk_blocks.by_region(_below)
+
+
+@kernel
+def risk_bounds(f: float, p: float) -> tuple[float, float]:
+    """Return the doubles around r(f, p); nan outside the domain."""
+    lower = _value(f, p, 0.0)
+    if lower == lower:
+        return lower, double_above(lower)
+    return sides_slow(f, p)
+
+
+@kernel
+def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the bounds that are missing."""
+    codes, left = code_stack(), integer_stack()
+    f_left, p_left, nothing = stack(), stack(), stack()
+    lower_left, upper_left = stack(), stack()
+    for i in range(n):
+        codes[i] = lower[i] == lower[i]
+    m = list_of(codes, n, 0, left)
+    gather(f, p, f, left, f_left, p_left, nothing, m)
+    sides_block(f_left, p_left, lower_left, upper_left, m)
+    scatter(lower_left, left, lower, m)
+    scatter(upper_left, left, upper, m)
+
+
+@kernel
+def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the doubles around r(f, p) for n <= BLOCK cells.
+
+    The results must not overlap the others.
+    """
+    _block(f, p, f, lower, n)
+    missing = 0
+    for i in range(n):
+        upper[i] = double_above(lower[i])
+        missing += lower[i] != lower[i]
+    if missing > 0:
+        _remaining(f, p, lower, upper, n)
+
+
+def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    f, p, lower, upper = stack(), stack(), stack(), stack()
+    first = 0
+    while first < sizes[0]:
+        n = min(BLOCK, sizes[0] - first)
+        # Results may take the place of the arguments.
+        for i in range(n):
+            f[i] = args[0][(first + i) * (steps[0] >> 3)]
+        for i in range(n):
+            p[i] = args[1][(first + i) * (steps[1] >> 3)]
+        bounds_block(f, p, lower, upper, n)
+        for i in range(n):
+            args[2][(first + i) * (steps[2] >> 3)] = lower[i]
+        for i in range(n):
+            args[3][(first + i) * (steps[3] >> 3)] = upper[i]
+        first += n
+    clear_flags()
+
+
+@kernel
+def enclosure(f: float, p: float) -> tuple[float, float, float, float]:
+    """Return (high, low, radius, n): r 2^(600 n) within radius of high + low."""
+    (high, low, radius), n = risk_ball(f, p)
+    return high, low, radius, float(n)
+
+
+def _enclosure_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    for i in range(sizes[0]):
+        high, low, radius, n = enclosure(
+            args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
+        )
+        args[2][i * (steps[2] >> 3)] = high
+        args[3][i * (steps[3] >> 3)] = low
+        args[4][i * (steps[4] >> 3)] = radius
+        args[5][i * (steps[5] >> 3)] = n
+    clear_flags()
+
+
+UFUNCS = {
+    "individual_risk_bounds": UfuncSource(
+        _bounds_loop,
+        risk_bounds,
+        """
+Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
+
+The exact value, for f and p taken as the doubles they are, is never below the first
+nor above the second. The two are neighbours, or equal where r is itself a double: at
+p = 1 where 1/f is one. For p < 1 and integer f it never is. Where 1,092 bits do not
+tell on which side of a double r lies they are two ulp apart; no such cell is known.
+
+Parameters
+----------
+f : array_like
+    Sample frequency of the cell, real, f > 0; any double.
+p : array_like
+    Sampling fraction of the cell, 0 < p <= 1; any double.
+out, where, casting, order, dtype, subok
+    As for any NumPy ufunc; the arguments broadcast.
+
+Returns
+-------
+lower, upper : ndarray or scalar
+    Doubles with lower <= r <= upper; nan outside the domain. Above the largest double
+    upper is infinite, below the smallest lower is 0.
+
+See Also
+--------
+riskcore.individual_risk : r itself, rounded.
+
+Notes
+-----
+The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
+error, some 2^-65 of r, decide nearly all cells; double-doubles, 2^-84 of r, most of
+those they leave; then double-double balls, as a rule 2^-103 of r, and fixed point with
+308 bits, then 1092, for r next to a double, such as f = 4, p = 2^-53.
+``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have the proofs. No cell
+is known that 308 bits leave open.
+
+References
+----------
+Joldes, Muller and Popescu (2017), doi 10.1145/3121432; Polettini (2003), eq. 8.
+
+Examples
+--------
+>>> import math
+>>> import riskcore
+>>> lower, upper = riskcore.individual_risk_bounds(1, 0.01)
+>>> float(lower), float(upper)
+(0.04651687056..., 0.04651687056...)
+>>> bool(lower <= riskcore.individual_risk(1, 0.01) <= upper)
+True
+>>> lower, upper = riskcore.individual_risk_bounds([2, 3], 1.0)
+>>> lower == upper
+array([ True, False])
+>>> lower, upper = map(float, riskcore.individual_risk_bounds(4, 2.0**-53))
+>>> (upper - lower) / math.ulp(lower)
+1.0
+""",
+        outputs=2,
+    ),
+    "risk_enclosure": UfuncSource(
+        _enclosure_loop,
+        enclosure,
+        """
+Midpoint and radius of the enclosure of r(f, p), for benches and tests.
+
+Parameters
+----------
+f, p : array_like
+    As for ``individual_risk_bounds``.
+
+Returns
+-------
+high, low, radius, n : ndarray or scalar
+    r 2^(600 n) is within radius of high + low. n is 0 except for f or p below 2^-400
+    or f above 2^400.
+
+Examples
+--------
+>>> from riskcore.core.risk.bounds import risk_enclosure
+>>> high, low, radius, n = risk_enclosure(3, 0.1)
+>>> bool(radius < 2.0**-100 * high), float(n)
+(True, 0.0)
+""",
+        outputs=4,
+    ),
+}
+
+
+__getattr__ = on_demand(__name__, UFUNCS)
+
+# The exact value lies between the two: proved in notes/proof_of_rounding.md and
+# notes/rounding_proof.md. They are one unit apart or none.
+CONTRACTS = (
+    Contract(
+        "individual_risk_bounds",
+        ulps=1,
+        worst=1.0,
+        witness=("0x1.0000000000000p+2", "0x1.0000000000000p-53"),
+        region="the whole domain",
+        shown="proved",
+    ),
+)

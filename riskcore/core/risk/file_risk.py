@@ -1,0 +1,281 @@
+"""Risk of the whole file: expected re-identifications and re-identification rate.
+
+Every function takes one risk per cell and the number of records in each cell, or one
+risk per record. Sums are rounded once, from the exact sum, so that neither the order
+of the records nor the number of threads can change a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.core.compiled.jit import native
+from riskcore.core.special.floats import BLOCK, two_product, two_sum
+
+Risks = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_ROUNDOFF = 2.0**-53
+# Products added at a time: numbers of records of any type are made int64 for it.
+_PIECE = 1024 * BLOCK
+
+
+def expected_reidentifications(
+    risk: ArrayLike, frequency: ArrayLike | None = None
+) -> float:
+    """Return ER, the expected number of correct re-identifications in the file.
+
+    ER = sum over cells of f r, correctly rounded.
+
+    Parameters
+    ----------
+    risk : array_like, shape (K,)
+        Individual risk of each cell, in [0, 1].
+    frequency : array_like, shape (K,), optional
+        Number of records of each cell, a whole number; by default 1, that is, the
+        risks are those of single records.
+
+    Returns
+    -------
+    float
+        Expected number of records, in [0, n].
+
+    Raises
+    ------
+    ValueError
+        If a risk is nan or outside [0, 1], a frequency is negative or not whole, or
+        the file has no records.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, section 3.5.
+
+    Examples
+    --------
+    >>> expected_reidentifications([0.5, 0.125], frequency=[1, 4])
+    1.0
+    """
+    risk = as_risk(risk)
+    return sum_of_products(risk, as_frequency(frequency, len(risk)), math.inf)
+
+
+def reidentification_rate(risk: ArrayLike, frequency: ArrayLike | None = None) -> float:
+    """Return xi = ER/n, the expected share of records re-identified.
+
+    Parameters and errors are those of `expected_reidentifications`.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, equation 15.
+
+    Examples
+    --------
+    >>> reidentification_rate([0.5, 0.125], frequency=[1, 4])
+    0.2
+    """
+    return capped_rate(risk, math.inf, frequency)
+
+
+def reidentification_percentage(
+    risk: ArrayLike, frequency: ArrayLike | None = None
+) -> float:
+    """Return psi = 100 xi, the re-identification rate as a percentage.
+
+    Examples
+    --------
+    >>> reidentification_percentage([0.5, 0.125], frequency=[1, 4])
+    20.0
+    """
+    return 100.0 * reidentification_rate(risk, frequency)
+
+
+def capped_rate(
+    risk: ArrayLike, threshold: float, frequency: ArrayLike | None = None
+) -> float:
+    """Return g(t), the rate of a file in which no risk exceeds the threshold t.
+
+    g(t) = (1/n) sum over cells of f min(r, t): what protecting every record with
+    r >= t makes the re-identification rate at most.
+
+    Parameters
+    ----------
+    risk, frequency : array_like
+        As in `expected_reidentifications`.
+    threshold : float
+        The risk threshold, not negative; infinity caps nothing.
+
+    Raises
+    ------
+    ValueError
+        As in `expected_reidentifications`, or if the threshold is nan or negative.
+
+    Notes
+    -----
+    The left side of equation 17 of CASC (2004) deliverable 1.2-D3.
+
+    Examples
+    --------
+    >>> capped_rate([0.5, 0.125], 0.25, frequency=[1, 4])
+    0.15
+    """
+    threshold = as_threshold(threshold)
+    risk = as_risk(risk)
+    frequency = as_frequency(frequency, len(risk))
+    n = len(risk) if frequency is None else int(frequency.sum())
+    return sum_of_products(risk, frequency, threshold) / n
+
+
+def as_risk(values: ArrayLike) -> Risks:
+    """Return risks as a contiguous array, or refuse them.
+
+    Raises
+    ------
+    TypeError
+        If they are not numbers.
+    ValueError
+        If they are not one-dimensional, or some are nan or outside [0, 1].
+    """
+    risk = as_doubles("risk", values)
+    if len(risk) and not (risk.min() >= 0.0 and risk.max() <= 1.0):
+        bad = np.count_nonzero(~((risk >= 0.0) & (risk <= 1.0)))
+        raise ValueError(f"risk: {bad} of {len(risk)} values are nan or not in [0, 1]")
+    return risk
+
+
+def as_doubles(name: str, values: ArrayLike) -> Risks:
+    """Return a contiguous array of one dimension, or refuse what ``name`` holds.
+
+    Raises
+    ------
+    TypeError
+        If the values are not numbers.
+    ValueError
+        If they are not one-dimensional.
+    """
+    given = arguments.numbers(name, values, dimensions=1)
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
+    """Return numbers of records as integers, None if each is 1, or refuse them.
+
+    Raises
+    ------
+    ValueError
+        If there is not one whole number >= 0 for each risk, or no record at all.
+    """
+    if values is None:
+        if length == 0:
+            raise ValueError("risk: the file has no records")
+        return None
+    given = arguments.numbers("frequency", values, "numbers of records")
+    if given.shape != (length,):
+        raise ValueError(f"frequency: shape {given.shape}, but {length} risks")
+    bad = _count_not_whole(given)
+    if bad:
+        raise ValueError(
+            f"frequency: {bad} of {length} values are not whole numbers of records"
+        )
+    total = given.sum(dtype=np.float64)
+    if not 0 < total < 2.0**53:
+        raise ValueError(f"frequency: the file has {total:.17g} records")
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def as_threshold(value: float) -> float:
+    """Return a risk threshold, or refuse it.
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    ValueError
+        If it is nan or negative.
+    """
+    return arguments.number_in("threshold", value, "[0, inf]")
+
+
+def _count_not_whole(values: NDArray[Any]) -> int:
+    if len(values) == 0 or (values.dtype.kind in "iu" and values.min() >= 0):
+        return 0
+    # nan and infinity are not equal to their remainder's zero either.
+    with np.errstate(invalid="ignore"):
+        return int(np.count_nonzero(~((values >= 0) & (np.mod(values, 1) == 0))))
+
+
+def sum_of_products(risk: Risks, frequency: NDArray[Any] | None, cap: float) -> float:
+    """Return sum f min(r, cap), correctly rounded.
+
+    Parameters
+    ----------
+    risk : float64 ndarray, shape (K,)
+    frequency : ndarray of integers, shape (K,), or None
+        By default each is 1.
+    cap : float
+
+    Notes
+    -----
+    Compensated sums enclose the exact one; in the rare case that the two ends of the
+    enclosure round differently, all products are added exactly.
+    """
+    parts = _partial_sums(risk, frequency, cap)
+    total = math.fsum(parts)
+    # k terms in each of the BLOCK sums: at most 2 (k+1)^2 u^2 is lost, relatively.
+    terms = len(risk) // BLOCK + 2
+    bound = 4.0 * (terms * _ROUNDOFF) ** 2 * total
+    if math.fsum([*parts, bound]) == math.fsum([*parts, -bound]):
+        return total
+    return math.fsum(_exact_products(risk, frequency, cap))
+
+
+def _partial_sums(
+    risk: Risks, frequency: NDArray[Any] | None, cap: float
+) -> list[float]:
+    sums = np.zeros(BLOCK)
+    errors = np.zeros(BLOCK)
+    if frequency is None:
+        ones = np.ones(BLOCK, dtype=np.int64)
+        _add_products(risk, ones, 0, len(risk), cap, sums, errors)
+    else:
+        for start in range(0, len(risk), _PIECE):
+            part = risk[start : start + _PIECE]
+            counts = frequency[start : start + _PIECE].astype(np.int64, copy=False)
+            _add_products(part, counts, 1, len(part), cap, sums, errors)
+    return [*sums.tolist(), *errors.tolist()]
+
+
+def _exact_products(
+    risk: Risks, frequency: NDArray[Any] | None, cap: float
+) -> Iterator[float]:
+    # One term in each sum: product and rounding error, nothing is lost.
+    for start in range(0, len(risk), BLOCK):
+        block = slice(start, start + BLOCK)
+        yield from _partial_sums(
+            risk[block], None if frequency is None else frequency[block], cap
+        )
+
+
+@native("float64*, int64*, int64, int64, float64, float64*, float64*")
+def _add_products(
+    risk: Any, frequency: Any, step: int, n: int, cap: float, sums: Any, errors: Any
+) -> None:
+    """Add product i to sum i mod BLOCK, its rounding errors to the sum of errors.
+
+    A step of 0 reads the same BLOCK frequencies again and again.
+    """
+    for start in range(0, n, BLOCK):
+        first = start * step
+        left = n - start
+        for j in range(left if left < BLOCK else BLOCK):
+            r = risk[start + j]
+            product, error = two_product(
+                float(frequency[first + j]), cap if r > cap else r
+            )
+            sums[j], rest = two_sum(sums[j], product)
+            errors[j] += error + rest

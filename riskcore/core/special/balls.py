@@ -1,0 +1,302 @@
+"""Double-double balls: arithmetic that carries a proven bound of its own error.
+
+A ball (high, low, radius) stands for all reals within ``radius`` of high + low, where
+|low| is at most half an ulp of high. An operation returns a ball that contains every
+exact result for members of its operands. Midpoints follow the double-word algorithms
+of Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15); radii do not
+take their worst cases but add up what each rounding lost, or half an ulp of what it
+returned. So the radius falls with the low part, and a risk next to a double is still
+told from it (notes/rounding_proof.md, sections 1 to 3).
+
+Numbers should be 0 or between 2^-900 and 2^900; below, underflow widens the radius.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from riskcore.core.compiled.jit import kernel
+from riskcore.core.special.double_double import DoubleDouble
+from riskcore.core.special.floats import (
+    bits,
+    fast_two_sum,
+    fma,
+    from_bits,
+    two_product,
+    two_sum,
+)
+
+Ball = tuple[float, float, float]
+
+UNIT = 2.0**-53  # half an ulp of 1: the relative error of one rounding
+# More than the roundings of one operation lose by underflow, 2^-1075 each.
+UNDERFLOW = 2.0**-1060
+# Makes the radius an upper bound: it comes from at most eleven roundings.
+OUTWARD = 1.0 + 2.0**-48
+# The largest relative radius of an argument of the logarithm.
+_NARROW = 2.0**-50
+# Relative error of the end of a series in doubles.
+TAIL = 2.0**-49
+
+
+# --- arithmetic ----------------------------------------------------------------------
+
+
+@kernel
+def add(a: Ball, b: Ball) -> Ball:
+    """Return a ball that contains x + y for all x in a, y in b."""
+    a_high, a_low, a_radius = a
+    b_high, b_low, b_radius = b
+    s, s_low = two_sum(a_high, b_high)
+    t, t_low = two_sum(a_low, b_low)
+    c, c_lost = two_sum(s_low, t)
+    v, v_low = two_sum(s, c)
+    w, w_lost = two_sum(t_low, v_low)
+    high, low = two_sum(v, w)
+    return high, low, OUTWARD * (a_radius + b_radius + abs(c_lost) + abs(w_lost))
+
+
+@kernel
+def add_double(a: Ball, b: float) -> Ball:
+    """Return a ball that contains x + b for all x in a."""
+    a_high, a_low, a_radius = a
+    s, s_low = two_sum(a_high, b)
+    c, c_lost = two_sum(s_low, a_low)
+    high, low = two_sum(s, c)
+    return high, low, OUTWARD * (a_radius + abs(c_lost))
+
+
+@kernel
+def negate(a: Ball) -> Ball:
+    """Return the ball of all -x."""
+    high, low, radius = a
+    return -high, -low, radius
+
+
+@kernel
+def subtract(a: Ball, b: Ball) -> Ball:
+    """Return a ball that contains x - y for all x in a, y in b."""
+    return add(a, negate(b))
+
+
+@kernel
+def multiply(a: Ball, b: Ball) -> Ball:
+    """Return a ball that contains x y for all x in a, y in b."""
+    a_high, a_low, a_radius = a
+    b_high, b_low, b_radius = b
+    product, rest = two_product(a_high, b_high)
+    t = a_low * b_high
+    m = fma(a_high, b_low, t)
+    c = rest + m
+    high, low = two_sum(product, c)
+    spread = (abs(a_high) + abs(a_low)) * b_radius
+    spread += (abs(b_high) + abs(b_low) + b_radius) * a_radius
+    lost = UNIT * (abs(t) + abs(m) + abs(c)) + abs(a_low * b_low)
+    return high, low, OUTWARD * (spread + lost + UNDERFLOW)
+
+
+@kernel
+def multiply_double(a: Ball, b: float) -> Ball:
+    """Return a ball that contains x b for all x in a."""
+    a_high, a_low, a_radius = a
+    product, rest = two_product(a_high, b)
+    c = fma(a_low, b, rest)
+    high, low = two_sum(product, c)
+    radius = OUTWARD * (abs(b) * a_radius + UNIT * abs(c) + UNDERFLOW)
+    return high, low, radius
+
+
+@kernel
+def shift(a: Ball, power: float) -> Ball:
+    """Return a ball that contains x 2^k for all x in a; ``power`` is 2^k."""
+    high, low, radius = a
+    return high * power, low * power, OUTWARD * (radius * power + UNDERFLOW)
+
+
+@kernel
+def divide(a: Ball, b: Ball) -> Ball:
+    """Return a ball that contains x/y for all x in a, y in b; b must not contain 0."""
+    a_high, a_low, a_radius = a
+    b_high, b_low, b_radius = b
+    z = a_high / b_high
+    # With m = b_high + b_low: x/y - z = (x - z y)/y, and y is at least |m| - b_radius.
+    rest = fma(-z, b_high, a_high)
+    product, product_low = two_product(z, b_low)
+    c, c_lost = two_sum(rest, -product)
+    d, d_lost = two_sum(c, a_low)
+    numerator, lost = two_sum(d, -product_low)
+    z_low = numerator / b_high
+    further = fma(-z_low, b_high, numerator)
+    left = fma(-z_low, b_low, further)
+    z_last = left / b_high
+    high, middle = two_sum(z, z_low)
+    low, low_lost = two_sum(middle, z_last)
+    high, low = fast_two_sum(high, low)
+    least = abs(b_high) * (1.0 - 4.0 * UNIT) - b_radius
+    # |x/y| is at most |z| (1 + 3 u) but for what a_radius has.
+    spread = a_radius + abs(z) * (1.0 + 4.0 * UNIT) * b_radius
+    spread += abs(c_lost) + abs(d_lost) + abs(lost)
+    spread += UNIT * (abs(further) + abs(left)) + UNDERFLOW
+    radius = spread / least + abs(low_lost) + 3.0 * UNIT * abs(z_last)
+    return high, low, OUTWARD * (radius + UNDERFLOW) if least > 0.0 else math.inf
+
+
+@kernel
+def reciprocal(b: float) -> Ball:
+    """Return a ball that contains 1/b, for b = 0 one of infinite radius."""
+    z = 1.0 / b
+    z_low = fma(-z, b, 1.0) / b
+    high, low = two_sum(z, z_low)
+    return high, low, OUTWARD * (3.0 * UNIT * abs(z_low) + UNDERFLOW)
+
+
+# --- constants and polynomials -------------------------------------------------------
+
+
+def dd_constant(x: Fraction) -> DoubleDouble:
+    """Return a number as the sum of two doubles, to a relative UNIT^2."""
+    high = float(x)
+    return high, float(x - Fraction(high))
+
+
+def polynomial(coefficients: list[Fraction]) -> Callable[[Ball, Ball], Ball]:
+    """Make the kernel (w, t) -> c_0 + w (c_1 + w (... + w (c_n + w t)))."""
+    if not coefficients:
+        return _rest
+    *first, last = coefficients
+    high, low = dd_constant(last)
+    radius = abs(high) * (1.1 * UNIT * UNIT)
+    further = polynomial(first)
+
+    @kernel
+    def horner(w: Ball, t: Ball) -> Ball:
+        return further(w, add(multiply(w, t), (high, low, radius)))
+
+    return horner
+
+
+@kernel
+def _rest(w: Ball, t: Ball) -> Ball:
+    return t
+
+
+def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
+    """Make the kernel of c_0 + c_1 w + ... in doubles, for the end of a series.
+
+    Each term must be below an eighth of the one before, and what follows the last
+    below 2^-50 of the first: TAIL holds that and the roundings. So the slope is below
+    1 + 2/8 + 3/64 + ... = 64/49 times the first, by which the radius counts.
+    """
+    numbers = tuple(float(c) for c in reversed(coefficients))
+    slope = 1.4 * abs(float(coefficients[1]))
+
+    @kernel
+    def horner(w: Ball) -> Ball:
+        x = w[0]
+        total = 0.0
+        for number in numbers:
+            total = fma(total, x, number)
+        return total, 0.0, OUTWARD * (TAIL * abs(total) + slope * w[2])
+
+    return horner
+
+
+# --- elementary functions ------------------------------------------------------------
+
+_LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068001")
+PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
+_SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
+
+
+def _short(x: Fraction) -> float:
+    """Return x to 42 bits: its product with an exponent is exact."""
+    _, exponent = math.frexp(float(x))
+    unit = Fraction(2) ** (exponent - 42)
+    return float(round(x / unit) * unit)
+
+
+LN2_HIGH = _short(_LN2)
+LN2_MIDDLE = _short(_LN2 - Fraction(LN2_HIGH))
+LN2_LOW = float(_LN2 - Fraction(LN2_HIGH) - Fraction(LN2_MIDDLE))
+
+
+@kernel
+def ln2_times(k: float) -> Ball:
+    """Return a ball that contains k log 2, for an integer |k| <= 2^11."""
+    high, low = two_sum(k * LN2_HIGH, k * LN2_MIDDLE)
+    # The third part is below 2^-84; it and its product are rounded.
+    return add((high, low, 0.0), (k * LN2_LOW, 0.0, abs(k) * 2.0**-135))
+
+
+# log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms
+# as double-doubles, ten as doubles; what is left out is below 2^-110 of the first.
+_log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
+_log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
+
+
+@kernel
+def log(a: Ball, exponent: float) -> Ball:
+    """Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x.
+
+    Relative radius some 2^-103, unless the logarithm is near 0; infinite if that of x
+    is above 2^-50, for then the series' argument may be too large.
+    """
+    high, low, radius = a
+    radius = radius if radius <= _NARROW * high else math.inf
+    k = (bits(high) - _SQRT_HALF_BITS) >> 52
+    z = shift((high, low, radius), from_bits((1023 - k) << 52))
+    s = divide(add_double(z, -1.0), add_double(z, 1.0))
+    w = multiply(s, s)
+    series = multiply(w, _log_first(w, _log_last(w)))
+    s = multiply_double(s, 2.0)
+    of_z = add(s, multiply(s, series))
+    return add(ln2_times(float(k) + exponent), of_z)
+
+
+# exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as
+# double-doubles, to t^23 as doubles.
+_exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
+_exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
+
+
+@kernel
+def scaled_exp(a: Ball) -> tuple[float, Ball]:
+    """Return (2^k, m) with 2^k (1 + m) around exp x for all x in a, |x| <= 600.
+
+    The radius of m is relative to m, and k = 0 where |x| < 0.34.
+    """
+    high, _, _ = a
+    k = int(high / LN2_HIGH + (0.5 if high > 0.0 else -0.5))
+    t = subtract(a, ln2_times(float(k)))
+    return from_bits((k + 1023) << 52), multiply(t, _exp_first(t, _exp_last(t)))
+
+
+@kernel
+def exp(power: float, m: Ball) -> Ball:
+    """Return a ball around the exponential whose parts are given."""
+    return shift(add_double(m, 1.0), power)
+
+
+@kernel
+def expm1(power: float, m: Ball) -> Ball:
+    """Return a ball around the exponential, less 1, whose parts are given."""
+    above, above_low = two_sum(power, -1.0)
+    return add((above, above_low, 0.0), shift(m, power))
+
+
+# 1 - sin(pi e)/(pi e) = e^2 (pi^2/3! - pi^4 e^2/5! + ...), |e| <= 0.51: ten terms as
+# double-doubles, eight as doubles.
+_SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
+_sine_first = polynomial(_SINE[:10])
+_sine_last = tail(_SINE[10:])
+
+
+@kernel
+def sine_excess(e: float) -> Ball:
+    """Return a ball that contains pi e/sin(pi e) - 1, for |e| <= 0.51."""
+    square, square_low = two_product(e, e)
+    w = (square, square_low, UNDERFLOW)
+    deficit = multiply(w, _sine_first(w, _sine_last(w)))
+    return divide(deficit, add_double(negate(deficit), 1.0))

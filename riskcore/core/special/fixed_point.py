@@ -1,0 +1,423 @@
+"""Fixed-point numbers of many words, each with a bound of its own error.
+
+A number is a row of integers x[0], ..., x[n-1], the value sum of x[i] 2^(-28 i): x[0]
+has the sign, the others are at least 0 and below 2^28. x[n] holds the bits of a double:
+the exact value is within that many *units*, 2^(-28 (n-1)), of the number. An operation
+drops less than one unit and says so, so the error that a chain of them ends with is
+proved by its own run (notes/rounding_proof.md, section 9). Nothing here is fast; it
+decides what double-doubles cannot.
+
+Numbers must stay below 2^27. A result may take the place of an argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskcore.core.compiled.jit import kernel, primitive, shared
+from riskcore.core.special.floats import bits, from_bits
+
+WORD = 28  # bits
+BASE = 1 << WORD
+_MASK = BASE - 1
+_HALF = 1 << WORD - 1
+_UNIT = 2.0**-WORD
+# Words of a number at most, the one before the point among them.
+WORDS = 40
+_ROOM = WORDS + 1
+# Bounds of errors come from a few roundings.
+_OUTWARD = 1.0 + 2.0**-40
+_TWO_54 = 2.0**54
+_SMALLEST_NORMAL = 2.0**-1022
+_SQRT_HALF = 0.70703125
+
+
+def _emit_number(builder: Any) -> Any:
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    return cgutils.alloca_once(builder, ir.IntType(64), size=_ROOM)
+
+
+@primitive("CPointer(int64)()", _emit_number)
+def number() -> Any:
+    """Return room for a number that lives as long as the caller."""
+    return [0] * _ROOM
+
+
+@kernel
+def mantissa(x: float) -> tuple[float, int]:
+    """Return m and e with x = m 2^e, 1/2 <= m < 1, for a double x > 0."""
+    subnormal = x < _SMALLEST_NORMAL
+    pattern = bits(x * _TWO_54 if subnormal else x)
+    e = (pattern >> 52) - 1022
+    return from_bits(pattern - (e << 52)), e - 54 if subnormal else e
+
+
+@kernel
+def error(x: Any, n: int) -> float:
+    """Return the bound of a number's error, in units."""
+    return from_bits(x[n])
+
+
+@kernel
+def set_error(x: Any, n: int, units: float) -> None:
+    """Let a number have a bound of its error."""
+    x[n] = bits(units * _OUTWARD)
+
+
+@kernel
+def rounded(x: Any) -> float:
+    """Return a number as a double, to 2^-50 of itself or 2^-80."""
+    low = float(x[2]) + float(x[3]) * _UNIT
+    return float(x[0]) + (float(x[1]) + low * _UNIT) * _UNIT
+
+
+@kernel
+def _size(x: Any) -> float:
+    """Return an upper bound of |x|."""
+    return abs(rounded(x)) * _OUTWARD + 2.0**-70
+
+
+@kernel
+def units(n: int) -> float:
+    """Return 2^(-28 (n-1)), the weight of the last word; 0 where that underflows."""
+    unit = 1.0
+    for _ in range(1, n):
+        unit *= _UNIT
+    return unit
+
+
+# --- arithmetic ----------------------------------------------------------------------
+
+
+@kernel
+def set_integer(z: Any, n: int, k: int) -> None:
+    """Let z be the integer k, |k| < 2^27."""
+    for i in range(1, n + 1):
+        z[i] = 0
+    z[0] = k
+
+
+@kernel
+def set_double(z: Any, n: int, x: float) -> None:
+    """Let z be the double 0 <= x < 2^27, or what n words hold of it."""
+    rest = x
+    for i in range(n):
+        whole = int(rest)
+        z[i] = whole
+        rest = (rest - float(whole)) * BASE
+    set_error(z, n, 1.0 if rest > 0.0 else 0.0)
+
+
+@kernel
+def add(z: Any, x: Any, y: Any, n: int) -> None:
+    """Let z be x + y."""
+    lost = error(x, n) + error(y, n)
+    carry = 0
+    for i in range(n - 1, 0, -1):
+        t = x[i] + y[i] + carry
+        z[i] = t & _MASK
+        carry = t >> WORD
+    z[0] = x[0] + y[0] + carry
+    set_error(z, n, lost)
+
+
+@kernel
+def subtract(z: Any, x: Any, y: Any, n: int) -> None:
+    """Let z be x - y."""
+    lost = error(x, n) + error(y, n)
+    carry = 0
+    for i in range(n - 1, 0, -1):
+        t = x[i] - y[i] + carry
+        z[i] = t & _MASK
+        carry = t >> WORD
+    z[0] = x[0] - y[0] + carry
+    set_error(z, n, lost)
+
+
+@kernel
+def add_integer(z: Any, x: Any, k: int, n: int) -> None:
+    """Let z be x + k."""
+    for i in range(1, n + 1):
+        z[i] = x[i]
+    z[0] = x[0] + k
+
+
+@kernel
+def negate(z: Any, x: Any, n: int) -> None:
+    """Let z be -x."""
+    lost = error(x, n)
+    carry = 0
+    for i in range(n - 1, 0, -1):
+        t = carry - x[i]
+        z[i] = t & _MASK
+        carry = t >> WORD
+    z[0] = carry - x[0]
+    set_error(z, n, lost)
+
+
+@kernel
+def times(z: Any, x: Any, k: int, n: int) -> None:
+    """Let z be x k for an integer |k| < 2^30."""
+    lost = error(x, n) * abs(k)
+    carry = 0
+    for i in range(n - 1, 0, -1):
+        t = x[i] * k + carry
+        z[i] = t & _MASK
+        carry = t >> WORD
+    z[0] = x[0] * k + carry
+    set_error(z, n, lost)
+
+
+@kernel
+def over(z: Any, x: Any, k: int, n: int) -> None:
+    """Let z be x/k for an integer 0 < k < 2^30."""
+    lost = error(x, n) / k + 1.0
+    rest = 0
+    for i in range(n):
+        t = rest * BASE + x[i]
+        whole = t // k
+        rest = t - whole * k
+        z[i] = whole
+    set_error(z, n, lost)
+
+
+@kernel
+def shift(z: Any, x: Any, s: int, n: int) -> None:
+    """Let z be x 2^s; what moves to the left must stay below 2^27."""
+    size = -s if s < 0 else s
+    words, rest = size // WORD, size % WORD
+    lost = error(x, n)
+    if s >= 0:
+        top = x[0]
+        for i in range(words):
+            top = top * BASE + x[i + 1]
+            lost *= BASE
+        z[0] = top
+        for i in range(1, n):
+            z[i] = x[i + words] if i + words < n else 0
+        set_error(z, n, lost)
+        times(z, z, 1 << rest, n)
+    else:
+        top = x[0]
+        for i in range(n - 1, words, -1):
+            z[i] = x[i - words]
+        for i in range(min(words, n - 1), 0, -1):
+            # The word before the point goes to place ``words``, its sign before it.
+            z[i] = (top if i == words else top >> WORD) & _MASK
+        z[0] = top if words == 0 else top >> WORD
+        for _ in range(min(words, n)):
+            lost *= _UNIT
+        set_error(z, n, lost + 1.0 if words > 0 else lost)
+        if rest > 0:
+            over(z, z, 1 << rest, n)
+
+
+@shared("int64*, int64*, int64*, int64")
+def multiply(z: Any, x: Any, y: Any, n: int) -> None:
+    """Let z be x y."""
+    x_lost, y_lost = error(x, n), error(y, n)
+    lost = _size(x) * y_lost + _size(y) * x_lost + x_lost * (y_lost * units(n)) + 1.0
+    room = number()
+    total = 0
+    for k in range(2 * n - 2, 0, -1):
+        for i in range(max(0, k - n + 1), min(k, n - 1) + 1):
+            total += x[i] * y[k - i]
+        if k < n:
+            room[k] = total & _MASK
+        total >>= WORD
+    z[0] = total + x[0] * y[0]
+    for i in range(1, n):
+        z[i] = room[i]
+    set_error(z, n, lost)
+
+
+@shared("int64*, int64*, int64*, int64")
+def divide(z: Any, x: Any, y: Any, n: int) -> None:
+    """Let z be x/y for 2^-20 < y < 2^20.
+
+    Digit by digit, each the integer next to a quotient of doubles; so what remains of x
+    is below 0.51 y, and the digits have a sign until the end.
+    """
+    rest, digits = number(), number()
+    for i in range(n):
+        rest[i] = x[i]
+    divisor = rounded(y)
+    for i in range(n):
+        t = rounded(rest) / divisor
+        digit = int(t + 0.5 if t > 0.0 else t - 0.5)
+        digits[i] = digit
+        carry = 0
+        for j in range(n - 1, 0, -1):
+            u = rest[j] - digit * y[j] + carry
+            rest[j] = u & _MASK
+            carry = u >> WORD
+        top = rest[0] - digit * y[0] + carry
+        rest[0] = top * BASE + rest[1]
+        for j in range(1, n - 1):
+            rest[j] = rest[j + 1]
+        rest[n - 1] = 0
+    x_lost, y_lost = error(x, n), error(y, n)
+    carry = 0
+    for i in range(n - 1, 0, -1):
+        u = digits[i] + carry
+        z[i] = u & _MASK
+        carry = u >> WORD
+    z[0] = digits[0] + carry
+    least = divisor * (1.0 - 2.0**-40) - y_lost * units(n)
+    lost = (x_lost + _size(z) * y_lost) / least + 2.0
+    set_error(z, n, lost if least > 0.0 else 2.0**1000)
+
+
+@kernel
+def sign(x: Any, n: int) -> int:
+    """Return the sign of a number, 0 if its error leaves that open."""
+    lost = error(x, n)
+    # In units from the top; what follows a sum of 2^900 units changes no comparison.
+    total = 0.0
+    for i in range(n):
+        total = total * BASE + float(x[i])
+        if abs(total) > 2.0**900:
+            break
+    if abs(total) > (lost + 1.0) * _OUTWARD:
+        return 1 if total > 0.0 else -1
+    return 0
+
+
+@kernel
+def is_zero(x: Any, n: int) -> bool:
+    """Return whether all words are 0, whatever the error."""
+    nothing = True
+    for i in range(n):
+        nothing &= x[i] == 0
+    return nothing
+
+
+# --- constants and functions ---------------------------------------------------------
+
+
+@kernel
+def _exponent(x: float) -> int:
+    """Return the integer e with 2^e <= x < 2^(e+1), for a normal x."""
+    return (bits(x) >> 52) - 1023
+
+
+@kernel
+def _add_to_error(z: Any, n: int, more: float) -> None:
+    set_error(z, n, error(z, n) + more)
+
+
+@kernel
+def _inverse(z: Any, m: int, square: int, n: int) -> None:
+    """Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0."""
+    power, term = number(), number()
+    set_integer(power, n, 1)
+    over(power, power, m, n)
+    set_integer(z, n, 0)
+    size = square if square > 0 else -square
+    for j in range(WORD * n // _exponent(float(size)) + 1):
+        over(term, power, 2 * j + 1, n)
+        if square < 0 and j % 2 == 1:
+            subtract(z, z, term, n)
+        else:
+            add(z, z, term, n)
+        over(power, power, size, n)
+    _add_to_error(z, n, 2.0)
+
+
+@kernel
+def ln2(z: Any, n: int) -> None:
+    """Let z be log 2 = 2 artanh 1/3."""
+    _inverse(z, 3, 9, n)
+    times(z, z, 2, n)
+
+
+@kernel
+def pi(z: Any, n: int) -> None:
+    """Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin)."""
+    t = number()
+    _inverse(z, 5, -25, n)
+    _inverse(t, 239, -57121, n)
+    times(z, z, 4, n)
+    subtract(z, z, t, n)
+    times(z, z, 4, n)
+
+
+@shared("int64*, int64*, int64, int64")
+def log(z: Any, x: Any, exponent: int, n: int) -> None:
+    """Let z be log(x 2^exponent), 1/4 < x < 4, |exponent| < 2^12.
+
+    log x = 2s (1 + w/3 + w^2/5 + ...), s = (x-1)/(x+1), w = s^2, w < 2^-5 for x
+    between 0.707 and 1.415.
+    """
+    y, s, w, term, total = number(), number(), number(), number(), number()
+    shift(y, x, 0, n)
+    k = exponent
+    while rounded(y) < _SQRT_HALF:
+        times(y, y, 2, n)
+        k -= 1
+    while rounded(y) > 2.0 * _SQRT_HALF:
+        over(y, y, 2, n)
+        k += 1
+    add_integer(s, y, -1, n)
+    add_integer(y, y, 1, n)
+    divide(s, s, y, n)
+    multiply(w, s, s, n)
+    times(s, s, 2, n)
+    set_integer(total, n, 0)
+    for j in range(WORD * n // 5 + 2):
+        over(term, s, 2 * j + 1, n)
+        add(total, total, term, n)
+        multiply(s, s, w, n)
+    _add_to_error(total, n, 2.0)
+    ln2(y, n)
+    times(y, y, k, n)
+    add(z, y, total, n)
+
+
+@shared("int64*, int64*, int64", "int64")
+def exp(z: Any, x: Any, n: int) -> int:
+    """Let z be exp(x)/2^k for |x| < 2^11, and return k, by Taylor's series.
+
+    t = x - k log 2 is between -0.36 and 0.36.
+    """
+    t, term = number(), number()
+    ln2(t, n)
+    quotient = rounded(x) / rounded(t)
+    k = int(quotient + (0.5 if quotient > 0.0 else -0.5))
+    times(t, t, k, n)
+    subtract(t, x, t, n)
+    set_integer(term, n, 1)
+    set_integer(z, n, 1)
+    small, j = 0, 0
+    while small < WORD * n + 2:
+        j += 1
+        multiply(term, term, t, n)
+        over(term, term, j, n)
+        add(z, z, term, n)
+        small += _exponent(j / 0.37)
+    _add_to_error(z, n, 2.0)
+    return k
+
+
+@shared("int64*, int64*, int64")
+def sinc(z: Any, x: Any, n: int) -> None:
+    """Let z be sin(pi x)/(pi x) for |x| <= 1/2, by Taylor's series."""
+    w, term = number(), number()
+    pi(w, n)
+    multiply(w, w, x, n)
+    multiply(w, w, w, n)
+    set_integer(term, n, 1)
+    set_integer(z, n, 1)
+    small, j = 0, 0
+    while small < WORD * n + 2:
+        j += 1
+        multiply(term, term, w, n)
+        over(term, term, 2 * j * (2 * j + 1), n)
+        if j % 2 == 1:
+            subtract(z, z, term, n)
+        else:
+            add(z, z, term, n)
+        small += _exponent(2.0 * j * (2 * j + 1) / 2.5)
+    _add_to_error(z, n, 2.0)

@@ -1,0 +1,290 @@
+"""The double nearest the individual risk, and the doubles on its two sides: slow steps.
+
+Pairs with a proved bound (``pairs``) decide nearly all cells of a block, and enclosures
+as balls (``enclosure``) what these leave; where a middle between two doubles, or a
+double, lies inside the ball, ``decided`` tells the side. If it does not, which no input
+is known to do, the result is nan, and the doubles on both sides are two ulp apart: a
+result is right or nan (notes/rounding_proof.md, sections 8 to 10).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from riskcore.core.compiled.jit import kernel, shared
+from riskcore.core.special.balls import UNIT, Ball, add, multiply_double
+from riskcore.core.special.floats import (
+    bits,
+    fast_two_sum,
+    fma,
+    from_bits,
+    stack,
+    two_sum,
+)
+from riskcore.core.special.gauss.double_double_step import ERROR, risk_pairs
+from riskcore.core.special.gauss.enclosure import risk_ball, scaled, scaling
+from riskcore.core.special.gauss.extremes import rare_risk
+from riskcore.core.special.gauss.fixed_point_step import side
+
+# A radius larger than this, relative to the risk, would be a mistake of the proof.
+_WIDEST = 2.0**-60
+_LARGEST = 1.7976931348623157e308
+# Below it doubles are multiples of 2^-1074.
+_COARSE = 2.0**-1021
+_SMALLEST = 5e-324
+_NEARLY_ALL = 1.0 - 2.0**-40
+# Below this p = f/F, products of p underflow, and p is nothing beside 1.
+RARE = 2.0**-960
+# What ``rare_risk`` leaves out is far below.
+_RARE_ERROR = 2.0**-900
+_TINY = 2.0**-400
+_UP = 2.0**460
+
+
+@kernel
+def double_above(x: float) -> float:
+    """Return the double above x >= 0."""
+    return from_bits(bits(x) + 1)
+
+
+@kernel
+def double_below(x: float) -> float:
+    """Return the double below x > 0, for infinity the largest."""
+    return from_bits(bits(x) - 1)
+
+
+@kernel
+def _towards_zero(x: float, n: int) -> float:
+    """Return the largest double not above x 2^(-600 n)."""
+    step = 1 if n > 0 else -1
+    for _ in range(abs(n)):
+        y = scaled(x, -step)
+        x = double_below(y) if scaled(y, step) > x else y
+    return x
+
+
+@kernel
+def _from_zero(x: float, n: int) -> float:
+    """Return the smallest double not below x 2^(-600 n)."""
+    step = 1 if n > 0 else -1
+    for _ in range(abs(n)):
+        y = scaled(x, -step)
+        x = double_above(y) if scaled(y, step) < x else y
+    return x
+
+
+# --- the nearest double --------------------------------------------------------------
+
+
+@kernel
+def _is_nearest(ball: Ball, n: int, result: float) -> bool:
+    """Return whether high 2^(-600 n) rounded, ``result``, is nearest to all of a ball.
+
+    Sums of low part and radius are compared with doubles, so that their rounding
+    changes no answer.
+    """
+    high, low, radius = ball
+    up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
+    # high - back is exact: back is high rounded to fewer bits.
+    back = scaled(result, n)
+    most = abs(high - back) + (abs(low) + radius)
+    half = 0.5 * scaled(_SMALLEST, n)
+    coarse = most < half * _NEARLY_ALL
+    fine = (low + radius < up) & (radius - low < down)
+    return coarse if result < _COARSE else fine
+
+
+@kernel
+def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
+    """Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n).
+
+    nan if all bits of ``side`` do not tell it.
+    """
+    high, low, radius = ball
+    if not (radius <= _WIDEST * high < math.inf):
+        return math.nan
+    result = scaled(high, -n)
+    if _is_nearest(ball, n, result):
+        return result
+    # Upwards from a double that is not above r, until the next middle is.
+    x = _towards_zero(double_below(high) if low < radius else high, n)
+    while x <= _LARGEST:
+        where = side(f, a, b, x, True)
+        if where <= 0:
+            return x if where < 0 else math.nan
+        x = double_above(x)
+    return x
+
+
+@kernel
+def _inside(f: float, a: float, b: float) -> bool:
+    return (f > 0.0) & (f < math.inf) & (a > 0.0) & (a <= b) & (b < math.inf)
+
+
+@shared("float64, float64", "float64")
+def nearest_slow(f: float, p: float) -> float:
+    """Return the double nearest r(f, p), or nan; nan outside the domain."""
+    if not _inside(f, p, 1.0):
+        return math.nan
+    if p == 1.0:
+        return 1.0 / f
+    ball, n = risk_ball(f, p)
+    return _nearest(f, p, 1.0, ball, n)
+
+
+@kernel
+def _condition(f: float, p: float, D: float) -> tuple[float, float]:
+    """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
+
+    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): what has the smaller error.
+    """
+    q = 1.0 - p
+    least, most = p / (f + p), 1.0 / (f + 1.0)
+    C, error = 1.0 - 0.5 * (least + most), 0.5 * (most - least) + 4.0 * UNIT
+    by_risk = (8.0 * UNIT) * f
+    better = by_risk < q * error
+    return (
+        (f - D) / q if better else C,
+        by_risk / q + 4.0 * UNIT if better else error,
+    )
+
+
+@kernel
+def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
+    """Return a ball that contains r(f, f/F) 2^(600 n), and n, for 0 < f < F.
+
+    With f/F = p (1 + d), r(f, f/F) = r(f, p) (1 + C d) up to d^2.
+    """
+    p = f / F
+    if p < RARE:
+        (high, low, radius), n = rare_risk(f, F)
+        return (high, low, radius + _RARE_ERROR * high), n
+    up = _UP if f < _TINY else 1.0
+    d = fma(-p, F * up, f * up) / (f * up)
+    ball, n = risk_ball(f, p)
+    r = ball[0]
+    C, error = _condition(f, p, scaled(p, n) / r)
+    high, low, radius = add(ball, multiply_double(ball, C * d))
+    lost = abs(d) * (error + abs(d) + 4.0 * UNIT)
+    return (high, low, (1.0 + 8.0 * UNIT) * (radius + r * lost)), n
+
+
+@shared("float64, float64", "float64")
+def nearest_slow_of(f: float, F: float) -> float:
+    """Return the double nearest r(f, f/F), or nan; nan outside the domain."""
+    if not _inside(f, f, F):
+        return math.nan
+    if f == F:
+        return 1.0 / f
+    ball, n = frequencies_ball(f, F)
+    return _nearest(f, f, F, ball, n)
+
+
+# --- blocks of cells -----------------------------------------------------------------
+
+
+@kernel
+def _is_nearest_pair(high: float, low: float, error: float) -> bool:
+    up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
+    return (low + error < up) & (error - low < down)
+
+
+@shared("float64*, float64*, float64*, int64")
+def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
+    """Fill in the doubles nearest r(f, p) for n <= BLOCK cells.
+
+    ``out`` must not overlap the others.
+    """
+    high, low = stack(), stack()
+    risk_pairs(f, p, high, low, n)
+    for i in range(n):
+        ok = _is_nearest_pair(high[i], low[i], ERROR * high[i])
+        out[i] = high[i] if ok else math.nan
+    for i in range(n):
+        if out[i] != out[i]:
+            out[i] = nearest_slow(f[i], p[i])
+
+
+@shared("float64*, float64*, float64*, int64")
+def nearest_block_of(f: Any, F: Any, out: Any, n: int) -> None:
+    """Fill in the doubles nearest r(f, f/F) for n <= BLOCK cells.
+
+    ``out`` must not overlap the others.
+    """
+    high, low, p = stack(), stack(), stack()
+    for i in range(n):
+        p[i] = f[i] / F[i]
+    risk_pairs(f, p, high, low, n)
+    for i in range(n):
+        d = fma(-p[i], F[i], f[i]) / f[i]
+        C, error = _condition(f[i], p[i], p[i] / high[i])
+        r, rest = fast_two_sum(high[i], fma(high[i], C * d, low[i]))
+        error = r * (ERROR + abs(d) * (error + abs(d) + 8.0 * UNIT))
+        ok = _is_nearest_pair(r, rest, error)
+        out[i] = r if ok else math.nan
+    for i in range(n):
+        if out[i] != out[i]:
+            out[i] = nearest_slow_of(f[i], F[i])
+
+
+# --- the doubles on both sides -------------------------------------------------------
+
+
+@kernel
+def _not_below(f: float, p: float, x: float, n: int) -> bool:
+    """Return whether r(f, p) 2^(600 n) >= x follows from r >= p/f."""
+    k = scaling(f)
+    return fma(x, scaled(f, k), -scaled(p, n + k)) <= 0.0
+
+
+@kernel
+def _not_above(f: float, p: float, x: float, n: int) -> bool:
+    """Return whether r(f, p) 2^(600 n) <= x follows from r <= 1/f, p/(f-1+p)."""
+    k = scaling(f)
+    if f < 1.0:
+        return fma(x, scaled(f, k), -scaled(1.0, n + k)) >= 0.0
+    base, base_low = two_sum(f, -1.0)
+    s, s_low = two_sum(base, p)
+    over = fma(x, scaled(s, k), -scaled(p, n + k))
+    return (over >= 0.0) & (s_low + base_low >= 0.0)
+
+
+@shared("float64, float64", "float64, float64")
+def sides_slow(f: float, p: float) -> tuple[float, float]:
+    """Return neighbours around r(f, p), or r twice where it is a double; else nan.
+
+    Where 1092 bits leave a side open the two are two ulp apart: they enclose r still.
+    """
+    (high, low, radius), n = risk_ball(f, p)
+    if not (radius <= _WIDEST * high < math.inf):
+        return math.nan, math.nan
+    low_open = low < radius and not _not_below(f, p, high, n)
+    high_open = low > -radius and not _not_above(f, p, high, n)
+    if low_open and high_open and p < 1.0:
+        # A double that is none after scaling is rounded outwards below.
+        x = scaled(high, -n)
+        if scaled(x, n) == high:
+            where = side(f, p, 1.0, x, False)
+            low_open, high_open = where <= 0, where >= 0
+    lower = double_below(high) if low_open else high
+    upper = double_above(high) if high_open else high
+    return _towards_zero(lower, n), _from_zero(upper, n)
+
+
+@shared("float64*, float64*, float64*, float64*, int64")
+def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
+    """Fill in the doubles around r(f, p) for n <= BLOCK cells, see ``sides_slow``.
+
+    The results must not overlap the others.
+    """
+    risk_pairs(f, p, lower, upper, n)
+    for i in range(n):
+        high, low = lower[i], upper[i]
+        error = ERROR * high
+        above, below = low >= error, low <= -error
+        lower[i] = high if above else (double_below(high) if below else math.nan)
+        upper[i] = high if below else (double_above(high) if above else math.nan)
+    for i in range(n):
+        if lower[i] != lower[i]:
+            lower[i], upper[i] = sides_slow(f[i], p[i])

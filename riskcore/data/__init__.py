@@ -1,0 +1,1 @@
+"""Records, and what is counted from them: files, engines, columns, cells."""

@@ -1,0 +1,155 @@
+"""Blanking: values of single records set to missing, as local suppression does."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.columns import Records, is_dataset, with_columns
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+
+def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
+    """Set values to missing, in what the holder of the data calls missing.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, or a mapping of column names to arrays.
+    masks : mapping of column names to bool ndarray, each shape (n,)
+        The records whose value of the column is blanked.
+
+    Returns
+    -------
+    frame or dict
+        The data with these columns replaced, the rest untouched: for a frame the same
+        type of frame, for a mapping a dict with columns of the same holders. NumPy
+        columns but those of floats, times and objects come masked; integers and
+        booleans of pandas get its nullable type. Notes of pandas (``attrs``) and
+        pyarrow (metadata of the schema) are left out, for they may list values.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If the data are no table.
+
+    Examples
+    --------
+    >>> blank({"sex": ["f", "m"], "age": [31, 47]}, {"age": np.array([False, True])})
+    {'sex': ['f', 'm'], 'age': [31, None]}
+    """
+    records = Records.of(data)
+    columns: dict[Any, Any] = {}
+    for name, mask in masks.items():
+        column = records.column(name)
+        given = data[name] if isinstance(data, Mapping) else None
+        if isinstance(given, list | tuple | range):
+            pairs = zip(given, mask, strict=True)
+            values = [None if blanked else value for value, blanked in pairs]
+            columns[name] = tuple(values) if isinstance(given, tuple) else values
+        elif isinstance(column, np.ndarray):
+            columns[name] = _of_array(column, mask)
+        else:
+            columns[name] = _of_series(column, mask, name)
+    return without_notes(with_columns(data, columns))
+
+
+def without_notes(data: Any) -> Any:
+    """Return data that were made anew without notes of their holder.
+
+    These may list values. Of pandas they are taken out in place.
+    """
+    if getattr(data, "attrs", None):
+        data.attrs = {}
+    if is_dataset(data):
+        for name in data.variables:
+            data[name].attrs, data[name].encoding = {}, {}
+    if hasattr(data, "replace_schema_metadata"):
+        plain = data.schema.remove_metadata()
+        for i, field in enumerate(plain):
+            plain = plain.set(i, field.remove_metadata())
+        return data.from_arrays(data.columns, schema=plain)
+    return data
+
+
+def _of_array(values: Array, mask: Mask) -> Array:
+    empty: dict[str, Any] = {"f": np.nan, "m": "NaT", "M": "NaT", "O": None}
+    kind = values.dtype.kind
+    masked = isinstance(values, np.ma.MaskedArray)
+    blanked = np.array(np.ma.getdata(values))
+    # Under a mask, too, the value must be gone.
+    blanked[mask] = empty.get(kind, blanked.dtype.type())
+    if masked or kind not in empty:
+        return np.ma.MaskedArray(blanked, np.ma.getmaskarray(values) | mask)
+    return blanked
+
+
+def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
+    """Return the native series with values blanked.
+
+    Holders with a mask of their own keep what stands under it. So another value of the
+    column is put there first.
+    """
+    import narwhals.stable.v2 as nw
+
+    holder = series.implementation
+    native = series.to_native()
+    others = np.flatnonzero(~mask)
+    rows = np.where(mask, others[0] if len(others) else 0, np.arange(len(mask)))
+    if holder.is_pandas_like():
+        return _of_pandas(native, mask, rows)
+    if holder.is_polars() and not len(others):
+        return native.clear(len(mask))
+    if holder.is_polars():
+        # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+        native = native.alias("value")
+    apart = series.dtype in (nw.String, nw.Binary, nw.Object)
+    if holder.is_polars() and (apart or series.dtype.is_nested()):
+        # Copies share the buffers in which texts stand.
+        pairs = zip(series.to_list(), mask, strict=True)
+        values = [None if blanked else value for value, blanked in pairs]
+        return type(native)(str(name), values, native.dtype)
+    if holder.is_polars():
+        series = nw.from_native(native.gather(rows), series_only=True)
+    kept = nw.new_series("kept", ~mask, backend=holder)
+    frame = series.alias("value").to_frame().with_columns(kept)
+    values = frame.select(nw.when(nw.col("kept")).then(nw.col("value")))
+    blanked = values.get_column("value").alias(str(name))
+    if series.dtype == nw.Enum:
+        left = set(blanked.unique().to_list())
+        kept_categories = [one for one in series.dtype.categories if one in left]
+        blanked = blanked.cast(nw.Enum(kept_categories))
+    return blanked.to_native()
+
+
+def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
+    """Return a pandas series with values blanked; ``rows`` gives each one another."""
+    if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
+        kind = native.dtype.name
+        native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+    given = native.dtype
+    listed = given.name.startswith("dictionary")
+    if listed:  # of Arrow; pandas masks another value if one is missing already
+        native = native.astype(type(given)(given.pyarrow_dtype.value_type))
+    if mask.all():
+        blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
+    else:
+        blanked = native.iloc[rows].set_axis(native.index).mask(mask)
+    blanked.attrs = {}
+    # The list of categories must not tell what was blanked.
+    if native.dtype.name == "category":
+        return blanked.cat.remove_unused_categories()
+    return blanked.astype(given) if listed else blanked
+
+
+def _nullable(kind: str) -> str:
+    """Return the name of pandas' nullable integer type: int64 becomes Int64."""
+    return kind.replace("uint", "UInt").replace("int", "Int", kind[0] == "i")

@@ -1,0 +1,633 @@
+"""Cells: the records that share the values of all key variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
+from riskcore.core.risk.anonymity import Below, count_below
+from riskcore.core.risk.file_risk import sum_of_products
+from riskcore.data.coded import CodedRecords, count_records
+from riskcore.data.columns import (
+    CodedColumn,
+    is_dataset,
+    key_names,
+    plain_value,
+    with_columns,
+)
+from riskcore.data.count import count
+from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.engines.door import Counted
+from riskcore.data.engines.groups import Groups
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.labels import Labels
+from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.source import Source
+from riskcore.data.unsigned import Codes
+from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
+
+# Columns of a table of cells. SQL ignores case: f and F would be one column.
+RESULT_COLUMNS = ("sample_frequency", "population_frequency", "sampling_fraction")
+
+MISSING_RULES = ("refuse", "category", "wildcard", "argus")
+# Units of times that all frames have.
+# Keys that a prompt names.
+_KEYS_NAMED = 8
+_UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is known of all cells of a file together.
+
+    Attributes
+    ----------
+    records, cells, uniques : int
+        Number of records, of cells, and of cells with a sample frequency of 1.
+    population : float
+        The sum of all weights, exactly rounded from those of the cells.
+    below, records_below : int
+        Number of cells with F < f, and of their records.
+    """
+
+    records: int
+    cells: int
+    uniques: int
+    population: float
+    below: int
+    records_below: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cells:
+    """The cells of a file: combinations of key values that occur in it.
+
+    Cells are in lexicographic order of their key values, first key slowest, missing
+    last; the order of the records does not matter.
+
+    Attributes
+    ----------
+    keys : tuple of hashable
+        Names of the key variables.
+    categories : tuple of ndarray
+        For each key its categories in sorted order; a last one, None, stands for
+        missing if that occurs.
+    codes : sequence of unsigned integer ndarray, each shape (K,)
+        For each key the position of the cell's category in ``categories``; made when
+        it is asked for.
+    sample_frequency : int64 or float64 ndarray, shape (K,)
+        f_k, the number of records in the cell; where missing matches any value, with
+        those that match, a real number if ``alpha`` is neither 0 nor 1.
+    population_frequency : float64 ndarray, shape (K,)
+        F_k as estimated by the sum of these records' weights, within one unit in the
+        last place, two where missing matches any value.
+    records : int64 ndarray, shape (K,)
+        The number of records in the cell itself: they add to n. A sum over records is
+        one over cells with these as factors.
+    weight_sum : float64 ndarray, shape (K,)
+        The sum of their weights.
+    rows : int32 ndarray, shape (n,)
+        The cell of each record, in the order of the records; of data on an engine the
+        cell of each row that the engine counted.
+    weighted : bool
+        Whether there were weights; if not, F_k = f_k.
+    missing : str
+        The rule for missing key values.
+    alpha : float
+        What a record with missing keys counts for other cells.
+    missing_values : tuple of int
+        For each key the number of records whose value is missing.
+    intake : Intake or None
+        Of a file, what became of its lines.
+    counted : Counted, Groups or None
+        Of data on an engine, what the engine counted.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, None, 31]}
+    >>> cells = tabulate(data, ["sex", "age"], missing="category")
+    >>> cells.sample_frequency, cells.inverse
+    (array([2, 1]), array([0, 1, 0], dtype=int32))
+    >>> cells.row(1)["sex"], cells.row(1)["age"], cells.row(1)["sample_frequency"]
+    ('m', None, 1)
+    >>> cells.present(1)
+    array([ True, False])
+    >>> cells.count_of(cells.rows == 0)
+    2
+    >>> cells.k_anonymity, cells.below(2)
+    (1, Below(k=2, records=1, cells=1))
+    >>> list(cells.to_dict())
+    ['sex', 'age', 'sample_frequency', 'population_frequency', 'sampling_fraction']
+    >>> cells.to_frame("pyarrow").num_rows
+    2
+    """
+
+    keys: tuple[Hashable, ...]
+    categories: tuple[NDArray[Any], ...]
+    codes: Sequence[Codes]
+    sample_frequency: Frequencies
+    population_frequency: NDArray[np.float64]
+    records: NDArray[np.int64]
+    weight_sum: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    weighted: bool
+    missing: str
+    alpha: float
+    missing_values: tuple[int, ...]
+    intake: Intake | None = None
+    counted: Counted | Groups | None = None
+
+    def __len__(self) -> int:
+        """Return the number of cells, K."""
+        return len(self.sample_frequency)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.rows) if self.counted is None else self.counted.n
+
+    @property
+    def inverse(self) -> NDArray[np.int32]:
+        """The cell of each record, in the order of the records, shape (n,).
+
+        Raises
+        ------
+        TypeError
+            If an engine has counted the records: they are not here.
+        """
+        if self.counted is not None:
+            raise self.counted.refuse_single("the cell of each record")
+        return self.rows
+
+    def count_of(self, mask: NDArray[np.bool_]) -> int:
+        """Return the number of records of some rows: of as many as they stand for.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, of the shape of ``rows``
+
+        Returns
+        -------
+        int
+        """
+        sizes = None if self.counted is None else self.counted.records
+        return count_records(mask, sizes)
+
+    @property
+    def sampling_fraction(self) -> NDArray[np.float64]:
+        """p_k = f_k / F_k; above 1 where the weights add to less than the records."""
+        with np.errstate(over="ignore"):
+            return self.sample_frequency / self.population_frequency
+
+    @property
+    def below_sample(self) -> NDArray[np.bool_]:
+        """Mask of the cells with F_k < f_k: no population can have them."""
+        return self.population_frequency < self.sample_frequency
+
+    @property
+    def totals(self) -> Totals:
+        """What is known of all cells together."""
+        below = self.below_sample
+        return Totals(
+            records=self.n,
+            cells=len(self),
+            uniques=int(np.count_nonzero(self.sample_frequency == 1)),
+            population=sum_of_products(self.weight_sum, None, math.inf),
+            below=int(np.count_nonzero(below)),
+            records_below=int(self.records[below].sum()),
+        )
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency: the file is k-anonymous up to this k."""
+        smallest: int | float = self.sample_frequency.min().item()
+        return smallest
+
+    def below(self, k: int) -> Below:
+        """Count the records and the cells with a sample frequency below k.
+
+        Parameters
+        ----------
+        k : int
+            From 1 on.
+
+        Returns
+        -------
+        Below
+
+        Raises
+        ------
+        TypeError, ValueError
+            If k is no such number.
+        """
+        return count_below(self.sample_frequency, None, self.records, k)
+
+    @property
+    def labels(self) -> Labels | None:
+        """What a file of SPSS, Stata or SAS says of its columns."""
+        return None if self.intake is None else self.intake.labels
+
+    def present(self, key: int) -> NDArray[np.bool_]:
+        """Return the mask of the cells in which a key, by position, is not missing.
+
+        Parameters
+        ----------
+        key : int
+            Position of the key in ``keys``.
+
+        Returns
+        -------
+        ndarray of bool, shape (K,)
+        """
+        levels = len(self.categories[key])
+        absent = levels - 1 if self.categories[key][-1] is None else levels
+        return np.not_equal(self.codes[key], absent)
+
+    def to_dict(self) -> dict[Hashable, NDArray[Any]]:
+        """Return one array per column: the keys' values, then the result columns.
+
+        Returns
+        -------
+        dict of column name to ndarray, each shape (K,)
+        """
+        values = zip(self.keys, self.categories, self.codes, strict=True)
+        table = {key: labels[codes] for key, labels, codes in values}
+        results = (
+            self.sample_frequency,
+            self.population_frequency,
+            self.sampling_fraction,
+        )
+        return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
+
+    def row(self, k: int) -> dict[Hashable, Any]:
+        """Return cell k: a dict of the columns of ``to_dict``, plain Python values.
+
+        Parameters
+        ----------
+        k : int
+            Position of the cell.
+
+        Returns
+        -------
+        dict
+        """
+        values = [
+            plain_value(labels[codes[k]])
+            for labels, codes in zip(self.categories, self.codes, strict=True)
+        ]
+        return result_row(
+            self.keys, values, self.sample_frequency[k], self.population_frequency[k]
+        )
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return the cells as a frame, one row per cell.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow", ...}
+            Any eager backend of narwhals, if installed.
+
+        Returns
+        -------
+        frame
+            A native frame of the backend, with the columns of ``to_dict``.
+        """
+        import narwhals.stable.v2 as nw
+
+        columns = {key: _held(values) for key, values in self.to_dict().items()}
+        frame = nw.from_dict(columns, backend=backend)  # type: ignore[arg-type]
+        return frame.to_native()
+
+    def __repr__(self) -> str:
+        names = " x ".join(map(str, self.keys[:_KEYS_NAMED]))
+        more = len(self.keys) - _KEYS_NAMED
+        if more > 0:
+            names += f" and {counted(more, 'more key')}"
+        return (
+            f"<Cells: {counted(self.n, 'record')} in {counted(len(self), 'cell')} of "
+            f"{names}, {self.totals.uniques} sample unique, "
+            f"{'weighted' if self.weighted else 'no weights'}>"
+        )
+
+
+def tabulate(
+    data: Any,
+    keys: Iterable[Hashable],
+    weight: Hashable | None = None,
+    missing: str = "refuse",
+    alpha: float = 1.0,
+    reading: Reading | None = None,
+) -> Cells:
+    """Count the records of each cell and estimate its population frequency.
+
+    Parameters
+    ----------
+    data : frame, mapping or path
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, a mapping of column names to arrays, or the path of a CSV,
+        Parquet, Arrow or mu-Argus file, see `riskcore.data.files.formats.read`. Of a
+        mu-Argus file the weight is by default the one that its metadata declare. Or
+        data that an engine holds and counts: a lazy frame of polars, a relation of
+        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow.
+    keys : iterable of hashable
+        Names of the key variables.
+    weight : hashable, optional
+        Name of the column of sampling weights. Without it every weight is 1: the file
+        is taken to be the whole population, F_k = f_k and p_k = 1.
+    missing : {"refuse", "category", "wildcard", "argus"}
+        What to do with missing values in keys: refuse the file; take missing as one
+        more category of that key; or let it match any value, as sdcMicro does
+        ("wildcard") or mu-Argus ("argus"), see Notes.
+    alpha : float
+        With ``missing="wildcard"``, what a record with missing keys counts where it
+        is not certain to belong, in [0, 1].
+    reading : Reading, optional
+        How to read the file, if ``data`` is a path.
+
+    Returns
+    -------
+    Cells
+        The same bits whatever the number of threads; the same cells whatever the
+        order of the records (a sum of weights may then differ in its last bit).
+
+    Warns
+    -----
+    DoubtfulCodes
+        If categories of a key look like missing values, or alike.
+
+    Raises
+    ------
+    KeyError
+        If a column does not exist.
+    OSError
+        If the file cannot be read.
+    TypeError
+        If ``data`` is no table, a key's values have no order, or the weights are not
+        real numbers.
+    ValueError
+        If there are no records or no keys, a key is named twice, is the weight or is
+        called like a result column; if weights are missing, infinite or not positive,
+        or their sum overflows; if keys have missing values that are to be refused, or
+        ``alpha`` is not in [0, 1], or not 1 with another rule than "wildcard".
+
+    Notes
+    -----
+    Where missing matches any value, a cell is a combination of values and missing ones
+    that occurs, and two are compatible if they agree in every key that both have. f
+    and F of a cell count its own records, all records of the compatible cells without
+    missing keys, and ``alpha`` times those of the other compatible cells with missing
+    keys. A cell without any key has all records. Its own records count, ``alpha``
+    times, for every cell with missing keys; for cells without they count by "argus"
+    or if there is only one key.
+
+    Examples
+    --------
+    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.5]}
+    >>> cells = tabulate(data, ["sex", "age"], weight="w")
+    >>> cells
+    <Cells: 3 records in 2 cells of sex x age, 1 sample unique, weighted>
+    >>> cells.sample_frequency, cells.population_frequency
+    (array([2, 1]), array([25.5, 20. ]))
+    >>> cells.inverse
+    array([0, 1, 0], dtype=int32)
+
+    >>> data = {"a": [1, 1, 2, None, 1], "b": [1, 1, 1, 1, None]}
+    >>> cells = tabulate(data, ["a", "b"], missing="wildcard", alpha=0.5)
+    >>> cells.sample_frequency[cells.inverse]
+    array([3. , 3. , 1.5, 4.5, 3.5])
+    >>> cells.records
+    array([2, 1, 1, 1])
+    """
+    check_missing(missing, alpha)
+    keys = key_names(keys)
+    source = Source.of(data, reading)
+    weight = source.weight if weight is None else weight
+    check_names(keys, {"weight": weight}, RESULT_COLUMNS)
+    data, intake = source.read([*keys, weight], weight)
+    coded = CodedRecords.of(data, keys, weight)
+    return tabulate_coded(coded, keys, missing, alpha, intake)
+
+
+def tabulate_coded(
+    records: CodedRecords,
+    keys: Sequence[Hashable],
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+) -> Cells:
+    """Return the cells of coded records, see `tabulate`; the arguments are checked."""
+    columns = records.keys(keys)
+    counted = records.counted
+    for line in doubtful_codes(columns, None if counted is None else counted.records):
+        warn(line, DoubtfulCodes)
+    if missing == "refuse":
+        refuse_missing(keys, [column.missing for column in columns], records.n)
+    return cells_of(records, keys, missing, alpha, intake)
+
+
+def cells_of(
+    records: CodedRecords,
+    keys: Sequence[Hashable],
+    missing: str,
+    alpha: float,
+    intake: Intake | None = None,
+) -> Cells:
+    """Return the cells of coded records whose keys have been looked at."""
+    columns = records.keys(keys)
+    counted = records.counted
+    counts = count(
+        [column.codes for column in columns],
+        [column.levels for column in columns],
+        records.weights,
+    )
+    if counted is not None:
+        counts = counts.of_groups(counted.records)
+    if isinstance(counted, Groups):
+        sums = counted.weight_sum(counts.inverse, len(counts.frequency))
+        counts = replace(counts, weight_sum=sums)
+    f: Frequencies = counts.frequency
+    F = counts.weight_sum
+    if missing in WILDCARDS:
+        absent = [c.levels - 1 if c.missing else None for c in columns]
+        f, F = count_compatible(
+            counts.codes,
+            absent,
+            counts.frequency,
+            counts.weight_sum,
+            alpha,
+            blank_matches_complete=True if missing == "argus" else None,
+        )
+    with np.errstate(over="ignore"):
+        if not (counts.weight_sum.sum() < np.inf and F.max() < np.inf):
+            raise overflow(records.weight)
+    return Cells(
+        keys=tuple(keys),
+        categories=tuple(map(_categories, columns)),
+        codes=counts.codes,
+        sample_frequency=f,
+        population_frequency=F,
+        records=counts.frequency,
+        weight_sum=counts.weight_sum,
+        rows=counts.inverse,
+        weighted=records.weight is not None,
+        missing=missing,
+        alpha=alpha,
+        missing_values=tuple(column.missing for column in columns),
+        intake=intake,
+        counted=records.counted,
+    )
+
+
+def check_missing(missing: str, alpha: float) -> None:
+    """Refuse a rule for missing key values that does not exist, whatever the data.
+
+    Raises
+    ------
+    TypeError
+        If ``alpha`` is no number.
+    ValueError
+        Naming the rule or ``alpha``.
+    """
+    arguments.one_of("missing", missing, MISSING_RULES)
+    arguments.number_in("alpha", alpha, "[0, 1]")
+    if alpha != 1 and missing != "wildcard":
+        raise ValueError(f"alpha={alpha} needs missing='wildcard', not {missing!r}")
+
+
+def check_names(
+    keys: Iterable[Hashable],
+    roles: Mapping[str, Hashable | None],
+    results: Iterable[str],
+) -> None:
+    """Refuse keys and other columns, by their roles, that cannot go together.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is a string, or a column is given in the place of its name.
+    ValueError
+        If there are no keys, a column is named twice, or a key is called like one of
+        the results.
+    """
+    names = key_names(keys)
+    for role, name in roles.items():
+        arguments.column_name(role, name)
+        if name is not None and name in names:
+            raise ValueError(f"column {name!r} is both a key and the {role}")
+    refuse_taken(names, results)
+
+
+def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
+    """Refuse columns that are called like a result, ignoring case as SQL does.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    taken = [name for name in columns if str(name).lower() in results]
+    if taken:
+        raise ValueError(
+            f"column {taken[0]!r} is called like a result of riskcore: "
+            "rename or drop it"
+        )
+
+
+def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
+    """Return the data with results added as columns, same type and order.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes, or a mapping of column names to arrays.
+    results : mapping of column names to ndarray, each shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If the data already have a column of such a name, ignoring case.
+
+    Examples
+    --------
+    >>> with_results({"a": [1, 2]}, {"score": np.array([0.5, 0.0])})
+    {'a': [1, 2], 'score': array([0.5, 0. ])}
+    """
+    taken = {str(name).lower() for name in results}
+    if is_dataset(data):
+        refuse_taken(data.variables, taken)
+        return with_columns(data, results)
+    if isinstance(data, Mapping):
+        refuse_taken(data, taken)
+        return {**data, **results}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    refuse_taken(frame.columns, taken)
+    series = [
+        nw.new_series(str(name), values, backend=frame.implementation)
+        for name, values in results.items()
+    ]
+    return frame.with_columns(*series).to_native()
+
+
+def overflow(weight: Hashable | None) -> ValueError:
+    """Make the error for weights whose sum is no double."""
+    return ValueError(f"weight {weight!r}: the sum overflows")
+
+
+def result_row(
+    keys: Iterable[Hashable], values: Iterable[Any], f: Any, F: Any
+) -> dict[Hashable, Any]:
+    """Return a cell as a dict of key values and results, plain Python values."""
+    f, F = f.item(), float(F)
+    table = dict(zip(keys, values, strict=True))
+    return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
+
+
+def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:
+    """Refuse keys of which some values, so many of each, are missing.
+
+    Raises
+    ------
+    ValueError
+        Naming the keys, and what to do.
+    """
+    pairs = zip(keys, missing, strict=True)
+    faults = [f"{key!r} in {number}" for key, number in pairs if number]
+    if faults:
+        raise ValueError(
+            f"missing key values: {', '.join(faults)} of {n} records; "
+            "missing='category' (--missing category) takes missing as one more "
+            "category, and 'wildcard', which the models of uniques do not have, lets "
+            "it match any value, as protect does. There is no rule by default, for the "
+            "risks differ much"
+        )
+
+
+def _held(values: NDArray[Any]) -> Any:
+    """Return values so that a frame gets its own type and null for them."""
+    if values.dtype == object:
+        times = [value.dtype for value in values if isinstance(value, np.generic)]
+        if not times:
+            return values.tolist()
+        # One by one polars takes their numbers for microseconds.
+        values = values.astype(times[0])
+    kind = values.dtype.kind
+    if kind in "mM" and np.datetime_data(values.dtype)[0] not in _UNITS[kind]:
+        return values.astype(f"{kind}8[ms]")
+    return values
+
+
+def _categories(column: CodedColumn) -> NDArray[Any]:
+    if not column.missing:
+        return column.labels
+    values = [*map(plain_value, column.labels), None]
+    return np.fromiter(values, object, len(values))

@@ -1,0 +1,794 @@
+"""Columns of a data set as numbers: codes of keys, weights, household ids.
+
+A data set is any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...),
+a narwhals frame, or a mapping of column names to arrays. Missing is what the holder of
+the data calls missing: null, None, NaN, NaT, a masked element.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.common.missing_column import no_such_column
+from riskcore.common.threads import in_threads, usual_threads
+from riskcore.data.count import THREADED
+from riskcore.data.engines.counting import doubles
+from riskcore.data.engines.door import engine_of
+from riskcore.data.files.arrow import import_pyarrow, in_plain_layout
+from riskcore.data.integers import code_integers
+from riskcore.data.text import is_text_column, short_text_codes, text_dictionary
+from riskcore.data.unsigned import Codes, mark_levels, rank_levels
+
+Array = NDArray[Any]
+# Labels in sorted order, and the position among them of every value.
+Coded = tuple[Array, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """The columns of a data set, whatever holds them.
+
+    Attributes
+    ----------
+    columns : dict
+        NumPy arrays or narwhals series by column name, each of length ``n``.
+    n : int
+        Number of records.
+
+    Examples
+    --------
+    >>> Records.of({"sex": ["m", "f"], "age": [31, 47]}).n
+    2
+    """
+
+    columns: Mapping[Hashable, Any]
+    n: int
+
+    @classmethod
+    def of(cls, data: Any) -> Records:
+        """Read the columns of ``data``.
+
+        Raises
+        ------
+        TypeError
+            If ``data`` is no eager frame or mapping, or an entry of a mapping is not an
+            array, a list or a series.
+        ValueError
+            If the columns differ in length, share a name, or hold no records.
+        """
+        columns: Mapping[Hashable, Any]
+        if is_dataset(data):
+            dimension_of(data)
+            columns = {name: data[name].values for name in data.variables}
+            n = max(data.sizes.values())
+        elif isinstance(data, Mapping):
+            columns = {name: _as_column(name, values) for name, values in data.items()}
+            lengths = {name: len(column) for name, column in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise ValueError(f"columns differ in length: {lengths}")
+            n = max(lengths.values(), default=0)
+        else:
+            frame = _frame(data)
+            columns, n = _FrameColumns(frame), len(frame)
+        if n == 0 or not columns:
+            raise ValueError("the data hold no records")
+        return cls(columns, n)
+
+    def column(self, name: Hashable) -> Any:
+        """Return one column.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name; the message lists those that there are.
+        """
+        if name in self.columns:
+            return self.columns[name]
+        raise no_such_column([name], self.columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedColumn:
+    """A column as codes of its categories.
+
+    Attributes
+    ----------
+    name : hashable
+        The column's name.
+    codes : uint8, uint16 or uint32 ndarray, shape (n,)
+        For each record the position of its value in ``labels``; ``len(labels)`` if
+        the value is missing.
+    labels : ndarray
+        The values that occur, in sorted order.
+    missing : int
+        Number of records whose value is missing.
+    """
+
+    name: Hashable
+    codes: Codes
+    labels: Array
+    missing: int
+
+    @property
+    def levels(self) -> int:
+        """Number of categories, missing being one if it occurs."""
+        return len(self.labels) + (self.missing > 0)
+
+
+def code_column(
+    records: Records, name: Hashable, *, ticks: bool = False
+) -> CodedColumn:
+    """Code the values of a column by their rank.
+
+    Values of any hashable type that can be ordered will do. Columns of mixed types are
+    ordered by type name first; values that are equal are one category.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    name : hashable
+        The column.
+    ticks : bool
+        Whether the labels of times are those of NumPy in any case. By default they are
+        Python's times as long as no two of them are equal there.
+
+    Returns
+    -------
+    CodedColumn
+        The codes do not depend on the order of the records.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If its values cannot be compared or hashed.
+
+    Examples
+    --------
+    >>> column = code_column(Records.of({"age": [47, 31, None, 47]}), "age")
+    >>> column.codes, list(column.labels), column.missing
+    (array([1, 0, 2, 1], dtype=uint8), [31, 47], 1)
+    """
+    column = records.column(name)
+    try:
+        if isinstance(column, np.ndarray):
+            (labels, codes), missing = _code_array(column)
+        else:
+            (labels, codes), missing = _code_series(column, ticks=ticks)
+    except (TypeError, OverflowError) as error:  # of times beyond the year 9999
+        raise TypeError(
+            f"key {name!r}: {error}; a key has text, numbers, times or other values "
+            "that have an order"
+        ) from None
+    levels = len(labels) + (missing is not None)
+    dtype = np.min_scalar_type(max(levels - 1, 0))
+    if missing is None:
+        return CodedColumn(name, codes.astype(dtype, copy=False), labels, 0)
+    all_codes = np.full(records.n, len(labels), dtype)
+    all_codes[~missing] = codes
+    return CodedColumn(name, all_codes, labels, int(missing.sum()))
+
+
+def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
+    """Return the names of the key variables as a list.
+
+    Raises
+    ------
+    TypeError
+        If ``keys`` is no list of names: a string, or columns themselves.
+    ValueError
+        If ``keys`` is empty or names a column twice.
+    """
+    names = arguments.names("keys", keys)
+    if not names:
+        raise ValueError("keys is empty: name at least one key variable")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"keys name a column more than once: {_listed(twice)}")
+    return names
+
+
+def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
+    """Code the key variables of a file.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    keys : iterable of hashable
+        Names of the key variables, at least one.
+
+    Raises
+    ------
+    KeyError
+        If a key is no column.
+    TypeError
+        If ``keys`` is a string, or the values of a key cannot be ordered.
+    ValueError
+        If ``keys`` is empty or names a column twice.
+    """
+    keys = key_names(keys)
+    for key in keys:
+        records.column(key)
+    if records.n < THREADED:
+        return [code_column(records, key) for key in keys]
+    return in_threads(usual_threads(), code_column, [(records, key) for key in keys])
+
+
+def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return the sampling weights: positive, finite doubles.
+
+    Parameters
+    ----------
+    records : Records
+        The data.
+    name : hashable
+        The column of weights.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If it is not a column of real numbers (text is not read as numbers).
+    ValueError
+        If weights are missing, infinite, zero or negative; the message counts them.
+
+    Examples
+    --------
+    >>> weights(Records.of({"w": [10, 2.5]}), "w")
+    array([10. ,  2.5])
+    """
+    column = records.column(name)
+    read = _real_array if isinstance(column, np.ndarray) else _real_series
+    try:
+        weight = np.ascontiguousarray(read(column))
+    except TypeError as error:
+        raise TypeError(f"weight {name!r}: {error}, not real numbers") from None
+    except OverflowError:
+        raise ValueError(f"weight {name!r}: an integer beyond 1.8e308") from None
+    if not (weight.min() > 0 and weight.max() < np.inf):
+        faults = {
+            "missing": int(np.isnan(weight).sum()),
+            "infinite": int(np.isinf(weight).sum()),
+            "zero or negative": int(((weight <= 0) & np.isfinite(weight)).sum()),
+        }
+        counted = ", ".join(f"{k} {fault}" for fault, k in faults.items() if k)
+        first = int(np.argmin((weight > 0) & (weight < np.inf)))
+        raise ValueError(
+            f"weight {name!r}: {counted} in {records.n:,} records, first in record "
+            f"{first + 1:,}; a weight is positive and finite"
+        )
+    return weight
+
+
+def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of numbers as doubles, nan for missing.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If it is not a column of real numbers (text is not read as numbers).
+    ValueError
+        If a number is infinite, or an integer too large for a double.
+
+    Examples
+    --------
+    >>> real_numbers(Records.of({"income": [1200, None]}), "income")
+    array([1200.,   nan])
+    """
+    column = records.column(name)
+    read = _real_array if isinstance(column, np.ndarray) else _real_series
+    try:
+        values = np.ascontiguousarray(read(column))
+    except TypeError as error:
+        raise TypeError(f"column {name!r}: {error}, not real numbers") from None
+    except OverflowError:
+        raise ValueError(f"column {name!r}: an integer beyond 1.8e308") from None
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise ValueError(
+            f"column {name!r}: infinite in {infinite:,} of {records.n:,} records"
+        )
+    return values
+
+
+def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
+    """Return the number of each record's household.
+
+    Parameters
+    ----------
+    records : Records
+        The data; the members of a household need not be neighbours.
+    name : hashable
+        The column of household ids, of any type.
+
+    Returns
+    -------
+    int64 ndarray, shape (n,)
+        Equal for equal ids, from 0, in no particular order.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    ValueError
+        If ids are missing.
+
+    Examples
+    --------
+    >>> household_codes(Records.of({"hh": [70, 12, 70]}), "hh")
+    array([1, 0, 1])
+    """
+    column = records.column(name)
+    if is_text_column(column):
+        # The holder's own dictionary: to put many ids in order is slow, and idle here.
+        short = short_text_codes(column)
+        codes = text_dictionary(column)[0] if short is None else short
+        missing = int(np.count_nonzero(codes < 0))
+    else:
+        coded = code_column(records, name)
+        codes, missing = coded.codes, coded.missing
+    if missing:
+        raise ValueError(
+            f"household {name!r}: missing in {missing} of {records.n} records"
+        )
+    return codes.astype(np.int64)
+
+
+def plain_value(value: Any) -> Any:
+    """Return a NumPy scalar as the Python value it stands for; times as they are.
+
+    Examples
+    --------
+    >>> plain_value(np.int8(3)), plain_value(np.datetime64(3, "D"))
+    (3, np.datetime64('1970-01-04'))
+    """
+    # item() of a time in nanoseconds is an integer.
+    number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    return value.item() if number else value
+
+
+_NEEDED = (
+    "data is a frame (pandas, polars, pyarrow, ...), a table of Arrow, or a mapping of "
+    "column names to arrays"
+)
+
+
+def in_memory(data: Any) -> Any:
+    """Return what has a stream or an array of Arrow as a table; others as they are.
+
+    Raises
+    ------
+    ValueError
+        If a stream has no records, as one has that was read before, or breaks off.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> batch = pyarrow.record_batch({"sex": ["f", "m"]})
+    >>> in_memory(batch.to_struct_array()).num_rows
+    2
+    """
+    streamed = hasattr(data, "__arrow_c_stream__")
+    if not streamed and not hasattr(data, "__arrow_c_array__"):
+        return data
+    if engine_of(data) is not None or isinstance(_taken(data), _eager_frame()):
+        return data
+    pyarrow = import_pyarrow()
+    kind = type(data).__name__
+    try:
+        if not streamed:
+            return pyarrow.Table.from_batches([pyarrow.record_batch(data)])
+        reader = pyarrow.RecordBatchReader.from_stream(data)
+    except (pyarrow.ArrowException, TypeError) as error:
+        raise TypeError(f"{_NEEDED}, not {kind}: {error}") from None
+    try:
+        table = reader.read_all()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"data: the stream of a {kind} breaks off: {error}") from None
+    if not table.num_rows:
+        raise ValueError(
+            f"data: a {kind} without records; a stream is read once, so give a new "
+            "one, or a table"
+        )
+    return table
+
+
+def is_dataset(data: Any) -> bool:
+    """Tell whether data are a Dataset of xarray."""
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(data, xarray.Dataset)
+
+
+def dimension_of(data: Any) -> Hashable:
+    """Return the dimension of a Dataset of xarray along which its records are.
+
+    Raises
+    ------
+    TypeError
+        If it has several or none, or a variable without it.
+    """
+    if len(data.sizes) != 1:
+        raise TypeError(
+            f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; "
+            "records have one, and each variable a value for each of them"
+        )
+    single = [name for name in data.variables if not data[name].sizes]
+    if single:
+        raise TypeError(
+            f"data: {single[0]!r} is one value for all records of a Dataset; give it "
+            "to each record, or drop it"
+        )
+    (dimension,) = data.sizes
+    found: Hashable = dimension
+    return found
+
+
+def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
+    """Return the data with columns added or replaced, the rest untouched.
+
+    Parameters
+    ----------
+    data : frame, Dataset or mapping
+        Any eager frame that narwhals takes, a Dataset of xarray, or a mapping of column
+        names to arrays.
+    columns : mapping of column names to native series, or arrays for a mapping
+
+    Returns
+    -------
+    frame or dict
+        For a frame the same type of frame; a narwhals frame gives its native frame.
+
+    Examples
+    --------
+    >>> with_columns({"a": [1, 2]}, {"b": [3, 4]})
+    {'a': [1, 2], 'b': [3, 4]}
+    """
+    if is_dataset(data):
+        dimension = dimension_of(data)
+        return data.assign({name: (dimension, one) for name, one in columns.items()})
+    if isinstance(data, Mapping):
+        return {**data, **columns}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, eager_only=True, pass_through=False)
+    series = [
+        nw.from_native(new, series_only=True).alias(name)  # Arrow's have no names
+        for name, new in columns.items()
+    ]
+    return frame.with_columns(*series).to_native()
+
+
+def _listed(names: Sequence[Hashable]) -> str:
+    return ", ".join(map(repr, names))
+
+
+class _FrameColumns(Mapping[Hashable, Any]):
+    """The columns of a narwhals frame, each made when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._names = dict.fromkeys(frame.columns)
+
+    def __getitem__(self, name: Hashable) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return _in_plain_layout(self._frame.get_column(name))
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _frame(data: Any) -> Any:
+    engine = engine_of(data)
+    if engine is not None:
+        raise engine.refuse_single("the data")
+    frame = _taken(data)
+    if not isinstance(frame, _eager_frame()):
+        raise TypeError(f"{_NEEDED}, not {type(data).__name__}")
+    return frame
+
+
+def _taken(data: Any) -> Any:
+    """Return what narwhals makes of data: a frame, or the data as they are."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        return nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"columns share a name: {said}") from None
+
+
+def _eager_frame() -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.DataFrame
+
+
+def _as_column(name: Hashable, values: Any) -> Any:
+    """Return a NumPy array or narwhals series for an entry of a mapping."""
+    if isinstance(values, (list, tuple, range)):
+        # Not np.array: it turns [1, "a"] into text and cuts trailing NULs off.
+        return np.fromiter(values, object, len(values))
+    if not isinstance(values, np.ndarray):
+        import narwhals.stable.v2 as nw
+
+        values = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(values, nw.Series):
+            return _in_plain_layout(values)
+        if not hasattr(values, "__array__"):
+            raise TypeError(f"column {name!r} is a {type(values).__name__}: no column")
+        values = np.asarray(values)
+    if values.ndim != 1:
+        raise TypeError(f"column {name!r} has {values.ndim} dimensions")
+    return values
+
+
+def _in_plain_layout(series: Any) -> Any:
+    """Return a series of Arrow without views and runs; others as they are."""
+    if not series.implementation.is_pyarrow():
+        return series
+    import narwhals.stable.v2 as nw
+
+    native = series.to_native()
+    plain = in_plain_layout(native)
+    if plain is native:
+        return series
+    return nw.from_native(plain, series_only=True).alias(series.name)
+
+
+def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code an array; also return which elements are missing, None if none is."""
+    masked: Any = False
+    if isinstance(values, np.ma.MaskedArray):
+        masked, values = np.ma.getmaskarray(values), values.data
+    kind = values.dtype.kind
+    if kind in "OST":
+        return _code_objects(values.tolist(), masked)
+    if kind not in _CODERS:
+        raise TypeError(f"values of type {values.dtype} cannot be ordered")
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    # NaN and NaT differ from themselves.
+    unequal = values != values if kind in "fmM" else False
+    missing = np.broadcast_to(masked | unequal, values.shape)
+    if not missing.any():
+        return _CODERS[kind](values), None
+    return _CODERS[kind](values[~missing]), missing
+
+
+def _code_series(
+    series: Any, *, ticks: bool = False
+) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code a narwhals series; also return which elements are missing."""
+    import narwhals.stable.v2 as nw
+
+    # By its name polars finds a series again, and reads ``^a$`` as a pattern.
+    series = series.alias("values")
+    if is_text_column(series):
+        codes, labels = text_dictionary(series)
+        return _code_dictionary(codes, labels())
+    dtype = series.dtype
+    if dtype.is_float():
+        return _code_array(series.to_numpy())
+    if dtype == nw.Time or (dtype == nw.Datetime and dtype.time_zone is not None):
+        code: Callable[[Any], Coded] = partial(_code_ticks, ticks=ticks)
+    elif dtype in (nw.Boolean, nw.Date, nw.Datetime, nw.Duration) or (
+        dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
+    ):
+        code = _code_plain
+    else:
+        return _code_objects(series.to_list(), False)
+    if series.null_count() == 0:
+        return code(series), None
+    return code(series.drop_nulls()), series.is_null().to_numpy().astype(bool)
+
+
+def _code_plain(series: Any) -> Coded:
+    coded, _ = _code_array(series.to_numpy())
+    return coded
+
+
+def _code_ticks(series: Any, *, ticks: bool) -> Coded:
+    """Code times of day, or instants of a zone, as the integers that hold them.
+
+    Python's own end at microseconds, and are equal in the hour that clocks repeat.
+    """
+    import narwhals.stable.v2 as nw
+
+    of_day = series.dtype == nw.Time
+    if of_day and not series.implementation.is_polars():
+        pyarrow = import_pyarrow()
+        # In two steps: those of Arrow may have 32 bits.
+        whole = series.to_arrow().cast(pyarrow.time64("ns")).cast(pyarrow.int64())
+    else:
+        whole = series.cast(nw.Int64)
+    integers = np.ascontiguousarray(whole.to_numpy(), np.int64)
+    numbers, codes = code_integers(integers)
+    one_of_each = np.zeros(len(numbers), np.int64)
+    one_of_each[codes] = np.arange(len(integers))
+    shown = series[one_of_each].to_list()
+    if ticks or len(set(map(str, shown))) < len(shown):
+        unit = "ns" if of_day else series.dtype.time_unit
+        return numbers.view(f"{'m' if of_day else 'M'}8[{unit}]"), codes
+    return np.fromiter(shown, object, len(shown)), codes
+
+
+def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
+    """Code any hashable values."""
+    if any(issubclass(kind, datetime) for kind in set(map(type, values))):
+        # Python compares those of one zone by the clock, which repeats an hour.
+        values = [_in_utc(value) for value in values]
+    # By type too: 1, 1.0 and True share a hash, and which one came first must not show.
+    seen: dict[tuple[type, Any], int] = {}
+    codes = np.fromiter(
+        (seen.setdefault((type(value), value), len(seen)) for value in values),
+        np.int64,
+        len(values),
+    )
+    return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
+
+
+def _in_utc(value: Any) -> Any:
+    zoned = isinstance(value, datetime) and value.tzinfo
+    return value.astimezone(UTC) if zoned else value
+
+
+def _code_dictionary(
+    codes: NDArray[np.integer[Any]], labels: list[Any]
+) -> tuple[Coded, NDArray[np.bool_] | None]:
+    """Code values given as positions in a list, -1 for missing."""
+    codes = np.ascontiguousarray(codes)
+    # Counted from -1: the first of the labels' ranks is that of missing.
+    column = codes.ctypes.data, codes.itemsize, (1 << 8 * codes.itemsize) - 1
+    seen = np.zeros(len(labels) + 1, np.uint8)
+    mark_levels(*column, len(codes), seen)
+    observed = np.flatnonzero(seen[1:])
+    rank = np.full(len(seen), -1, np.int32)
+    rank[1 + observed], ordered = _rank_labels([labels[i] for i in observed])
+    ranks = np.empty(len(codes), np.uint32)
+    rank_levels(*column, len(codes), rank.view(np.uint32), ranks)
+    if (rank[seen.view(bool)] >= 0).all():
+        return (ordered, ranks), None
+    missing = ranks.view(np.int32) < 0
+    return (ordered, ranks[~missing]), missing
+
+
+def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
+    """Rank labels by type name, then value; -1 for missing. Return them in order too.
+
+    Labels that are equal share a rank.
+    """
+    types: dict[str, list[Any]] = {}
+    for label in labels:
+        if not _is_missing(label):
+            types.setdefault(type(label).__name__, []).append(label)
+    rank: dict[Any, int] = {}
+    for name in sorted(types):
+        for label in sorted(types[name]):
+            rank.setdefault(label, len(rank))
+    ranks = np.fromiter(
+        (rank.get(label, -1) for label in labels), np.int32, len(labels)
+    )
+    return ranks, np.fromiter(rank, object, len(rank))
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN, NaT
+    except TypeError:
+        return True  # pandas.NA has no truth value
+    except ArithmeticError:
+        return True  # a signaling nan
+
+
+def _code_text_array(values: Array) -> Coded:
+    """Code text of fixed width, eight Latin-1 characters or three others at a time."""
+    n, width = len(values), values.itemsize // 4
+    characters = values.view(np.uint32).reshape(n, width)
+    bits = 8 if characters.max(initial=0) < 256 else 21
+    step = 64 // bits
+    codes: Array = np.zeros(n, np.uint64)
+    for first in range(0, width, step):
+        word = np.zeros(n, np.uint64)
+        for column in characters[:, first : first + step].T:
+            word = word << np.uint64(bits) | column
+        _, ranks = code_integers(word)
+        wide = ranks.astype(np.uint64)  # with signed ranks NumPy would go to floats
+        levels = wide.max(initial=0) + np.uint64(1)
+        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
+    last = np.zeros(int(codes.max()) + 1 if n else 0, np.int64)
+    last[codes] = np.arange(n)
+    return values[last].astype(object), codes
+
+
+def _code_booleans(values: Array) -> Coded:
+    labels, codes = code_integers(values.view(np.uint8))
+    return labels.astype(bool), codes
+
+
+def _code_times(values: Array) -> Coded:
+    labels, codes = code_integers(values.view(np.int64))
+    return labels.view(values.dtype), codes
+
+
+def _code_floats(values: Array) -> Coded:
+    """Code floats, integral ones (integers once stored beside missing) as integers."""
+    # As a double: 2**53 is beyond half precision.
+    if len(values) and float(np.abs(values).max()) < 2.0**53:
+        integers = values.astype(np.int64)
+        if np.array_equal(integers, values):
+            labels, codes = code_integers(integers)
+            return labels.astype(values.dtype), codes
+    labels, codes = np.unique(values, return_inverse=True)
+    return labels, codes
+
+
+_CODERS: dict[str, Callable[[Array], Coded]] = {
+    "U": _code_text_array,
+    "b": _code_booleans,
+    "i": code_integers,
+    "u": code_integers,
+    "f": _code_floats,
+    "m": _code_times,
+    "M": _code_times,
+}
+
+
+def _real_array(values: Array) -> NDArray[np.float64]:
+    """Convert an array of real numbers; missing becomes NaN."""
+    kind = values.dtype.kind
+    if kind in "iuf":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    if kind != "O":
+        raise TypeError(f"values of type {values.dtype}")
+    masked = np.ma.getmaskarray(values)
+    return np.fromiter(
+        (
+            np.nan if hidden or _is_missing(value) else _real(value)
+            for value, hidden in zip(values.tolist(), masked, strict=True)
+        ),
+        np.float64,
+        len(values),
+    )
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+        raise TypeError(f"a value of type {type(value).__name__}")
+    return float(value)
+
+
+def _real_series(series: Any) -> NDArray[np.float64]:
+    """Convert a narwhals series of real numbers; missing becomes NaN."""
+    import narwhals.stable.v2 as nw
+
+    series = series.alias("values")  # see _code_series
+    dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128, nw.Object, nw.Unknown):
+        return _real_array(np.fromiter(series.to_list(), object, len(series)))
+    if dtype.is_numeric():
+        return doubles(series)
+    raise TypeError(f"values of type {dtype}")

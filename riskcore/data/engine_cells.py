@@ -1,0 +1,313 @@
+"""Cells that an engine holds: what is known of them all, and the rest when asked for.
+
+The numbers of the cells pass by in batches, without their keys, and what follows for
+the file is gathered from them: totals, and the distribution of the risk. Only who asks
+for a cell's keys has the cells collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.warn import warn
+from riskcore.core.risk.anonymity import Below, count_below
+from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.data.cells import (
+    Cells,
+    Totals,
+    cells_of,
+    overflow,
+    refuse_missing,
+    result_row,
+)
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.engines.door import Counted
+from riskcore.data.files.reading import DoubtfulCodes
+
+Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
+Risk = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+# A mantissa is added in two parts, of which a million add to a whole number < 2**53.
+_LOW_BITS = 26
+# The exponents of doubles lie between -1074 and 1024.
+_EXPONENTS, _LOWEST = 2200, -1100
+
+
+class HeldCells(Cells):
+    """Cells on an engine; they are collected when single ones are looked at.
+
+    Parameters
+    ----------
+    counted : Counted
+    missing : str
+        The rule for missing key values, by which a cell has its own records alone.
+    totals : Totals
+    sizes : pair of int64 ndarray, shape (S,)
+        The sample frequencies that occur, rising, and how many cells have each.
+    """
+
+    __slots__ = ("_sizes", "_totals")
+    _COLLECTED = frozenset({
+        "categories", "codes", "sample_frequency", "population_frequency", "records",
+        "weight_sum", "rows",
+    })  # fmt: skip
+
+    _totals: Totals
+    _sizes: Sizes
+
+    def __init__(
+        self, counted: Counted, missing: str, totals: Totals, sizes: Sizes
+    ) -> None:
+        known = {
+            "keys": tuple(counted.question.keys),
+            "weighted": counted.question.weight is not None,
+            "missing": missing,
+            "alpha": 1.0,
+            "missing_values": counted.weighed.missing_keys,
+            "intake": counted.engine.intake,
+            "counted": counted,
+            "_totals": totals,
+            "_sizes": sizes,
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for what has not been set.
+        if name not in self._COLLECTED:
+            raise AttributeError(f"cells have no attribute {name!r}")
+        coded = CodedRecords.of_counted(self.held)
+        found = cells_of(coded, self.keys, self.missing, self.alpha)
+        for each in self._COLLECTED:
+            object.__setattr__(self, each, getattr(found, each))
+        return getattr(found, name)
+
+    def __reduce__(self) -> Any:
+        """Tell copies and pickles to ask the engine again, if they need the cells."""
+        return type(self), (self.held, self.missing, self._totals, self._sizes)
+
+    def __len__(self) -> int:
+        """Return the number of cells, K."""
+        return self.totals.cells
+
+    @property
+    def totals(self) -> Totals:
+        """What is known of all cells together."""
+        return self._totals
+
+    @property
+    def k_anonymity(self) -> int | float:
+        """The smallest sample frequency: the file is k-anonymous up to this k."""
+        return int(self._sizes[0][0])
+
+    def below(self, k: int) -> Below:
+        """Count what has a sample frequency below k, see `Cells.below`."""
+        f, cells = self._sizes
+        return count_below(f, cells, f * cells, k)
+
+    @property
+    def held(self) -> Counted:
+        """What the engine counts."""
+        assert isinstance(self.counted, Counted)
+        return self.counted
+
+    @property
+    def collected(self) -> bool:
+        """Whether the cells are here already."""
+        try:
+            object.__getattribute__(self, "codes")
+        except AttributeError:
+            return False
+        return True
+
+
+def tally(
+    counted: Counted, missing: str, risk: Risk, warn_below: Callable[[Totals], None]
+) -> tuple[HeldCells, RiskDistribution]:
+    """Return the cells of an engine, and the distribution of their risk.
+
+    Parameters
+    ----------
+    counted : Counted
+    missing : {"refuse", "category"}
+        The rule for missing key values.
+    risk : callable
+        Gives the risk from f and F, each of shape (k,).
+    warn_below : callable
+        Called with the totals before risks of cells with F < f are used.
+
+    Raises
+    ------
+    ValueError
+        If keys are missing and to be refused, the sum of the weights overflows, or the
+        data have changed while they were counted.
+    """
+    weighed = counted.weighed
+    if missing == "refuse":
+        refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
+    _warn_of_codes(counted)
+    kind = np.int32 if weighed.n < 1 << 31 else np.int64
+    population = _Sum()
+    uniques = below = records_below = 0
+    risks: list[NDArray[np.float64]] = []
+    records: list[NDArray[Any]] = []
+    sizes: Sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
+    for f, F in counted.numbers():
+        if not np.isfinite(F).all():
+            raise overflow(counted.question.weight)
+        population.add(F)
+        uniques += int(np.count_nonzero(f == 1))
+        less = f > F
+        below += int(np.count_nonzero(less))
+        records_below += int(f[less].sum())
+        risks.append(risk(f.astype(np.float64), F))
+        records.append(f.astype(kind))
+        sizes = _with_sizes(sizes, f)
+    try:
+        total = population.rounded()
+    except OverflowError:
+        raise overflow(counted.question.weight) from None
+    totals = Totals(
+        weighed.n, sum(map(len, records)), uniques, total, below, records_below
+    )
+    warn_below(totals)
+    distribution = RiskDistribution.of_own(_joined(risks), _joined(records))
+    return HeldCells(counted, missing, totals, sizes), distribution
+
+
+def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
+    """Return the frequencies of the sample frequencies with those of more cells.
+
+    There are few: different f of n records add to n at most, so fewer than sqrt(2n).
+    """
+    values, cells = np.unique(f, return_counts=True)
+    both, place = np.unique(np.concatenate([sizes[0], values]), return_inverse=True)
+    total = np.zeros(len(both), np.int64)
+    np.add.at(total, place, np.concatenate([sizes[1], cells]))
+    return both.astype(np.int64), total
+
+
+def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, Any]]:
+    """Return the cells of largest risk, of which the others are not kept.
+
+    Parameters
+    ----------
+    counted : Counted
+    risk : callable
+        Gives the risk from f and F, each of shape (k,).
+    count : int
+        How many; cells of equal risk come in the order of the cells.
+
+    Returns
+    -------
+    list of dict
+        Of each cell the columns of ``Cells.row``, and "individual_risk".
+    """
+    names = counted.question.keys
+    best: Any = None
+    for cells, (f, F) in counted.batches():
+        found = risk(f.astype(np.float64), F)
+        least = 0.0 if best is None or len(best[0]) < count else best[0].min()
+        chosen = np.flatnonzero(found >= least)
+        if not len(chosen):
+            continue
+        numbers = [column[chosen] for column in (found, f, F)]
+        frame = cells[chosen].select(*counted.question.key_columns)
+        if best is not None:
+            frame = narwhals().concat([best[3], frame])
+            numbers = [
+                np.concatenate(pair) for pair in zip(best[:3], numbers, strict=True)
+            ]
+        columns = _coded(counted, frame)
+        codes = [column.codes for column in columns]
+        order = np.lexsort((*reversed(codes), -numbers[0]))[:count]
+        best = [column[order] for column in numbers] + [frame[order]]
+    rows = []
+    columns = _coded(counted, best[3])
+    for i, (r, f, F) in enumerate(zip(*best[:3], strict=True)):
+        values = [
+            None if c.codes[i] == len(c.labels) else plain_value(c.labels[c.codes[i]])
+            for c in columns
+        ]
+        row = result_row(names, values, f, F)
+        rows.append({**row, "individual_risk": float(r)})
+    return rows
+
+
+def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
+    """Return the keys in a frame of cells as codes."""
+    return [
+        code_column(Records.of({key: values.to_native()}), key)
+        for key, values in counted.keys_in(cells).items()
+    ]
+
+
+def _warn_of_codes(counted: Counted) -> None:
+    """Warn of categories that look doubtful, as counting in memory does."""
+    schema = counted.engine.schema
+    for key in counted.question.keys:
+        kind = schema[key]  # type: ignore[index]
+        if kind.is_numeric() or kind.is_temporal() or kind == narwhals().Boolean:
+            continue
+        values, records = counted.labels(key)
+        column = code_column(Records.of({key: values.to_native()}), key)
+        for line in doubtful_codes([column], records):
+            warn(line, DoubtfulCodes)
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrays as one; each of them is let go once it is there."""
+    whole = np.empty(sum(map(len, parts)), parts[0].dtype)
+    parts.reverse()
+    start = 0
+    while parts:
+        part = parts.pop()
+        whole[start : start + len(part)] = part
+        start += len(part)
+    return whole
+
+
+class _Sum:
+    """An exact sum of positive doubles that come in batches."""
+
+    def __init__(self) -> None:
+        self.high = np.zeros(_EXPONENTS, np.int64)
+        self.low = np.zeros(_EXPONENTS, np.int64)
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Add values, at most 2**20."""
+        mantissa, exponent = np.frexp(values)
+        whole = np.ldexp(mantissa, 53).astype(np.int64)
+        place = exponent - _LOWEST
+        for sums, part in (
+            (self.high, whole >> _LOW_BITS),
+            (self.low, whole & ((1 << _LOW_BITS) - 1)),
+        ):
+            sums += np.bincount(place, part, _EXPONENTS).astype(np.int64)
+
+    def rounded(self) -> float:
+        """Return the sum, correctly rounded.
+
+        Raises
+        ------
+        OverflowError
+            If it is larger than any double.
+        """
+        total = 0
+        for i in np.flatnonzero(self.high + self.low).tolist():
+            total += ((int(self.high[i]) << _LOW_BITS) + int(self.low[i])) << i
+        return float(Fraction(total, 1 << (53 - _LOWEST)))
+
+
+def narwhals() -> Any:
+    """Return the module, imported late."""
+    import narwhals.stable.v2 as nw
+
+    return nw

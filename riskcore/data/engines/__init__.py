@@ -1,0 +1,23 @@
+"""Data that stay where they are: lazy frames, tables of SQL, clusters, datasets.
+
+The engine counts the records of each cell and adds their weights; these two numbers
+come here, the keys of the cells only if they are asked for. The results of each record
+are computed and joined by the engine, which counts again for it.
+What is blanked or recoded is joined to the records there, too.
+Which engines there are: polars (lazy frames), duckdb, ibis, PySpark, dask, and datasets
+of pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Modules that give queries the risk as a function; each imports its engine late.
+__all__ = ["duckdb", "polars", "spark"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"riskcore.data.engines.{name}")
+    raise AttributeError(f"module 'riskcore.data.engines' has no attribute {name!r}")

@@ -1,0 +1,365 @@
+"""Records that come in batches of Arrow: counted as runs of numbers, which are merged.
+
+Sums are whole numbers, so that neither the number nor the order of the batches shows in
+them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.engines.counting import (
+    RECORDS,
+    Question,
+    Weighed,
+    count_cells,
+    doubles,
+    frequencies,
+    keys_of,
+    merge_cells,
+    weigh,
+)
+from riskcore.data.engines.door import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+)
+from riskcore.data.engines.runs import Runs
+from riskcore.data.files.arrow import import_pyarrow, in_plain_layouts
+
+# Records in a batch: what is kept of them is small beside the cells.
+BATCH = 1 << 19
+
+
+class Batches(Engine):
+    """Records that can be read several times, batch by batch."""
+
+    def __init__(self) -> None:
+        self._labels: dict[Hashable, Any] = {}
+
+    @property
+    @abstractmethod
+    def arrow_schema(self) -> Any:
+        """The names and types of the columns, a schema of Arrow."""
+
+    @abstractmethod
+    def read_batches(self, names: Sequence[Hashable] | None = None) -> Iterator[Any]:
+        """Yield the records in batches of Arrow, with some columns or all."""
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Return the number of records."""
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The types of the columns."""
+        import narwhals.stable.v2 as nw
+
+        empty = self.arrow_schema.empty_table()
+        return dict(nw.from_native(empty, eager_only=True).schema)
+
+    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
+        """Return what is to be known of the weights, and how many lack which key."""
+        names = [*keys, *([] if weight is None else [weight])]
+        if not names:
+            return Weighed(self.count_rows())
+        new = _Labels(keys)
+
+        def looked_at(frame: Any) -> Weighed:
+            new.add(frame)
+            return weigh(frame, weight, keys)
+
+        found = Weighed.joined(map(looked_at, self._frames(names, weight)))
+        self._labels.update(new.labels)
+        return found
+
+    def cells(self, question: Question) -> Any:
+        """Return the cells: those of a batch are added to those before it."""
+        import narwhals.stable.v2 as nw
+
+        parts = list(self.batches(question))
+        return parts[0] if len(parts) == 1 else nw.concat(parts)
+
+    def batches(self, question: Question) -> Iterator[Any]:
+        """Yield the cells in eager frames, by the numbers of their values."""
+        import narwhals.stable.v2 as nw
+
+        labels = self._labels_of(question.keys)
+        runs = self.runs(question, labels)
+        if runs is None:
+            yield self._merged(question)
+            return
+        pyarrow = import_pyarrow()
+        for codes, rows in runs.finished():
+            pairs = zip(labels, runs.places(codes), strict=True)
+            columns = [each.take(pyarrow.array(places)) for each, places in pairs]
+            columns += [pyarrow.array(column) for column in rows.T.copy()]
+            names = [*question.key_columns, RECORDS, *question.sum_columns]
+            table = pyarrow.Table.from_arrays(columns, names)
+            yield nw.from_native(table, eager_only=True)
+
+    def numbers(self, question: Question) -> Iterator[Numbers]:
+        """Yield records and sums of weights of the cells."""
+        runs = self.runs(question, self._labels_of(question.keys))
+        if runs is None:
+            yield frequencies(self._merged(question), question)
+            return
+        for _, rows in runs.finished():
+            yield _numbers_of(rows, question)
+
+    def computed(self, question: Question, compute: Compute) -> Any:
+        """Return a reader of batches, which counts when the first of them is read."""
+        labels = self._labels_of(question.keys)
+        if not Runs.fits(map(len, labels)):
+            return None
+        look = _LookUp(self, question, labels)
+        none = compute(np.zeros(0, np.int64), np.zeros(0))
+        return self._reader(question, lambda keys: compute(*look.numbers(keys)), none)
+
+    def joined(self, question: Question, cells: Any, results: Results) -> Any:
+        """Return a reader of batches with results added, in their order."""
+        numbering = Numbering([cells.get_column(name) for name in question.key_columns])
+
+        def results_of(keys: Any) -> Results:
+            row = numbering.of(keys.get_column(name) for name in question.key_columns)
+            return {name: values[row] for name, values in results.items()}
+
+        none = {name: values[:0] for name, values in results.items()}
+        return self._reader(question, results_of, none)
+
+    def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
+        """Return the cells as runs of numbers; None if they are not such numbers."""
+        whole = question.weight is None or question.sums is not None
+        levels = [len(each) for each in labels]
+        if not (whole and Runs.fits(levels)):
+            return None
+        runs = Runs(levels, len(question.sum_columns))
+        for frame in self._frames(question.columns, question.weight):
+            keys = frame.select(*keys_of(frame, question.keys))
+            runs.add(_places_of(keys, labels), _cut(frame, question))
+        return runs
+
+    def _merged(self, question: Question) -> Any:
+        """Return the cells as a table to which those of each batch were added."""
+        tables: list[Any] = []
+        for frame in self._frames(question.columns, question.weight):
+            tables.append(count_cells(frame, question))
+            if len(tables) > 1 and sum(map(len, tables[1:])) > len(tables[0]):
+                tables = [merge_cells(tables, question)]
+        return merge_cells(tables, question)
+
+    def _labels_of(self, keys: Sequence[Hashable]) -> list[Any]:
+        """Return the values of each key, arrays of Arrow with null among them."""
+        unknown = [key for key in keys if key not in self._labels]
+        if unknown:
+            new = _Labels(unknown)
+            for frame in self._frames(unknown):
+                new.add(frame)
+            self._labels.update(new.labels)
+        return [self._labels[key] for key in keys]
+
+    def _reader(
+        self, question: Question, results_of: Callable[[Any], Results], none: Results
+    ) -> Any:
+        """Return a reader of batches with the results of their keys."""
+        pyarrow = import_pyarrow()
+        schema = self.arrow_schema
+        for name, values in none.items():
+            schema = schema.append(pyarrow.field(name, pyarrow.array(values).type))
+
+        def batches() -> Iterator[Any]:
+            for batch in self.read_batches():
+                table = pyarrow.Table.from_batches([batch])
+                frame = frame_of(table.select(list(question.keys)))
+                results = results_of(frame.select(*keys_of(frame, question.keys)))
+                arrays = [*batch.columns, *map(pyarrow.array, results.values())]
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+        return pyarrow.RecordBatchReader.from_batches(schema, batches())
+
+    def _frames(
+        self, names: Sequence[Hashable], weight: Hashable | None = None
+    ) -> Iterator[Any]:
+        """Yield the batches with some columns, at least one, as narwhals frames.
+
+        The weights are the doubles next to them.
+        """
+        import narwhals.stable.v2 as nw
+
+        pyarrow = import_pyarrow()
+        names = list(dict.fromkeys(names))
+        for batch in self.read_batches(names):
+            if not batch.num_rows:
+                continue
+            table = pyarrow.Table.from_batches([batch])
+            if weight is not None:
+                i = table.schema.get_field_index(weight)
+                series = nw.from_native(table.column(i), series_only=True)
+                table = table.set_column(i, weight, [pyarrow.array(doubles(series))])
+            yield frame_of(table)
+        pyarrow.default_memory_pool().release_unused()
+
+
+class _Labels:
+    """The values of keys, gathered batch by batch."""
+
+    def __init__(self, keys: Sequence[Hashable]) -> None:
+        self.keys = keys
+        self.labels: dict[Hashable, Any] = {}
+
+    def add(self, frame: Any) -> None:
+        """Add the values of a batch."""
+        pyarrow, pc = import_pyarrow(), import_pyarrow("compute")
+        columns = frame.select(*keys_of(frame, self.keys)).iter_columns()
+        for i, column in enumerate(columns):
+            found = pc.unique(whole_array(column))
+            known = self.labels.get(self.keys[i])
+            if known is not None:
+                new = pc.is_in(found, value_set=known)
+                found = pyarrow.concat_arrays([known, found.filter(pc.invert(new))])
+            self.labels[self.keys[i]] = found
+
+
+class _LookUp:
+    """Records and sums of weights of the cells of records, counted when first asked."""
+
+    def __init__(
+        self, engine: Batches, question: Question, labels: Sequence[Any]
+    ) -> None:
+        self.engine, self.question, self.labels = engine, question, labels
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The cells, emptied into ``columns``."""
+        found = self.engine.runs(self.question, self.labels)
+        assert found is not None
+        return found
+
+    @cached_property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Numbers of the cells, rising, their records and sums of weights."""
+        cells = self.runs.merged()
+        columns = np.empty(cells, np.uint64), np.empty(cells, np.int64), np.empty(cells)
+        start = 0
+        for codes, rows in self.runs.finished():
+            for column, part in zip(
+                columns, (codes, *_numbers_of(rows, self.question)), strict=True
+            ):
+                column[start : start + len(codes)] = part
+            start += len(codes)
+        return columns
+
+    def numbers(self, keys: Any) -> Numbers:
+        """Return them for the records of a frame of keys."""
+        codes, f, F = self.columns
+        code = self.runs.code(_places_of(keys, self.labels))
+        # In their order, in which neighbors are looked up in the same place.
+        order = np.argsort(code)
+        code = code[order]
+        row = np.searchsorted(codes, code)
+        if (row == len(codes)).any() or (codes[row] != code).any():
+            raise changed_meanwhile()
+        found = np.empty(len(row), np.int64), np.empty(len(row))
+        for each, of_cells in zip(found, (f, F), strict=True):
+            each[order] = of_cells[row]
+        return found
+
+
+def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
+    """Return the place of each value of a frame of keys among the labels."""
+    columns = zip(keys.iter_columns(), labels, strict=True)
+    return [_places(column, each) for column, each in columns]
+
+
+def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
+    """Return the pieces of the weights of a frame."""
+    if question.weight is None or question.sums is None:
+        return []
+    name: Any = question.weight
+    w = frame.get_column(name).to_numpy()
+    return [piece.astype(np.int64) for piece in question.sums.cut(w)]
+
+
+def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
+    """Return records and sums of weights from the counters of cells."""
+    records = rows[:, 0].copy()
+    if question.sums is None:
+        return records, records.astype(np.float64)
+    return records, question.sums.joined(list(rows.T[1:]))
+
+
+def frame_of(table: Any) -> Any:
+    """Return a table as a narwhals frame, of types for which Arrow has functions.
+
+    Dictionaries are the values they stand for, half floats single ones.
+    """
+    import narwhals.stable.v2 as nw
+
+    pyarrow = import_pyarrow()
+    table = in_plain_layouts(table)
+    for i, field in enumerate(table.schema):
+        if pyarrow.types.is_float16(field.type):
+            single = table.column(i).cast(pyarrow.float32())
+            table = table.set_column(i, field.name, single)
+        value_type = getattr(field.type, "value_type", None)
+        if value_type is not None and hasattr(field.type, "index_type"):
+            table = table.set_column(i, field.name, table.column(i).cast(value_type))
+    return nw.from_native(table, eager_only=True)
+
+
+class Numbering:
+    """The row of each combination of keys in a table of cells.
+
+    Key by key: the number of the keys before, and the place of this key's value, make
+    a number, and those that occur are numbered anew.
+    """
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        pc = import_pyarrow("compute")
+        self.labels = [pc.unique(whole_array(column)) for column in columns]
+        self.pairs: list[NDArray[np.int64]] = []
+        number = np.zeros(len(columns[0]), np.int64)
+        for column, labels in zip(columns, self.labels, strict=True):
+            pair = number * len(labels) + _places(column, labels)
+            distinct, number = np.unique(pair, return_inverse=True)
+            self.pairs.append(distinct)
+        self.rows = np.empty(len(number), np.int64)
+        self.rows[number] = np.arange(len(number))
+
+    def of(self, columns: Iterator[Any]) -> NDArray[np.int64]:
+        """Return the row of the cell of each record."""
+        number: Any = 0
+        for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
+            pair = number * len(labels) + _places(column, labels)
+            number = np.searchsorted(pairs, pair)
+            if (number == len(pairs)).any() or (pairs[number] != pair).any():
+                raise changed_meanwhile()
+        rows: NDArray[np.int64] = self.rows[number]
+        return rows
+
+
+def whole_array(column: Any) -> Any:
+    """Return a column of narwhals as one array of Arrow."""
+    array = column.to_native()
+    return array.combine_chunks() if hasattr(array, "combine_chunks") else array
+
+
+def _places(column: Any, labels: Any) -> NDArray[np.int64]:
+    """Return the place of each value among the labels; null has one, too."""
+    places = (
+        import_pyarrow()
+        .compute.index_in(whole_array(column), value_set=labels)
+        .fill_null(-1)
+    )
+    found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    if (found < 0).any():
+        raise changed_meanwhile()
+    return found

@@ -1,0 +1,40 @@
+"""The individual risk as a function of SQL, for duckdb."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskcore.data.engines import functions
+
+
+def register(connection: Any) -> None:
+    """Let queries of a connection call ``individual_risk(frequency, weight_sum)``.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        A name once registered cannot be registered again.
+
+    Notes
+    -----
+    The bits are those of `riskcore.individual_risk_from_frequencies`. Null gives null,
+    what is outside the domain, 0 < f <= F, gives nan.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        import duckdb
+        from riskcore.data.engines.duckdb import register
+
+        connection = duckdb.connect()
+        register(connection)
+        connection.sql("SELECT individual_risk(1, 50)").fetchall()
+    """
+    connection.create_function(
+        functions.NAME,
+        functions.individual_risk,
+        ["DOUBLE", "DOUBLE"],
+        "DOUBLE",
+        type="arrow",
+    )

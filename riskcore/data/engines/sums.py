@@ -1,0 +1,135 @@
+"""Sums of weights as whole numbers: the same bits in any order, on any engine.
+
+A sum of doubles depends on the order of the additions, and engines that work in several
+threads or on several machines add in another order in every run. Integers do not: so a
+weight is cut into pieces of a few bits, each a whole number of its own unit, the engine
+adds these, and the pieces are put together once, at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.core.special.floats import two_sum
+
+# Sums put together at once.
+BLOCK = 1 << 14
+
+# Of a signed integer; a sum of n pieces must fit.
+_BITS = 62
+# More pieces cost more than they are worth: then the engine adds doubles.
+_MOST = 4
+_DOUBLE = 53
+# Powers of two beyond these are no doubles.
+_LARGEST_POWER = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSums:
+    """How positive doubles are cut into whole numbers.
+
+    Attributes
+    ----------
+    bits : int
+        Bits of each piece.
+    power : int
+        The first piece counts units of 2**(power - bits), the next of
+        2**(power - 2 bits), and so on.
+    pieces : int
+        How many pieces a weight has.
+    """
+
+    bits: int
+    power: int
+    pieces: int
+
+    @classmethod
+    def of(cls, n: int, low: float, high: float, whole: bool) -> WholeSums | None:
+        """Return how to cut weights so that no bit of any is lost.
+
+        Parameters
+        ----------
+        n : int
+            Number of weights, at least 1.
+        low, high : float
+            The smallest and the largest, positive and finite.
+        whole : bool
+            Whether all of them are whole numbers.
+
+        Returns
+        -------
+        WholeSums or None
+            None if their sizes differ too much for it.
+
+        Examples
+        --------
+        >>> WholeSums.of(1000, 1.0, 5000.0, whole=True)
+        WholeSums(bits=52, power=13, pieces=1)
+        >>> WholeSums.of(1000, 0.5, 5000.0, whole=False)
+        WholeSums(bits=52, power=13, pieces=2)
+        >>> WholeSums.of(1000, 1e-30, 1e30, whole=False) is None
+        True
+        """
+        bits = _BITS - n.bit_length()
+        power = math.frexp(high)[1]
+        last = 0 if whole else math.frexp(low)[1] - _DOUBLE
+        pieces = -(-(power - last) // bits) if bits > 0 else _MOST + 1
+        if pieces > _MOST or max(abs(bits - power), abs(last)) > _LARGEST_POWER:
+            return None
+        return cls(bits, power, max(pieces, 1))
+
+    def cut(self, weight: Any) -> list[Any]:
+        """Return the pieces of a weight: an array, or an expression with ``floor``.
+
+        Each step is exact: a product with a power of two, a whole part, what is left.
+        """
+        cut = []
+        rest = weight * 2.0 ** (self.bits - self.power)
+        for _ in range(self.pieces):
+            piece = np.floor(rest) if isinstance(rest, np.ndarray) else rest.floor()
+            cut.append(piece)
+            rest = (rest - piece) * 2.0**self.bits
+        return cut
+
+    def joined(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+        """Return the sums of the weights, from the sums of their pieces.
+
+        Parameters
+        ----------
+        sums : sequence of int64 ndarray, each shape (K,)
+
+        Returns
+        -------
+        float64 ndarray, shape (K,)
+            Within one unit in the last place of the exact sums.
+        """
+        joined = np.empty(len(sums[0]))
+        for start in range(0, len(joined), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._join([each[part] for each in sums], joined[part])
+        return joined
+
+    def _join(
+        self, sums: Sequence[NDArray[np.int64]], out: NDArray[np.float64]
+    ) -> None:
+        """Write the sums of the weights of a block, which stays in the cache."""
+        high: Any = np.zeros(len(out))
+        low = np.zeros(len(out))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i, total in enumerate(sums, 1):
+                unit = self.power - i * self.bits
+                # In two halves: a double has 53 bits.
+                for half, shift in ((total >> 32, 32), (total & 0xFFFFFFFF, 0)):
+                    number: Any = half.astype(np.float64)
+                    # In two steps: the power itself may be no double.
+                    number = np.ldexp(number, unit + shift)
+                    high, lost = two_sum(high, number)
+                    low += lost
+            np.add(high, low, out=out)
+        out[np.isnan(out)] = np.inf

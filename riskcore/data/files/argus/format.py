@@ -1,0 +1,164 @@
+"""mu-Argus files: data and their metadata, in fixed or free format."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riskcore.common.progress import Parts
+from riskcore.data.files.argus import reader, writer
+from riskcore.data.files.argus.metadata import (
+    Metadata,
+    metadata_beside,
+    metadata_of,
+)
+from riskcore.data.files.base_format import (
+    FileFormat,
+    Format,
+    Header,
+    Recoded,
+    suffix_of,
+)
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.reading import Reading, numbers_among, warn_of_idle_codes
+from riskcore.data.files.replace import Create
+
+
+class ArgusFile(FileFormat):
+    """A data file of mu-Argus. Its metadata are given, or stand beside it."""
+
+    kind = "argus"
+    title = "mu-Argus"
+    suffixes = (".asc", ".dat", ".saf")
+    own_targets = f", and {', '.join(suffixes)} with metadata beside"
+    beside_source = True
+
+    @classmethod
+    def is_meant(cls, reading: Reading) -> bool:
+        """Tell whether metadata are given: they make any file one of mu-Argus."""
+        return reading.metadata is not None
+
+    @classmethod
+    def is_named(cls, path: Path) -> bool:
+        """Tell whether the suffix is that of mu-Argus."""
+        return suffix_of(path)[0] in cls.suffixes
+
+    @classmethod
+    def is_likely(cls, path: Path) -> bool:
+        """Tell whether metadata stand beside the file.
+
+        Nobody asks this of CSV, for R's own data files are called ``.rda`` too.
+        """
+        return suffix_of(path)[0] != ".rda" and metadata_beside(path) is not None
+
+    @classmethod
+    def is_target(cls, path: Path, like: Format | None) -> bool:
+        """Tell whether a file there is to be of mu-Argus.
+
+        Raises
+        ------
+        ValueError
+            If it is not to be written like another one.
+        """
+        suffix, gzipped = suffix_of(path)
+        if suffix not in cls.suffixes or gzipped:
+            return False
+        if like is None or like.kind != cls.kind:
+            raise ValueError(f"{path}: only a mu-Argus file can be written as mu-Argus")
+        return True
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The metadata given, else those beside the file."""
+        return metadata_of(self.path, self.reading.metadata)
+
+    def read_header(self) -> Header:
+        """Read the variables that the metadata declare."""
+        metadata = self.metadata
+        return Header(metadata.names, metadata.weight, metadata.household_id)
+
+    def format(self) -> Format:
+        """Return the metadata and the missing codes."""
+        return replace(super().format(), metadata=self.metadata)
+
+    def read_columns(
+        self,
+        columns: list[str],
+        numeric: Collection[str],
+        *,
+        text: bool,
+        progress: Parts | None,
+    ) -> tuple[Any, Intake]:
+        """Read columns that the metadata declare; see `FileFormat.read`."""
+        data, intake = reader.read_counted(
+            self.path,
+            self.metadata,
+            columns,
+            numeric=numeric,
+            text=text,
+            progress=progress,
+        )
+        return self._without_codes(data), intake
+
+    def _without_codes(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the columns with missing codes, of those the reading gives, masked."""
+        changed = {}
+        for name, values in data.items():
+            own = self.reading.codes(name)
+            codes = (*self.reading.codes(), *own)
+            numbers = values.dtype.kind == "f"
+            wanted = numbers_among(codes) if numbers else list(codes)
+            found = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
+            if own and not np.any(found):
+                warn_of_idle_codes(self.path, name, own)
+            if not np.any(found):
+                continue
+            changed[name] = (
+                np.where(found, np.nan, values)
+                if numbers
+                else np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | found)
+            )
+        return {**data, **changed}
+
+    @classmethod
+    def files_written(cls, path: Path) -> tuple[Path, ...]:
+        """Return the data file and its metadata."""
+        return path, path.with_suffix(".rds")
+
+    @classmethod
+    def check_target(cls, path: Path) -> None:
+        """Refuse a path where data would be read by metadata that are not theirs."""
+        found = metadata_beside(path)
+        if path.suffix.lower() != ".saf" and found and found.suffix.lower() != ".rds":
+            raise ValueError(
+                f"{found}: would be taken for the metadata of {path.name}; "
+                "choose another name, or the suffix .saf"
+            )
+
+    @classmethod
+    def write(
+        cls,
+        path: Path,
+        columns: Any,
+        create: Create,
+        *,
+        like: Format | None,
+        recodings: Mapping[str, Recoded] | None,
+        progress: Parts | None,
+        renumbered: Collection[str],
+    ) -> None:
+        """Write data beside their source, and their metadata."""
+        if like is None or like.path is None or like.metadata is None:
+            raise ValueError(f"{path}: mu-Argus data need a source and its metadata")
+        data, metadata = (create(target) for target in cls.files_written(path))
+        written = writer.write_data(
+            data, columns, like.path, like.metadata, recodings, progress, renumbered
+        )
+        writer.write_metadata(metadata, written)
+        data.flush()
+        metadata.flush()

@@ -1,0 +1,349 @@
+"""The metadata of mu-Argus: variables, codelists, missing codes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from riskcore.data.files.argus.text import ignoring_case, text_lines
+
+# Rest of a line up to and with its next token; a comment ends the line.
+_TOKEN = re.compile(r'[ \t]*(?://.*|("[^"]*"?|[,|()]|[^ \t]+))')
+
+_FLAGS = {
+    "<RECODABLE>": "recodable",
+    "<RECODEABLE>": "recodable",
+    "<TRUNCABLE>": "truncable",
+    "<NUMERIC>": "numeric",
+    "<WEIGHT>": "weight",
+    "<HOUSE_ID>": "household_id",
+    "<HOUSEHOLD>": "household",
+}
+_NUMBERS = {
+    "<IDLEVEL>": "id_level",
+    "<DECIMALS>": "decimals",
+    "<SUPPRESSWEIGHT>": "suppress_weight",
+    "<SUPPRESSPRIORITY>": "suppress_weight",
+}
+
+# Of other files not ".rds": R's data files are called so too.
+_METADATA = {
+    ".asc": (".rda", ".rds"),
+    ".dat": (".rda", ".rds"),
+    ".saf": (".rds", ".rda"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a mu-Argus file.
+
+    Attributes
+    ----------
+    name : str
+    start : int or None
+        Position of its first character in the record, counted from 0 (the file counts
+        from 1); None in free format.
+    width : int
+        Characters in the record, or the longest code in free format.
+    missing : tuple of str
+        At most two codes that stand for a missing value; a blank field always does.
+    recodable, truncable, numeric : bool
+    codelist : pathlib.Path or None
+        File with the labels of the codes; it need not exist.
+    id_level : int
+        Identification level: 0 is not identifying, 1 the most.
+    decimals : int
+        Decimals to print; the data carry their own decimal points.
+    weight, household_id : bool
+        Whether it is the sampling weight or the household's number.
+    household : bool
+        Whether it is equal for all members of a household.
+    suppress_weight : int
+        Priority in local suppression, 0 to 100; higher means keep.
+    related : str or None
+        Variable suppressed together with this one.
+    """
+
+    name: str
+    start: int | None
+    width: int
+    missing: tuple[str, ...] = ()
+    recodable: bool = False
+    codelist: Path | None = None
+    id_level: int = 0
+    truncable: bool = False
+    numeric: bool = False
+    decimals: int = 0
+    weight: bool = False
+    household_id: bool = False
+    household: bool = False
+    suppress_weight: int = 50
+    related: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a mu-Argus metadata file says of its data file.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    variables : tuple of Variable
+        In the order of the file.
+    separator : str or None
+        The character between fields in free format; None is fixed format.
+    names_in_front : bool
+        Whether the first line of the data holds the names.
+    spss : bool
+        Whether the data are in an SPSS system file.
+    """
+
+    path: Path
+    variables: tuple[Variable, ...]
+    separator: str | None = None
+    names_in_front: bool = False
+    spss: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def weight(self) -> str | None:
+        """Name of the sampling weight."""
+        return next((v.name for v in self.variables if v.weight), None)
+
+    @property
+    def household_id(self) -> str | None:
+        """Name of the household's number."""
+        return next((v.name for v in self.variables if v.household_id), None)
+
+
+def metadata_beside(path: str | Path) -> Path | None:
+    """Return the metadata of the same name beside a data file, whatever its case.
+
+    They are the ``.rda``; of ``.asc`` and ``.dat`` else the ``.rds``, as mu-Argus calls
+    those of a safe file; of a safe file itself, ``.saf``, first the ``.rds``.
+    """
+    path = Path(path)
+    suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
+    found = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
+    return next(filter(None, found), None)
+
+
+def metadata_of(
+    path: str | Path, metadata: Metadata | str | Path | None = None
+) -> Metadata:
+    """Return the metadata of a data file: those given, else those beside it.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The data file.
+    metadata : Metadata, str or pathlib.Path, optional
+
+    Returns
+    -------
+    Metadata
+
+    Raises
+    ------
+    FileNotFoundError
+        If none are given and there are none beside the data.
+    ValueError
+        As `read_metadata`.
+    """
+    if isinstance(metadata, Metadata):
+        return metadata
+    found = metadata or metadata_beside(path)
+    if found is None:
+        raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda beside it")
+    return read_metadata(found)
+
+
+def read_metadata(path: str | Path) -> Metadata:
+    r"""Read a mu-Argus metadata file (``.rda``, ``.rds``).
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+
+    Returns
+    -------
+    Metadata
+
+    Raises
+    ------
+    ValueError
+        If a line cannot be understood (file, line number and text are named), a name
+        is given twice, there are two weights or household numbers, or no variable.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.rda"
+    ...     _ = path.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 6\n <WEIGHT>\n")
+    ...     metadata = read_metadata(path)
+    >>> metadata.names, metadata.weight, metadata.variables[0].missing
+    (('SEX', 'W'), 'W', ('9',))
+    """
+    path = Path(path)
+    variables: list[Variable] = []
+    header: dict[str, Any] = {}
+    for number, line in enumerate(text_lines(path), 1):
+        tokens = line_tokens(line)
+        if not tokens:
+            continue
+        tag = tokens[0].upper()
+        try:
+            if not tag.startswith("<"):
+                variables.append(_variable(tokens, free="separator" in header))
+            elif variables:
+                variables[-1] = _tagged(variables[-1], tag, tokens[1:], path.parent)
+            else:
+                header |= _header(tag, tokens[1:])
+        except ValueError as error:
+            text = line.strip()[:80]
+            raise ValueError(f"{path}, line {number}: {error}: {text!r}") from None
+    metadata = Metadata(path, tuple(variables), **header)
+    _check(metadata)
+    return metadata
+
+
+def line_tokens(line: str) -> list[str]:
+    """Split a line as mu-Argus does; quoted tokens keep their quotes."""
+    return [token for token in _TOKEN.findall(line.strip()) if token]
+
+
+def unquoted(token: str) -> str:
+    """Return a token without its quotes, the last of which may be lacking."""
+    return token[1:].removesuffix('"') if token.startswith('"') else token
+
+
+def _header(tag: str, tokens: list[str]) -> dict[str, Any]:
+    """Read a tag that stands before the first variable."""
+    if tag == "<SPSS>":
+        return {"spss": True}
+    if tag == "<NAMESINFRONT>":
+        return {"names_in_front": True}
+    if tag != "<SEPARATOR>":
+        return {}
+    separator = unquoted(tokens[0]) if tokens else ""
+    if len(separator) != 1 or separator in '\r\n"':
+        raise ValueError("the separator must be one character")
+    return {"separator": separator}
+
+
+def _variable(tokens: list[str], *, free: bool) -> Variable:
+    """Read ``name [start] width [missing [missing]]``, the start in fixed format."""
+    name = unquoted(tokens[0])
+    if not name:
+        raise ValueError("a variable without a name")
+    begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
+    width = _integer(tokens, 1 if free else 2, "width", least=1)
+    missing = missing_codes(tokens[2 if free else 3 :])
+    return Variable(name, begin, width, missing)
+
+
+def missing_codes(tokens: list[str]) -> tuple[str, ...]:
+    """Read missing codes; commas between them are met in practice."""
+    codes: list[str] = []
+    for token in tokens:
+        quoted = token.startswith('"')
+        codes += [unquoted(token)] if quoted else token.split(",")
+    codes = [code.strip() for code in codes if code.strip()]
+    if len(codes) > 2:
+        raise ValueError("more than two missing codes")
+    return tuple(codes)
+
+
+def _tagged(variable: Variable, tag: str, tokens: list[str], folder: Path) -> Variable:
+    """Return the variable with what one tag says of it."""
+    change: dict[str, Any]
+    if tag in _FLAGS:
+        change = {_FLAGS[tag]: True}
+        return replace(variable, **change)
+    if tag in _NUMBERS:
+        change = {_NUMBERS[tag]: _integer(tokens, 0, tag)}
+        return replace(variable, **change)
+    if tag not in ("<CODELIST>", "<RELATED>"):
+        return variable
+    if not tokens:
+        raise ValueError(f"{tag} needs a name")
+    name = unquoted(tokens[0])
+    if tag == "<RELATED>":
+        return replace(variable, related=name)
+    return replace(variable, codelist=folder / PureWindowsPath(name).as_posix())
+
+
+def _integer(tokens: list[str], position: int, what: str, least: int = 0) -> int:
+    text = unquoted(tokens[position]) if position < len(tokens) else ""
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}")
+    return int(text)
+
+
+def _check(metadata: Metadata) -> None:
+    """Refuse metadata that contradict themselves."""
+    names = metadata.names
+    problems = {
+        "declares no variable": not names,
+        "declares a name twice": len(set(names)) < len(names),
+        "declares two weights": sum(v.weight for v in metadata.variables) > 1,
+        "declares two household numbers": (
+            sum(v.household_id for v in metadata.variables) > 1
+        ),
+        "has <NAMESINFRONT> but no <SEPARATOR>": (
+            metadata.names_in_front and metadata.separator is None
+        ),
+        "relates a variable to one it does not declare": any(
+            v.related and v.related not in names for v in metadata.variables
+        ),
+    }
+    for problem, found in problems.items():
+        if found:
+            raise ValueError(f"{metadata.path}: {problem}")
+
+
+def read_codelist(path: str | Path) -> dict[str, str]:
+    r"""Read the labels of a variable's codes (``.cdl``).
+
+    One ``code,label`` per line; the label ends at the next comma, lines without a
+    comma are ignored, and the last line with a code wins.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Found whatever the case of its name.
+
+    Returns
+    -------
+    dict of str to str
+        From code to label.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Sex.cdl"
+    ...     _ = path.write_text("1,male\n2,female\n")
+    ...     read_codelist(path)
+    {'1': 'male', '2': 'female'}
+    """
+    path = Path(path)
+    labels = {}
+    for line in text_lines(path):
+        fields = line.split(",")
+        if len(fields) > 1:
+            labels[fields[0].strip()] = unquoted(fields[1].strip())
+    return labels

@@ -1,0 +1,533 @@
+"""mu-Argus files: metadata (.rda), codelists (.cdl), fixed and free format data (.asc).
+
+Tolerances are those of mu-Argus itself: tags in any case, tabs, any line ending,
+comment lines, quoted tokens, unknown tags ignored. A text file is UTF-8 if it can be
+read as such, else Windows-1252, which is what mu-Argus writes. Positions and widths
+count characters, which for Windows-1252 are the bytes mu-Argus counts.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riskcore.common.missing_column import no_such_column
+from riskcore.common.progress import Parts
+from riskcore.data.files.argus.metadata import Metadata, Variable, metadata_of
+from riskcore.data.files.argus.text import Array, characters_in, decoded
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.reading import is_number, warn_of_open_end
+
+# Characters of data handled at a time: bounds the working memory.
+_BLOCK = 1 << 22
+# mu-Argus itself stops at 100; a longer field means a wrong separator or position.
+_LONGEST_FIELD = 1000
+_NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
+_DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
+
+
+def read_data(
+    path: str | Path,
+    metadata: Metadata | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    progress: Parts | None = None,
+) -> dict[str, Array]:
+    r"""Read a mu-Argus data file, fixed or free format.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+    metadata : Metadata, str or pathlib.Path, optional
+        By default those of the same name beside the data, see `metadata_beside`.
+    columns : sequence of str, optional
+        Variables to read; by default all.
+    numeric : iterable of str, optional
+        Variables to read as numbers whatever the metadata say.
+    text : bool, optional
+        Whether all others are text, whatever the metadata say.
+    progress : callable, optional
+        Called with the characters done and their total after each part.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        By variable, one value per record. Codes are text without surrounding blanks in
+        a masked array, missing codes and blank fields masked. The weight, and NUMERIC
+        variables that are neither recodable nor the household's number (those are
+        codes), are float64 with nan where missing: the printed number, for like
+        mu-Argus the DECIMALS tag implies no decimal point.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the data or their metadata do not exist.
+    KeyError
+        If a column is not in the metadata.
+    ValueError
+        If records are empty, end inside a needed field or have a wrong number of
+        fields, if a number is not one, or if the file is not text. The first line and
+        the number of records are named. A fixed-format record that ends before a field
+        has lost trailing blanks: the field is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.asc"
+    ...     _ = path.write_text("112.50\n9 8.00\n")
+    ...     metadata = path.with_suffix(".rda")
+    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
+    ...     data = read_data(path)
+    >>> data["SEX"].tolist(), data["W"].tolist()
+    (['1', None], [12.5, 8.0])
+    """
+    data, _ = read_counted(
+        path, metadata, columns, numeric=numeric, text=text, progress=progress
+    )
+    return data
+
+
+def read_counted(
+    path: str | Path,
+    metadata: Metadata | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    numeric: Iterable[str] = (),
+    text: bool = False,
+    progress: Parts | None = None,
+) -> tuple[dict[str, Array], Intake]:
+    """Return what `read_data` does, and the account of the file's lines."""
+    path = Path(path)
+    metadata = metadata_of(path, metadata)
+    if metadata.spss:
+        raise ValueError(f"{path}: SPSS system files are not read; export it as CSV")
+    chosen = _choose(metadata, columns, numeric, text=text)
+    parts = [_Column(variable) for variable in chosen]
+    characters = characters_in(path)
+    read = 0
+    for lines, fields in _fields_of(path, characters, metadata, chosen, progress):
+        read += lines.size
+        for column, values in zip(parts, fields, strict=True):
+            column.add(stripped(values), lines)
+    for column in parts:
+        column.fault.refuse(path)
+    layout = _Layout.of(path, characters)
+    names = int(metadata.separator is not None and metadata.names_in_front)
+    intake = Intake(
+        records=layout.lines - layout.empty - names,
+        lines=layout.lines,
+        names=names,
+        empty=layout.empty,
+    )
+    intake.check(path, read)
+    if not layout.ended:
+        warn_of_open_end(path, intake.records)
+    return {column.variable.name: column.finish() for column in parts}, intake
+
+
+def read_fields(
+    path: Path,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Parts | None = None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
+    """Yield records part by part: their lines, and the text of each variable.
+
+    The text is as it stands in the file, with the blanks around it; see `stripped`.
+
+    Raises
+    ------
+    FileNotFoundError, KeyError, ValueError
+        As `read_data`, but for what the text means.
+    """
+    return _fields_of(path, characters_in(path), metadata, variables, progress)
+
+
+def _fields_of(
+    path: Path,
+    characters: Array,
+    metadata: Metadata,
+    variables: Sequence[Variable],
+    progress: Parts | None,
+) -> Iterator[tuple[Array, Iterable[Array]]]:
+    fields_of: _Fixed | _Free = _Fixed(path, variables)
+    first_line = 1
+    if metadata.separator is not None:
+        names = list(metadata.names)
+        if metadata.names_in_front:
+            names, characters = _split_names(path, characters, metadata.separator)
+            first_line = 2
+        fields_of = _Free(path, variables, names, metadata.separator)
+    done = 0
+    for block, starts, ends in _blocks(path, characters):
+        lines = np.arange(first_line, first_line + starts.size)
+        yield fields_of(block, starts, ends, lines)
+        first_line += starts.size
+        done += block.size
+        if progress:
+            progress(done, characters.size)
+    for fault in fields_of.faults:
+        fault.refuse(path)
+
+
+def _choose(
+    metadata: Metadata,
+    columns: Sequence[str] | None,
+    numeric: Iterable[str],
+    *,
+    text: bool,
+) -> list[Variable]:
+    """Return the wanted variables, marked numeric if they are to be numbers."""
+    known = {variable.name: variable for variable in metadata.variables}
+    numeric = set(numeric)
+    wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
+    asked = dict.fromkeys([*wanted, *sorted(numeric)])
+    lacking = [name for name in asked if name not in known]
+    if lacking:
+        raise no_such_column(lacking, metadata.names, metadata.path)
+    variables = []
+    for name in wanted:
+        variable = known[name]
+        code = variable.recodable or variable.household_id
+        number = variable.weight or (variable.numeric and not code)
+        number = name in numeric or (number and not text)
+        variables.append(replace(variable, numeric=number))
+    return variables
+
+
+class _Fault:
+    """What is wrong with some records: how many, and the first."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.count = 0
+        self.first = ""
+
+    def add(self, lines: Array, text: str = "") -> None:
+        if lines.size and not self.count:
+            self.first = f"line {lines[0]}" + (f": {text!r}" if text else "")
+        self.count += lines.size
+
+    def refuse(self, path: Path) -> None:
+        if self.count:
+            raise ValueError(
+                f"{path}: {self.what} in {self.count} records, first in {self.first}"
+            )
+
+
+class _Column:
+    """The values of one variable, gathered block by block."""
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+        self.fault = _Fault(f"{variable.name} is not a number")
+        self.values: list[Array] = []
+        self.masks: list[Array] = []
+
+    def add(self, text: Array, lines: Array) -> None:
+        """Add stripped text, one element per record."""
+        missing = text == ""
+        for code in self.variable.missing:
+            missing |= text == code
+        if not self.variable.numeric:
+            self.values.append(text)
+            self.masks.append(missing)
+            return
+        numbers, wrong = _numbers(np.where(missing, "0", text))
+        if wrong.any():
+            self.fault.add(lines[wrong], str(text[wrong][0]))
+        numbers[missing] = np.nan
+        self.values.append(numbers)
+
+    def finish(self) -> Array:
+        if self.variable.numeric:
+            return np.concatenate(self.values)
+        values, mask = np.concatenate(self.values), np.concatenate(self.masks)
+        return np.ma.MaskedArray(values, mask)
+
+
+def _numbers(text: Array) -> tuple[Array, Array]:
+    """Return text as float64 and a mask of what is no finite decimal number."""
+    wrong = ~np.isin(characters_of(text), _DIGITS).all(
+        axis=1
+    )  # no nan, inf, underscore
+    plain = np.where(wrong, "0", text)
+    try:
+        numbers = plain.astype(np.float64)
+    except ValueError:
+        wrong |= ~np.fromiter(map(is_number, plain.tolist()), bool, text.size)
+        numbers = np.where(wrong, "0", plain).astype(np.float64)
+    return numbers, wrong | np.isinf(numbers)
+
+
+class _Fixed:
+    """Fixed format: each variable has its columns."""
+
+    def __init__(self, path: Path, variables: Sequence[Variable]) -> None:
+        for variable in variables:
+            _check_width(path, variable.width, f"the columns of {variable.name}")
+        self.spans = [(v.start or 0, v.width) for v in variables]
+        self.empty = _Fault("no data")
+        self.short = [
+            _Fault(f"{v.name}, columns {start + 1} to {start + width}, is cut off")
+            for v, (start, width) in zip(variables, self.spans, strict=True)
+        ]
+        self.faults = (self.empty, *self.short)
+
+    def __call__(
+        self, block: Array, starts: Array, ends: Array, lines: Array
+    ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers, and the text of each variable."""
+        length = ends - starts
+        self.empty.add(lines[length == 0])
+        strides = np.diff(starts)
+        even = bool((strides == strides[:1]).all())
+        fields = []
+        for (start, width), fault in zip(self.spans, self.short, strict=True):
+            if even and length.min() >= start + width:
+                stride = int(strides[0]) if strides.size else block.size
+                characters = _aligned(block, start, width, stride, length.size)
+            else:
+                fault.add(lines[(length > start) & (length < start + width)])
+                characters = _gathered(block, starts + start, ends, width)
+            fields.append(_as_text(characters))
+        return lines, fields
+
+
+def _check_width(path: Path, width: int, suspect: str) -> None:
+    if width > _LONGEST_FIELD:
+        raise ValueError(
+            f"{path}: a field of {width} characters, more than {_LONGEST_FIELD}; "
+            f"check {suspect}"
+        )
+
+
+def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> Array:
+    """Copy one field of records of equal length: shape (records, width)."""
+    step = block.itemsize
+    return np.lib.stride_tricks.as_strided(
+        block[start:], (count, width), (stride * step, step), writeable=False
+    ).astype(np.uint32)
+
+
+def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
+    """Copy one field of any records, nothing where the record has ended."""
+    positions = begins[:, None] + np.arange(width)
+    characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
+    characters[positions >= ends[:, None]] = 0
+    return characters
+
+
+def _as_text(characters: Array) -> Array:
+    """Turn characters, shape (records, width), into text; zeros at the end are none."""
+    count, width = characters.shape
+    text: Array = characters.view(f"U{width}").reshape(count)
+    return text
+
+
+def characters_of(text: Array) -> Array:
+    """Return the characters of text as a view, shape (records, width)."""
+    view: Array = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
+    return view
+
+
+def stripped(text: Array) -> Array:
+    """Take the blanks around text off, in place."""
+    characters = characters_of(text)
+    width = characters.shape[1]
+    blank = (characters == _BLANK) | (characters == 0)
+    rows = np.flatnonzero(blank[:, 0] | blank[:, -1])
+    if rows.size:
+        seen = ~blank[rows]
+        leading = np.where(seen.any(axis=1), seen.argmax(axis=1), width)
+        trailing = seen[:, ::-1].argmax(axis=1)
+        places = np.arange(width) + leading[:, None]
+        moved = characters[rows[:, None], np.minimum(places, width - 1)]
+        moved[places >= (width - trailing)[:, None]] = 0
+        characters[rows] = moved
+    return text
+
+
+class _Free:
+    """Free format: fields between separators, perhaps quoted."""
+
+    def __init__(
+        self,
+        path: Path,
+        variables: Sequence[Variable],
+        names: list[str],
+        separator: str,
+    ) -> None:
+        lacking = [v.name for v in variables if v.name not in names]
+        if lacking:
+            raise no_such_column(lacking, names, path)
+        self.path = path
+        self.positions = [names.index(v.name) for v in variables]
+        self.count = len(names)
+        self.separator = separator
+        self.faults = (_Fault(f"not {self.count} fields"),)
+
+    def __call__(
+        self, block: Array, starts: Array, ends: Array, lines: Array
+    ) -> tuple[Array, Iterable[Array]]:
+        """Return the line numbers of good records, and the text of each variable."""
+        if (block == _QUOTE).any():
+            good, fields = self._quoted(block, starts, ends)
+        else:
+            good, fields = self._plain(block, starts, ends)
+        self.faults[0].add(lines[~good])
+        return lines[good], fields
+
+    def _plain(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+        marks = np.flatnonzero(block == ord(self.separator))
+        first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
+        good = last - first == self.count - 1
+        inner = first[good, None] + np.arange(self.count - 1)
+        inner = marks[inner] if inner.size else inner
+        begins = np.column_stack([starts[good], inner + 1])
+        stops = np.column_stack([inner, ends[good]])
+        return good, [
+            self._field(block, begins[:, i], stops[:, i]) for i in self.positions
+        ]
+
+    def _field(self, block: Array, begins: Array, stops: Array) -> Array:
+        width = max(1, (stops - begins).max(initial=1))
+        _check_width(self.path, width, f"the separator {self.separator!r}")
+        return _as_text(_gathered(block, begins, stops, width))
+
+    def _quoted(self, block: Array, starts: Array, ends: Array) -> tuple[Array, Any]:
+        text = decoded(block)
+        rows = [
+            _split(text[start:end], self.separator)
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        good = np.array([len(row) == self.count for row in rows])
+        rows = [row for row in rows if len(row) == self.count]
+        return good, [
+            np.array([row[i] for row in rows], dtype=np.str_) for i in self.positions
+        ]
+
+
+def _split(line: str, separator: str) -> list[str]:
+    """Split one record; an open quote gives no fields."""
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True), [""])
+    except csv.Error:
+        return []
+
+
+def _split_names(
+    path: Path, characters: Array, separator: str
+) -> tuple[list[str], Array]:
+    """Take the names off the first line of the data."""
+    block, starts, ends = next(_blocks(path, characters))
+    line = decoded(block[starts[0] : ends[0]])
+    names = [name.strip() for name in _split(line, separator)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{path}: a name stands twice in the first line")
+    begin = starts[1] if starts.size > 1 else characters.size
+    return names, characters[begin:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The lines of a file, counted by themselves.
+
+    Attributes
+    ----------
+    newline : int
+        The character that ends them: LF, which CR may precede, or CR.
+    size : int
+        Characters up to the end of the last line that is not empty.
+    lines : int
+    empty : int
+        Empty lines at the end.
+    ended : bool
+        Whether a line end or the mark of the end of a file is behind the last line.
+    """
+
+    newline: int
+    size: int
+    lines: int
+    empty: int
+    ended: bool
+
+    @classmethod
+    def of(cls, path: Path, characters: Array) -> _Layout:
+        """Count the lines of a file, and refuse one whose lines end in two ways."""
+        size = _size(characters)
+        if not size:
+            raise ValueError(f"{path}: no records")
+        newlines = _count(characters, _NEWLINE)
+        newline = _NEWLINE if newlines else _RETURN
+        if newlines:
+            _refuse_lone_returns(path, characters[:size])
+        ends = newlines or _count(characters, _RETURN)
+        at_end = _count(characters[size:], newline)
+        lines, empty = ends + (at_end == 0), max(at_end - 1, 0)
+        return cls(newline, size, lines, empty, ended=size < characters.size)
+
+
+def _parts(characters: Array) -> Iterator[tuple[int, Array]]:
+    """Yield parts of a text with their positions, to bound the working memory."""
+    for begin in range(0, characters.size, _BLOCK):
+        yield begin, characters[begin : begin + _BLOCK]
+
+
+def _count(characters: Array, character: int) -> int:
+    return sum(
+        int(np.count_nonzero(part == character)) for _, part in _parts(characters)
+    )
+
+
+def _size(characters: Array) -> int:
+    """Return the size of a text without the line ends and the end mark behind it."""
+    for begin, part in reversed(list(_parts(characters))):
+        inner = np.flatnonzero(~np.isin(part, (_NEWLINE, _RETURN, _END_OF_FILE)))
+        if inner.size:
+            return begin + int(inner[-1]) + 1
+    return 0
+
+
+def _refuse_lone_returns(path: Path, characters: Array) -> None:
+    """Raise if a CR stands within a line: another program would end it there."""
+    lines = 1
+    for begin, part in _parts(characters):
+        returns = np.flatnonzero(part == _RETURN) + begin + 1
+        behind = characters[np.minimum(returns, characters.size - 1)]
+        lone = returns[(behind != _NEWLINE) & (returns < characters.size)]
+        if lone.size:
+            lines += int(np.count_nonzero(part[: lone[0] - begin] == _NEWLINE))
+            raise ValueError(
+                f"{path}: a carriage return within line {lines}, where other lines "
+                "end in a line feed: two records may stand in one line"
+            )
+        lines += int(np.count_nonzero(part == _NEWLINE))
+
+
+def _blocks(path: Path, characters: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield whole records: characters, and the start and end of each record."""
+    layout = _Layout.of(path, characters)
+    size, newline = layout.size, layout.newline
+    begin = 0
+    while begin < size:
+        block = characters[begin : min(begin + _BLOCK, size)]
+        ends = np.flatnonzero(block == newline)
+        if begin + block.size == size:
+            ends = np.append(ends, block.size)
+        elif not ends.size:
+            raise ValueError(f"{path}: a record of more than {_BLOCK} characters")
+        block = block[: ends[-1] + 1]
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        begin += block.size
+        if newline == _NEWLINE:
+            ends = ends - ((ends > starts) & (block[ends - 1] == _RETURN))
+        yield block, starts, ends

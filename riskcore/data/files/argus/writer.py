@@ -1,0 +1,454 @@
+"""Safe files of mu-Argus: data in the format of their source, and their ``.rds``.
+
+Only declared variables are written: what else stands in the records of the source has
+not been assessed. What is unchanged comes back character by character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
+from typing import IO, Any
+
+import numpy as np
+
+from riskcore.common.missing_column import no_such_column
+from riskcore.common.progress import Parts
+from riskcore.data.files.argus import reader
+from riskcore.data.files.argus.metadata import (
+    Metadata,
+    Variable,
+    line_tokens,
+    unquoted,
+)
+from riskcore.data.files.argus.text import Array, encodes, encoding_of
+from riskcore.data.files.base_format import Recoded
+
+_BLANK = ord(" ")
+# What ends a line or a file.
+_CONTROLS = np.array([*map(ord, "\r\n\x1a")], np.uint32)
+
+
+def write_data(
+    file: IO[bytes],
+    columns: Mapping[str, Any],
+    source: Path,
+    metadata: Metadata,
+    recodings: Mapping[str, Recoded] | None = None,
+    progress: Parts | None = None,
+    renumbered: Collection[str] = (),
+) -> Metadata:
+    r"""Write a data file in the format of its source: layout, encoding, line ends.
+
+    In fixed format the fields follow each other without gaps. A variable keeps its
+    width unless longer text needs more; a recoded one gets that of its longest code,
+    missing codes among them, and shorter ones have blanks before them.
+
+    A missing value keeps the code it has in the source: the second missing code stays
+    the second. If the variable is recoded with new missing codes, the first becomes the
+    first of these, the second the second if there is one. A value that was not missing
+    in the source gets the first missing code; if there is none, 99..9 or XX..X,
+    whichever is no code of the variable, in full width or else one wider.
+
+    Parameters
+    ----------
+    file : binary file
+    columns : mapping of str to array
+        Variables to write, in any order, all as `riskcore.data.files.formats.read` with
+        ``text=True`` gives them or changed: text or whole numbers, masked (or None)
+        where missing. Other declared variables are left out.
+    source : pathlib.Path
+        The data file the columns come from; it is read again.
+    metadata : Metadata
+        Of the source.
+    recodings : mapping of str to Recoded, optional
+        The recoded variables.
+    progress : callable, optional
+        Called with the characters of the source done and their total.
+    renumbered : collection of str, optional
+        Variables with new ids: as wide as the longest, and written without regard to
+        the source, where an id that stays by chance might stand otherwise.
+
+    Returns
+    -------
+    Metadata
+        Of the file written, for `write_metadata`.
+
+    Raises
+    ------
+    KeyError
+        If a column is no variable of the source.
+    TypeError
+        If a column is neither text nor whole numbers.
+    ValueError
+        If there are no columns, their length is not that of the source, or a value
+        would not read back as itself: one that is empty, has blanks around it or a
+        line break, equals a missing code, or is not in the encoding. Variable, count
+        and first value are named.
+
+    Examples
+    --------
+    >>> import io, tempfile
+    >>> from riskcore.data.files.argus.metadata import read_metadata
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder) / "survey.asc"
+    ...     _ = source.write_text("1 34\n? 27\n")
+    ...     metadata = source.with_suffix(".rda")
+    ...     _ = metadata.write_text("SEX 1 1 ?\nAGE 3 2\n")
+    ...     metadata, file = read_metadata(metadata), io.BytesIO()
+    ...     age = np.ma.array(["34", "27"], mask=[True, False])
+    ...     written = write_data(file, {"AGE": age}, source, metadata)
+    >>> file.getvalue(), written.variables[0].missing
+    (b'99\n27\n', ('99',))
+    """
+    known = {variable.name: variable for variable in metadata.variables}
+    lacking = [name for name in columns if name not in known]
+    if lacking:
+        raise no_such_column(lacking, metadata.names, source)
+    variables = [known[name] for name in metadata.names if name in columns]
+    if not variables:
+        raise ValueError("no columns to write")
+    recodings = recodings or {}
+    fields = [
+        _Field(
+            variable,
+            columns[variable.name],
+            recodings.get(variable.name),
+            renumbered=variable.name in renumbered,
+        )
+        for variable in variables
+    ]
+    lengths = {field.variable.name: field.text.size for field in fields}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns of different length: {lengths}")
+    line_end, separator = _line_end(source), metadata.separator
+    encoder = _Encoder(source)
+    if metadata.names_in_front and separator is not None:
+        names = [np.array([variable.name]) for variable in variables]
+        encoder.write(file, _free(names, separator, line_end), fields)
+    count, begin = fields[0].text.size, 0
+    for lines, raw in reader.read_fields(source, metadata, variables, progress):
+        if begin + lines.size > count:
+            break
+        pairs = zip(fields, raw, strict=True)
+        encoder.write(
+            file,
+            _fixed([field.fixed(text, begin) for field, text in pairs], line_end)
+            if separator is None
+            else _free([f.free(text, begin) for f, text in pairs], separator, line_end),
+            fields,
+        )
+        begin += lines.size
+    if begin != count:
+        raise ValueError(f"{source}: has not the {count} records of the columns given")
+    encoder.refuse_ambiguous()
+    return replace(metadata, variables=tuple(_declared(fields, metadata)))
+
+
+def write_metadata(file: IO[bytes], metadata: Metadata) -> None:
+    """Write the metadata of a safe file (``.rds``).
+
+    Identification levels and priorities of suppression are left out, as mu-Argus does.
+    Of a codelist the bare name is written, for the file is published and folders may
+    tell whose it is: it is found where it stands beside.
+
+    Parameters
+    ----------
+    file : binary file
+    metadata : Metadata
+        As `write_data` returns them.
+
+    Raises
+    ------
+    ValueError
+        If a name or code cannot be written so that it reads back.
+    """
+    lines = []
+    if metadata.separator is not None:
+        lines.append(f'<SEPARATOR> "{metadata.separator}"')
+    if metadata.names_in_front:
+        lines.append("<NAMESINFRONT>")
+    for variable in metadata.variables:
+        begin = () if variable.start is None else (str(variable.start + 1),)
+        missing = map(_token, variable.missing)
+        lines.append(
+            " ".join([_token(variable.name), *begin, str(variable.width), *missing])
+        )
+        lines += [f"  {tag}" for tag in _tags(variable)]
+    line_end, encoding = "\n", "utf-8"
+    if metadata.path.exists():
+        line_end, encoding = _line_end(metadata.path), encoding_of(metadata.path)
+    file.write("".join(line + line_end for line in lines).encode(encoding))
+
+
+def _tags(variable: Variable) -> Iterator[str]:
+    if variable.recodable:
+        yield "<RECODABLE>"
+    if variable.numeric:
+        yield "<NUMERIC>"
+    if variable.decimals:
+        yield f"<DECIMALS> {variable.decimals}"
+    if variable.weight:
+        yield "<WEIGHT>"
+    if variable.household_id:
+        yield "<HOUSE_ID>"
+    if variable.household:
+        yield "<HOUSEHOLD>"
+    if variable.related is not None:
+        yield f"<RELATED> {_token(variable.related)}"
+    if variable.truncable:
+        yield "<TRUNCABLE>"
+    if variable.codelist is not None:
+        yield f'<CODELIST> "{variable.codelist.name}"'
+
+
+def _token(text: str) -> str:
+    """Return a name or code as a token that reads back, in quotes if need be."""
+    bare = not text.startswith("<") and "," not in text
+    for token in [text] * bare + [f'"{text}"']:
+        if [*map(unquoted, line_tokens(f"_ {token}"))] == ["_", text]:
+            return token
+    raise ValueError(f"{text!r} cannot stand in metadata of mu-Argus")
+
+
+def _line_end(path: Path) -> str:
+    with path.open("rb") as file:
+        return "\r\n" if file.readline(1 << 20).endswith(b"\r\n") else "\n"
+
+
+class _Field:
+    """One variable as it is written: its width, its missing codes, its text."""
+
+    def __init__(
+        self,
+        variable: Variable,
+        values: Any,
+        recoding: Recoded | None,
+        *,
+        renumbered: bool = False,
+    ) -> None:
+        self.variable = variable
+        self.recoding = recoding
+        self.renumbered = renumbered
+        text, self.absent = _text(variable.name, values)
+        given = recoding.missing_codes if recoding else ()
+        if len(given) > 2:
+            raise ValueError(f"{variable.name}: more than two missing codes")
+        self.missing = given or variable.missing
+        # What is missing in the source, and what becomes of it.
+        self.renamed = {"": given[0] if given else ""} | {
+            code: given[min(i, len(given) - 1)] if given else code
+            for i, code in enumerate(variable.missing)
+        }
+        lengths = np.strings.str_len(text[~self.absent])
+        self.width = max(1, int(lengths.max(initial=0)), *map(len, self.missing))
+        if recoding is None and not renumbered:
+            self.width = max(self.width, variable.width)
+        # What becomes missing, and whether anything does.
+        self.new_code = self.missing[0] if self.missing else ""
+        if self.absent.any() and not self.missing:
+            self.new_code = self._free_code(text)
+            self.width = max(self.width, len(self.new_code))
+        self.new_code_used = False
+        self.text = text.astype(f"U{max(self.width, text.itemsize // 4)}")
+
+    def _free_code(self, text: Array) -> str:
+        """Return a code that no value has."""
+        for mark in ("9" * self.width, "X" * self.width):
+            if not (text[~self.absent] == mark).any():
+                return mark
+        return "9" * (self.width + 1)
+
+    def fixed(self, raw: Array, begin: int) -> Array:
+        """Return the characters of the field in some records, shape (records, width).
+
+        ``raw`` is the text in the source, ``begin`` the position of the first record.
+        """
+        same, text = self._compared(raw, begin)
+        unlike = self.renumbered or self.recoding is not None
+        kept = not unlike and self.width == self.variable.width
+        if not (kept and same.all()):
+            padded = np.strings.rjust(text, self.width).astype(f"U{self.width}")
+            raw = np.where(same, raw, padded) if kept else padded
+        characters = reader.characters_of(raw)
+        characters[characters == 0] = _BLANK  # where a record of the source has ended
+        return characters
+
+    def free(self, raw: Array, begin: int) -> Array:
+        """Return the text of the field in some records, see `fixed`."""
+        same, text = self._compared(raw, begin)
+        if self.renumbered:
+            return text
+        return raw if same.all() else np.where(same, raw, text)
+
+    def _compared(self, raw: Array, begin: int) -> tuple[Array, Array]:
+        """Return where the source has the same text, and the text to write."""
+        source = reader.stripped(raw.copy())
+        records = slice(begin, begin + raw.size)
+        text, absent = self.text[records].copy(), self.absent[records]
+        was_valid = np.ones(raw.size, bool)
+        for code, new in self.renamed.items():
+            rows = source == code
+            was_valid &= ~rows
+            text[rows & absent] = new
+        if (absent & was_valid).any():
+            text[absent & was_valid] = self.new_code
+            self.new_code_used = True
+        same = text == source
+        self._refuse_unreadable(text[~absent & ~(same & was_valid)])
+        return same, text
+
+    def _refuse_unreadable(self, text: Array) -> None:
+        """Raise if one of some values would not read back as itself."""
+        if not any(mask.any() for mask in self._unreadable(text).values()):
+            return
+        text = self.text[~self.absent]
+        for what, mask in self._unreadable(text).items():
+            if mask.any():
+                raise ValueError(
+                    f"{self.variable.name}: {mask.sum()} values {what}, "
+                    f"first {str(text[mask][0])!r}"
+                )
+
+    def _unreadable(self, text: Array) -> dict[str, Array]:
+        characters = reader.characters_of(text)
+        broken = np.isin(characters, _CONTROLS).any(axis=1)
+        broken |= ((characters[:, :-1] == 0) & (characters[:, 1:] != 0)).any(axis=1)
+        return {
+            "are empty": text == "",
+            "have a line break or another control character": broken,
+            "have blanks around them": reader.stripped(text.copy()) != text,
+            "are a missing code": np.isin(text, [*self.missing, self.new_code]),
+        }
+
+    def declared(self, start: int | None, related: bool, folder: Path) -> Variable:
+        """Return the variable as the metadata of the file written declare it."""
+        codelist = None if self.renumbered else self.variable.codelist
+        if self.recoding is not None:
+            # The labels of the old codes are wrong for the new ones.
+            name = self.recoding.codelist
+            codelist = (folder / PureWindowsPath(name).as_posix()) if name else None
+        return replace(
+            self.variable,
+            start=start,
+            width=self.width,
+            missing=self.missing or (self.new_code,) * self.new_code_used,
+            codelist=codelist,
+            id_level=0,
+            suppress_weight=50,
+            related=self.variable.related if related else None,
+        )
+
+
+def _declared(fields: list[_Field], metadata: Metadata) -> Iterator[Variable]:
+    names = {field.variable.name for field in fields}
+    start = 0
+    for field in fields:
+        yield field.declared(
+            None if metadata.separator is not None else start,
+            field.variable.related in names,
+            metadata.path.parent,
+        )
+        start += field.width
+
+
+def _text(name: str, values: Any) -> tuple[Array, Array]:
+    """Return values as text, and a mask of those that are missing."""
+    plain = np.asarray(np.ma.getdata(values))
+    absent = np.ma.getmaskarray(values)
+    if plain.dtype == object:
+        absent = absent | np.array([v is None or v != v for v in plain], bool)
+        kinds = {type(value) for value in plain[~absent]} - {str, np.str_}
+        if all(issubclass(kind, int | np.integer) for kind in kinds):
+            plain = np.where(absent, "", plain).astype(np.str_)
+    if plain.dtype.kind in "iu":
+        plain = plain.astype(np.str_)
+    if plain.dtype.kind != "U" or plain.ndim != 1:
+        raise TypeError(f"{name}: neither text nor whole numbers, but {plain.dtype}")
+    return plain, absent
+
+
+def _fixed(parts: list[Array], line_end: str) -> Array:
+    """Return the characters of records in fixed format."""
+    count = parts[0].shape[0]
+    ends = np.tile(np.array([*map(ord, line_end)], np.uint32), (count, 1))
+    characters: Array = np.concatenate([*parts, ends], axis=1)
+    return characters.ravel()
+
+
+def _free(parts: list[Array], separator: str, line_end: str) -> Array:
+    """Return the characters of records in free format."""
+    count = parts[0].size
+    mark = np.full((count, 1), ord(separator), np.uint32)
+    columns: list[Array] = []
+    for text in parts:
+        quoted = _quoted(text, separator, alone=len(parts) == 1)
+        columns += [reader.characters_of(quoted), mark]
+    characters = _fixed(columns[:-1], line_end)
+    used: Array = characters[characters != 0]
+    return used
+
+
+def _quoted(text: Array, separator: str, *, alone: bool) -> Array:
+    """Return text in quotes where it needs them."""
+    characters = reader.characters_of(text)
+    needy = ((characters == ord(separator)) | (characters == ord('"'))).any(axis=1)
+    if alone:
+        needy |= text == ""  # an empty line at the end would be no record
+    if not needy.any():
+        return text
+    quoted = ['"' + v.replace('"', '""') + '"' for v in text[needy].tolist()]
+    text = text.astype(f"U{max(characters.shape[1], *map(len, quoted))}")
+    text[needy] = quoted
+    return text
+
+
+class _Encoder:
+    """Writes characters in the encoding of the source."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+        self.encoding = encoding_of(source)
+        # Whether what is written could be read in another encoding than its own.
+        self.ambiguous: bool | None = None
+
+    def write(self, file: IO[bytes], characters: Array, fields: list[_Field]) -> None:
+        if characters.max() < 128:
+            file.write(characters.astype(np.uint8).tobytes())
+            return
+        text = characters.astype("<u4").tobytes().decode("utf-32-le")
+        try:
+            raw = text.encode(self.encoding)
+        except UnicodeEncodeError:
+            raise self._no_such_letters(fields) from None
+        file.write(raw)
+        if self.encoding == "cp1252" and self.ambiguous is not False:
+            self.ambiguous = _is_utf8(raw)
+
+    def refuse_ambiguous(self) -> None:
+        if self.ambiguous:
+            raise ValueError(
+                f"{self.source}: in Windows-1252, but the columns given would be "
+                "read as UTF-8; convert the source to UTF-8"
+            )
+
+    def _no_such_letters(self, fields: list[_Field]) -> ValueError:
+        for field in fields:
+            text = field.text[~field.absent]
+            wide = text[(reader.characters_of(text) > 127).any(axis=1)]
+            bad = [v for v in wide.tolist() if not encodes(v, self.encoding)]
+            if bad:
+                return ValueError(
+                    f"{field.variable.name}: {len(bad)} values have no "
+                    f"{self.encoding} form, first {bad[0]!r}"
+                )
+        return ValueError(f"{self.source}: names or codes have no {self.encoding} form")
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

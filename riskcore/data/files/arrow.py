@@ -1,0 +1,369 @@
+"""Tables of Arrow: what files of several formats are read into, and written from.
+
+A table that is read has its missing codes taken out and its numbers made of text here,
+whatever the format; a table that is written is made here, of any kind of columns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import re
+import sys
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from riskcore.common.interrupts import uninterrupted
+from riskcore.common.progress import Parts
+from riskcore.data.files.base_format import FileFormat, Format, Recoded
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
+from riskcore.data.files.replace import Create
+
+# Whole thousands with a mark between them, and perhaps a fraction.
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,.' ])[0-9]{3}(\1[0-9]{3})*([,.][0-9]+)?")
+
+
+class ArrowFormat(FileFormat):
+    """A format whose files are read as a table of Arrow, and written from one."""
+
+    def read_columns(
+        self,
+        columns: list[str],
+        numeric: Collection[str],
+        *,
+        text: bool,
+        progress: Parts | None,
+    ) -> tuple[Any, Intake]:
+        """Read columns that the file has; see `FileFormat.read`."""
+        table, intake = self.read_table(columns, progress)
+        if columns and table.num_rows == 0:
+            raise ValueError(f"{self.path}: a header, but no records")
+        for position, name in enumerate(columns):
+            column = table.column(position)
+            common, own = self.common_codes(), self.reading.codes(name)
+            if common or own:
+                column = without_codes(self.path, name, column, common, own)
+            if name in numeric:
+                column = as_numbers(self.path, name, column, self.reading.decimal)
+            if common or own or name in numeric:
+                table = table.set_column(position, name, column)
+        return table, intake
+
+    @abstractmethod
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
+        """Return columns of the file as they stand there, and their account."""
+
+    def common_codes(self) -> tuple[str, ...]:
+        """Return the missing codes of all columns that are yet to be taken out."""
+        return self.reading.codes()
+
+    def numbers(self, name: str, data: Any) -> Any:
+        """Return a column as numbers, of the table that `read` gave."""
+        return as_numbers(self.path, name, data.column(name), self.reading.decimal)
+
+    @classmethod
+    def check_target(cls, path: Path) -> None:
+        """Refuse to write without pyarrow."""
+        import_pyarrow()
+
+    @classmethod
+    def write(
+        cls,
+        path: Path,
+        columns: Any,
+        create: Create,
+        *,
+        like: Format | None,
+        recodings: Mapping[str, Recoded] | None,
+        progress: Parts | None,
+        renumbered: Collection[str],
+    ) -> None:
+        """Write a file; see `riskcore.data.files.formats.write`."""
+        tables = (table_of(part, plain=not cls.typed) for part in _parts(columns))
+        first = next(tables)  # refused before there is a file
+        file = create(path)
+        cls.write_tables(itertools.chain([first], tables), file, path, like, progress)
+        file.flush()
+
+    @classmethod
+    @abstractmethod
+    def write_tables(
+        cls,
+        tables: Iterator[Any],
+        file: IO[bytes],
+        path: Path,
+        like: Format | None,
+        progress: Parts | None,
+    ) -> None:
+        """Write a table into an open file that is to stand at the path.
+
+        It comes in one part or, if the format streams its schema, in several.
+        """
+
+
+def import_pyarrow(module: str = "") -> Any:
+    """Return pyarrow, or a module of it.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed, with what to do.
+    """
+    name = f"pyarrow.{module}".rstrip(".")
+    try:
+        return sys.modules.get(name) or _imported(name)
+    except ImportError:
+        raise ImportError(
+            "CSV, Parquet and Arrow files need pyarrow: pip install pyarrow"
+        ) from None
+
+
+def _parts(columns: Any) -> Iterator[Any]:
+    """Yield columns as they are; those of a reader of batches a part at a time."""
+    pyarrow = import_pyarrow()
+    if not isinstance(columns, pyarrow.RecordBatchReader):
+        yield columns
+        return
+    empty = True
+    for batch in columns:
+        empty = False
+        yield pyarrow.Table.from_batches([batch])
+    if empty:
+        yield columns.schema.empty_table()
+
+
+@contextmanager
+def refused_as_value_error(path: Path) -> Iterator[None]:
+    """Give errors of Arrow on a file as `ValueError` with its name."""
+    try:
+        yield
+    except (import_pyarrow().ArrowException, OSError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _imported(name: str) -> Any:
+    """Import a module of pyarrow, and pandas if there is one, while Ctrl-C is put off.
+
+    pyarrow imports pandas when it makes its first value. In modules that are compiled
+    Ctrl-C is passed over, or leaves the lock of all imports taken: threads then wait
+    for it for ever.
+    """
+    with uninterrupted():
+        module = importlib.import_module(name)
+        importlib.import_module("pyarrow").scalar(1)
+    return module
+
+
+def in_plain_layout(column: Any) -> Any:
+    """Return a column without views and runs, for which pyarrow lacks functions."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    if pyarrow.types.is_string_view(column.type):
+        kind = pyarrow.large_string()
+    elif pyarrow.types.is_binary_view(column.type):
+        kind = pyarrow.large_binary()
+    else:
+        return column
+    try:
+        return column.cast(kind)
+    except pyarrow.ArrowNotImplementedError:  # by pyarrow 16
+        return pyarrow.chunked_array([column.to_pylist()], kind)
+
+
+def in_plain_layouts(table: Any) -> Any:
+    """Return a table with all its columns in plain layout."""
+    for i, (name, column) in enumerate(
+        zip(table.column_names, table.columns, strict=True)
+    ):
+        plain = in_plain_layout(column)
+        if plain is not column:
+            table = table.set_column(i, name, plain)
+    return table
+
+
+def is_text(kind: Any) -> bool:
+    """Tell whether a type of Arrow is text."""
+    types = import_pyarrow().types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+    )
+
+
+def without_codes(
+    path: Path, name: str, column: Any, common: Sequence[str], own: Sequence[str]
+) -> Any:
+    """Return a column in which codes are missing: common ones, and its own.
+
+    The user is warned if its own stand nowhere in it.
+    """
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = _as_values((*common, *own), column.type)
+    compared = column
+    if types.is_float16(column.type):  # for which Arrow has no is_in
+        single = pyarrow.float32()
+        compared, values = column.cast(single), values.cast(single)
+    found = compute.is_in(compared, values) if len(values) else None
+    if found is None or not compute.any(found).as_py():
+        if own:
+            warn_of_idle_codes(path, name, own)
+        return column
+    return compute.if_else(found, pyarrow.scalar(None, column.type), column)
+
+
+def _as_values(codes: Sequence[str], kind: Any) -> Any:
+    """Return an array of the codes that are values of a type: none are truth values."""
+    pyarrow = import_pyarrow()
+    values = [pyarrow.array([], kind)]
+    for code in codes:
+        if pyarrow.types.is_boolean(kind):
+            break
+        value = pyarrow.array([code if is_text(kind) else code.strip()])
+        with contextlib.suppress(pyarrow.ArrowException):
+            if pyarrow.types.is_integer(kind):  # 9.0 is 9
+                value = value.cast(pyarrow.decimal128(38, 0))
+            values.append(value.cast(kind))
+    return pyarrow.concat_arrays(values)
+
+
+def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
+    """Return text as float64; other types as they are."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not is_text(column.type):
+        return column
+    text = compute.utf8_trim_whitespace(column)
+    foreign = compute.match_substring(text, ".") if decimal == "," else None
+    if decimal == ",":
+        text = compute.replace_substring(text, ",", ".")
+    try:
+        numbers = text.cast(pyarrow.float64())
+        wrong = compute.invert(compute.is_finite(numbers))
+    except pyarrow.ArrowInvalid:
+        wrong = compute.invert(compute.match_substring_regex(text, NUMBER))
+    if foreign is not None:
+        wrong = compute.or_(wrong, foreign)
+    count = compute.sum(wrong).as_py()
+    if count:
+        first = compute.index(wrong, True).as_py()
+        found = column[first].as_py()
+        hint = _about_marks(found, decimal)
+        raise ValueError(
+            f"{path}: {name} is not a number in {count:,} "
+            f"record{'' if count == 1 else 's'}, "
+            f"first in record {first + 1:,}: {found!r}{hint}"
+        )
+    return numbers
+
+
+def _about_marks(text: str, decimal: str) -> str:
+    """Return a hint on text that is a number but for its marks; none for other text."""
+    other, word = (",", "comma") if decimal == "." else (".", "point")
+    if decimal not in text and is_number(text.strip().replace(other, ".")):
+        return f"; the decimal mark may be a {word} (decimal={other!r})"
+    if _THOUSANDS.fullmatch(text.strip()):
+        return "; write it without marks between thousands"
+    return ""
+
+
+def table_of(columns: Any, *, plain: bool) -> Any:
+    """Make an Arrow table; plain: of types that CSV can hold, nan as missing."""
+    pyarrow = import_pyarrow()
+    if not isinstance(columns, Mapping):
+        columns = dict(zip(columns.column_names, columns.columns, strict=True))
+    if not columns:
+        raise ValueError("no columns to write")
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[str(name)] = array_of(values)
+        except (TypeError, pyarrow.ArrowException) as error:
+            raise TypeError(f"column {name!r} cannot be written: {error}") from None
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(arrays) < len(columns):
+        raise ValueError("two columns have the same name")
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns of different length: {lengths}")
+    if plain:
+        arrays = {name: _plain(name, values) for name, values in arrays.items()}
+    return pyarrow.table(arrays)
+
+
+def array_of(values: Any) -> Any:
+    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing.
+
+    Raises
+    ------
+    TypeError, pyarrow.ArrowException
+        If Arrow has no type for its values.
+    """
+    import narwhals.stable.v2 as nw
+
+    values = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(values, nw.Series):
+        if values.dtype == nw.Object and values.implementation.is_polars():
+            raise TypeError("it holds Python objects")
+        return in_plain_layout(values.to_arrow())
+    mask = None
+    if isinstance(values, np.ndarray):
+        mask = np.ma.getmaskarray(values) if np.ma.isMA(values) else None
+        values = np.ma.getdata(values)
+        if not values.dtype.isnative:
+            values = values.astype(values.dtype.newbyteorder("="))
+    return import_pyarrow().array(values, mask=mask, from_pandas=True)
+
+
+def with_sorted_dictionaries(table: Any) -> Any:
+    """Return a table whose unordered dictionaries are sorted, without idle values.
+
+    Such a dictionary mostly lists values in the order in which they first stood: the
+    order of the records before they were shuffled.
+    """
+    types = import_pyarrow().types
+    for i, field in enumerate(table.schema):
+        if types.is_dictionary(field.type) and not field.type.ordered:
+            table = table.set_column(i, field.name, _sorted_dictionary(table.column(i)))
+    return table
+
+
+def _sorted_dictionary(column: Any) -> Any:
+    """Return a column with a sorted dictionary; with none if values have no order."""
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    plain = column.cast(column.type.value_type)
+    values = compute.unique(plain.drop_null())
+    try:
+        values = values.take(compute.array_sort_indices(values))
+    except pyarrow.ArrowNotImplementedError:
+        return plain
+    codes = compute.index_in(plain, values).cast(column.type.index_type)
+    return pyarrow.chunked_array(
+        [pyarrow.DictionaryArray.from_arrays(chunk, values) for chunk in codes.chunks],
+        column.type,
+    )
+
+
+def _plain(name: str, values: Any) -> Any:
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pyarrow.types.is_nested(values.type):
+        raise TypeError(f"column {name!r} of {values.type} cannot be written as CSV")
+    if pyarrow.types.is_floating(values.type):
+        null = pyarrow.scalar(None, values.type)
+        return compute.if_else(compute.is_nan(values), null, values)
+    return values

@@ -1,0 +1,393 @@
+"""CSV files: read by Arrow, every line accounted for by `csv_scan`."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
+from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
+from riskcore.data.files.base_format import Format, Header, distinct, suffix_of
+from riskcore.data.files.csv_scan import Scan
+from riskcore.data.files.csv_writer import write_csv
+from riskcore.data.files.intake import Intake
+from riskcore.data.files.reading import DELIMITERS, Reading, warn_of_open_end
+
+BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
+# Characters of the line of names: 20,000 columns of long names are fewer.
+_LONGEST_HEADER = 1 << 24
+_PART = 1 << 20
+# Arrow's limit for a block, into which a record must fit.
+_LONGEST_RECORD = (1 << 31) - 2
+_MARK = "\ufeff"
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+class LineBreaksInFields(UserWarning):
+    """Quoted fields of a CSV file run over several lines."""
+
+
+class CsvFile(ArrowFormat):
+    """A text file with a line of column names.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    reading : Reading
+        Encoding, delimiter, and the missing codes of all columns.
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, has no records, or is cut off.
+    """
+
+    kind = "csv"
+    title = "CSV"
+    suffixes = (".csv", ".tsv", ".txt")
+    targets = (".csv", ".tsv", ".csv.gz")
+
+    @classmethod
+    def is_named(cls, path: Path) -> bool:
+        """Tell whether the suffix is that of CSV alone, ``.gz`` behind it or not."""
+        return suffix_of(path)[0] in (".csv", ".tsv")
+
+    @classmethod
+    def is_likely(cls, path: Path) -> bool:
+        """Tell whether the suffix is one that other files of text have too."""
+        return suffix_of(path)[0] == ".txt"
+
+    @classmethod
+    def is_target(cls, path: Path, like: Format | None) -> bool:
+        """Tell whether a file there is to be CSV: ``.txt`` only like another CSV."""
+        of_csv = like is not None and like.kind == cls.kind
+        return cls.is_named(path) or (of_csv and cls.is_likely(path))
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        super().__init__(path, reading)
+        self.na_values = ["", *reading.codes()]
+        self.utf8 = codecs.lookup(reading.encoding).name in ("utf-8", "utf-8-sig")
+        self.encoding = reading.encoding
+        self._refuse_mark()
+        try:
+            with self.open_text() as file:
+                line = file.readline(_LONGEST_HEADER)
+        except BAD_GZIP:
+            raise self.bad_gzip() from None
+        except UnicodeError:
+            self.refuse_encoding()
+            raise
+        if not line:
+            raise ValueError(f"{path}: the file is empty")
+        if "\0" in line:
+            raise ValueError(
+                f"{path}: zero bytes in the first line: not a text file, or one in "
+                "UTF-16 or UTF-32, for which give its encoding"
+            )
+        if not line.strip():
+            raise ValueError(
+                f"{path}: the first line must name the columns, but is empty"
+            )
+        if len(line) == _LONGEST_HEADER:
+            raise ValueError(
+                f"{path}: the first line, which must name the columns, has more than "
+                f"{_LONGEST_HEADER:,} characters"
+            )
+        if not line.endswith(("\n", "\r")):
+            raise ValueError(f"{path}: no records, only one line")
+        self.delimiter = reading.delimiter or _sniff(path, line)
+
+    def open(self) -> IO[bytes]:
+        """Open the file, unpacked if need be."""
+        opener: Any = gzip.open if suffix_of(self.path)[1] else open
+        file: IO[bytes] = opener(self.path, "rb")
+        return file
+
+    def marked(self) -> bool:
+        """Whether the file begins with a byte order mark of UTF-8."""
+        with self.open() as file:
+            return file.read(3) == codecs.BOM_UTF8
+
+    @contextmanager
+    def open_text(self) -> Iterator[IO[str]]:
+        """Open the file as text behind a mark; bytes that are none: lone surrogates."""
+        encoding = "utf-8-sig" if self.utf8 else self.encoding
+        with io.TextIOWrapper(
+            self.open(), encoding, errors="surrogateescape", newline=""
+        ) as file:
+            # As `_Scanned` does: codecs such as that of utf-16-le leave the mark.
+            if not self.utf8 and file.read(1) != _MARK:
+                file.seek(0)
+            yield file
+
+    def check_reading(self) -> None:
+        """Refuse user-missing codes; CSV files have all other options."""
+        if self.reading.user_missing != "missing":
+            raise ValueError(
+                f"{self.path}: a CSV file; only files of SPSS, Stata and SAS have "
+                "user-missing codes"
+            )
+
+    def format(self) -> Format:
+        """Return delimiter, encoding and missing codes."""
+        encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
+        return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
+
+    def common_codes(self) -> tuple[str, ...]:
+        """Return none: those of all columns Arrow takes out as it reads."""
+        return ()
+
+    def read_header(self) -> Header:
+        """Read the names of the columns."""
+        with self.open_text() as file:
+            try:
+                names = next(csv.reader(file, delimiter=self.delimiter, strict=True))
+            except csv.Error as error:
+                raise ValueError(
+                    f"{self.path}, line 1: the names of the columns cannot be read: "
+                    f"{error}"
+                ) from None
+        if any("\udc80" <= letter <= "\udcff" for letter in "".join(names)):
+            self.refuse_encoding()
+        return Header(distinct(self.path, names))
+
+    def read_table(
+        self, columns: list[str], progress: Parts | None
+    ) -> tuple[Any, Intake]:
+        """Return columns as an Arrow table of text, and the account of the lines."""
+        names = self.header.names
+        some = columns or list(names[:1])  # to Arrow no column is all of them
+        table, scan = self._read(some, names, _PART, progress)
+        if table is None:
+            # A record did not fit into a block.
+            size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
+            table, scan = self._read(some, names, size, progress)
+        intake = scan.intake()
+        if table is None:
+            raise ValueError(
+                f"{self.path}: a record of {scan.longest:,} bytes; the longest that "
+                f"can be read has {_LONGEST_RECORD // 2:,}"
+            )
+        intake.check(self.path, table.num_rows)
+        if scan.ends_open:
+            warn_of_open_end(self.path, intake.records)
+        if intake.broken_fields:
+            warn(
+                f"{self.path}: {intake.broken_fields:,} quoted fields have line "
+                f"breaks; {intake.within:,} lines belong to them and are no records",
+                LineBreaksInFields,
+            )
+        return table.select(columns), intake
+
+    def _read(
+        self,
+        columns: list[str],
+        names: Sequence[str],
+        block: int,
+        progress: Parts | None,
+    ) -> tuple[Any, Scan]:
+        """Read the file once; no table if a record does not fit into a block."""
+        pyarrow, pyarrow_csv = import_pyarrow(), import_pyarrow("csv")
+        scan = Scan(self.path, len(names), self.delimiter)
+        try:
+            with self.open() as file:
+                told = None if progress is None else self._told(file, progress)
+                encoding = None if self.utf8 else self.encoding
+                stream = _Scanned(file, encoding, scan, told)
+                try:
+                    reader = pyarrow_csv.open_csv(
+                        stream,
+                        pyarrow_csv.ReadOptions(block_size=block),
+                        pyarrow_csv.ParseOptions(
+                            delimiter=self.delimiter,
+                            newlines_in_values=True,
+                            # An empty line is a record only where it can be one.
+                            ignore_empty_lines=len(names) > 1,
+                        ),
+                        pyarrow_csv.ConvertOptions(
+                            include_columns=columns,
+                            column_types=dict.fromkeys(columns, pyarrow.string()),
+                            null_values=self.na_values,
+                            strings_can_be_null=True,
+                            quoted_strings_can_be_null=False,
+                        ),
+                    )
+                    batches = []
+                    for batch in reader:  # a loop of Python's, which hears Ctrl-C
+                        batches.append(batch)
+                    table = pyarrow.Table.from_batches(batches, reader.schema)
+                except pyarrow.ArrowInvalid as error:
+                    stream.drain()
+                    self.refuse_encoding()
+                    scan.intake()  # says what is wrong, if the file breaks a rule
+                    if scan.longest >= block // 2:
+                        return None, scan
+                    raise ValueError(f"{self.path}: {error}") from None
+                stream.drain()
+        except BAD_GZIP:
+            raise self.bad_gzip() from None
+        except UnicodeError:
+            self.refuse_encoding()
+            raise
+        return table, scan
+
+    def _told(self, file: Any, progress: Parts) -> Callable[[], None]:
+        """Return what tells how much of the file, packed or not, has been read."""
+        size = self.path.stat().st_size
+        raw = getattr(file, "fileobj", None) or file
+        return lambda: progress(min(raw.tell(), size), size)
+
+    def bad_gzip(self) -> ValueError:
+        """Make the error for a packed file that is damaged."""
+        return ValueError(f"{self.path}: not a gzip file, or cut off")
+
+    def _refuse_mark(self) -> None:
+        """Raise if the file says that it is in another encoding."""
+        if not self.utf8:
+            return
+        try:
+            with self.open() as file:
+                begin = file.read(4)
+        except BAD_GZIP:
+            raise self.bad_gzip() from None
+        for mark, encoding in _MARKS.items():
+            if begin.startswith(mark):
+                raise ValueError(
+                    f"{self.path}: begins with the mark of {encoding.upper()}; give "
+                    f"its encoding, {encoding}"
+                )
+
+    def refuse_encoding(self) -> None:
+        """Raise with the place of the first byte that cannot be decoded, if any."""
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        offset = 0
+        with self.open() as file:
+            for chunk in itertools.chain(_parts(file), [b""]):
+                pending = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(chunk, final=not chunk)
+                except UnicodeDecodeError as error:
+                    place = offset - pending + error.start
+                    raise ValueError(
+                        f"{self.path}: not {self.encoding} at byte offset {place}; "
+                        "give its encoding, for example cp1252"
+                    ) from None
+                except UnicodeError as error:  # no byte is to blame
+                    raise ValueError(
+                        f"{self.path}: not {self.encoding}: {error}; give its encoding"
+                    ) from None
+                offset += len(chunk)
+
+    @classmethod
+    def streams(cls, schema: Any) -> bool:
+        """Tell whether a table of this schema can be written a part at a time."""
+        return True
+
+    @classmethod
+    def write_tables(
+        cls,
+        tables: Iterator[Any],
+        file: IO[bytes],
+        path: Path,
+        like: Format | None,
+        progress: Parts | None,
+    ) -> None:
+        """Write the parts of a table as text."""
+        write_csv(tables, file, path, like or Format(cls.kind), progress)
+
+
+class _Scanned:
+    """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but those."""
+
+    closed = False
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        encoding: str | None,
+        scan: Scan,
+        told: Callable[[], None] | None = None,
+    ) -> None:
+        self._file = file
+        self._told = told
+        self._decoder = encoding and codecs.getincrementaldecoder(encoding)()
+        self._scan = scan
+        self._rest = b""
+        self._begun = False
+        self._ended = False
+        # Arrow reads ahead in a thread of its own, still while an error is handled.
+        self._one_reader = threading.Lock()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return ``size`` bytes, fewer at the end: Arrow takes them for a block."""
+        parts, total = [self._rest], len(self._rest)
+        while total < size or size < 0:
+            part = self._next()
+            if not part:
+                break
+            parts.append(part)
+            total += len(part)
+        whole = parts[0] if len(parts) == 1 else b"".join(parts)
+        size = total if size < 0 else size
+        self._rest = whole[size:]
+        return whole[:size]
+
+    def _next(self) -> bytes:
+        """Return the next bytes of the file in UTF-8; none at its end."""
+        with self._one_reader:  # the scan must see the parts in their order
+            return self._take()
+
+    def _take(self) -> bytes:
+        text = b""
+        while not text and not self._ended:
+            raw = self._file.read(_PART)
+            self._ended = not raw
+            if self._told is not None:
+                self._told()
+            text = raw
+            if self._decoder:
+                text = self._decoder.decode(raw, final=self._ended).encode()
+            if not self._begun and text:
+                self._begun = True
+                text = text.removeprefix(codecs.BOM_UTF8)
+                self._scan.feed(text)
+                # Arrow takes one mark away: without it, a second of the file.
+                return codecs.BOM_UTF8 + text
+        self._scan.feed(text)
+        return text
+
+    def drain(self) -> None:
+        """Read what Arrow has left, for the scan."""
+        while self._next():
+            pass
+
+    def close(self) -> None:
+        """Do nothing: the owner of the file closes it."""
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_PART), b"")
+
+
+def _sniff(path: Path, line: str) -> str:
+    """Return the delimiter of a CSV file with this first line."""
+    if suffix_of(path)[0] == ".tsv":
+        return "\t"
+    outside = "".join(line.split('"')[::2])
+    return max(DELIMITERS, key=outside.count)

@@ -1,0 +1,211 @@
+"""How a file is to be read: what it does not say of itself."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
+from riskcore.data.files.argus.metadata import Metadata
+
+# Delimiters that are looked for.
+DELIMITERS = ",;\t|"
+_NO_DELIMITERS = '"\r\n\0'
+_ANY_TEXT = "a,1\n"
+# A number as text, for Python and Arrow.
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+class DoubtfulCodes(UserWarning):
+    """Codes that are taken as they stand look like something else."""
+
+
+class LastLineOpen(UserWarning):
+    """The last line of a file of text has no line end: it may have been cut."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file of microdata: the same options for Python and the command.
+
+    Parameters
+    ----------
+    encoding : str
+        Of CSV files; a byte order mark is skipped.
+    delimiter : str, optional
+        Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else whichever
+        of comma, semicolon, tab and bar stands most often in the first line outside
+        quotes.
+    decimal : {".", ","}
+        The decimal mark of weights in CSV files.
+    missing_codes : sequence of str, or mapping of column names to them
+        Codes that stand for a missing value, in all columns or by column; the column
+        ``""`` of a mapping stands for all. The empty field of a CSV file is missing in
+        any case, a quoted one (``""``) is empty text. A code for all columns is not
+        taken from a quoted CSV field, as R writes them (``NA`` is missing, ``"NA"`` is
+        Namibia); a code of a column is.
+    user_missing : {"missing", "codes"}
+        What codes are that a file of SPSS declares as user-missing, and the extended
+        missing values of Stata (``.a`` to ``.z``) and SAS: missing, or codes as others.
+        A column of numbers with extended missing values becomes text then.
+    metadata : path or Metadata, optional
+        Those of a mu-Argus file; given, the file is mu-Argus whatever its suffix.
+
+    Raises
+    ------
+    TypeError
+        If the codes are no text.
+    ValueError
+        For an unknown encoding, a delimiter that is not one ASCII letter, or another
+        decimal mark.
+
+    Examples
+    --------
+    >>> reading = Reading(missing_codes={"MAR": ["9"], "": ["NA"]})
+    >>> reading.codes(), reading.codes("MAR")
+    (('NA',), ('9',))
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    decimal: str = "."
+    missing_codes: Sequence[str] | Mapping[str, Sequence[str] | str] = ()
+    metadata: Metadata | str | Path | None = None
+    user_missing: str = "missing"
+
+    def __post_init__(self) -> None:
+        if not _is_text_encoding(self.encoding):
+            raise ValueError(
+                f"encoding={self.encoding!r} is unknown; use utf-8, cp1252, latin-1, "
+                "utf-16, or another encoding of text that Python knows"
+            )
+        one = self.delimiter
+        if one is not None and not isinstance(one, str):
+            raise TypeError(f"delimiter={one!r}: give one ASCII character as text")
+        if one is not None and (
+            len(one) != 1 or not one.isascii() or one in _NO_DELIMITERS
+        ):
+            raise ValueError(
+                f"delimiter={one!r}: give one ASCII character, not a quote or line end"
+            )
+        if self.decimal not in (".", ","):
+            raise ValueError(f"decimal={self.decimal!r}: use '.' or ','")
+        if self.user_missing not in ("missing", "codes"):
+            raise ValueError(
+                f"user_missing={self.user_missing!r}: use 'missing' or 'codes'"
+            )
+        for name, codes in self._by_column().items():
+            for code in (name, *codes):
+                if not isinstance(code, str):
+                    raise TypeError(
+                        f"missing_codes: {code!r} is no text; write {str(code)!r}"
+                    )
+
+    def _by_column(self) -> dict[str, tuple[str, ...]]:
+        given = self.missing_codes
+        if isinstance(given, str):
+            raise TypeError(f"missing_codes is a list of codes: write [{given!r}]")
+        if not isinstance(given, Mapping):
+            given = {"": given}
+        for codes in given.values():
+            if not isinstance(codes, Iterable):
+                raise TypeError(f"missing_codes: {codes!r} is no list of codes")
+        return {
+            name: (codes,) if isinstance(codes, str) else tuple(codes)
+            for name, codes in given.items()
+        }
+
+    def codes(self, column: str = "") -> tuple[str, ...]:
+        """Return the missing codes of one column, or those of all columns.
+
+        Parameters
+        ----------
+        column : str, optional
+            Its name; "" stands for all columns.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> how = Reading(missing_codes={"": ["NA"], "MAR": ["9"]})
+        >>> how.codes(), how.codes("MAR")
+        (('NA',), ('9',))
+        """
+        return self._by_column().get(column, ())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that have missing codes of their own."""
+        return tuple(name for name in self._by_column() if name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain data: what JSON holds comes back the same.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Reading(delimiter=";").to_dict()["delimiter"]
+        ';'
+        """
+        metadata = self.metadata
+        if isinstance(metadata, Metadata):
+            metadata = metadata.path
+        return {
+            "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
+            "missing_codes": {
+                name: list(codes) for name, codes in self._by_column().items()
+            },
+            "metadata": None if metadata is None else str(metadata),
+            "user_missing": self.user_missing,
+        }
+
+
+def numbers_among(codes: Iterable[str]) -> list[float]:
+    """Return the codes that are numbers, blanks around them aside."""
+    return [float(code) for code in codes if is_number(code.strip(" "))]
+
+
+def is_number(text: str) -> bool:
+    """Tell whether text is a number: not so nan, inf and 1_000, that Python reads."""
+    return re.fullmatch(NUMBER, text) is not None
+
+
+def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
+    """Warn that missing codes of a column occur nowhere in it."""
+    warn(
+        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, stand "
+        "nowhere in it",
+        DoubtfulCodes,
+    )
+
+
+def warn_of_open_end(path: Path, records: int) -> None:
+    """Warn that the last line of a file of text has no line end."""
+    warn(
+        f"{path}: {counted(records, 'record')}, and no line end behind the last one. "
+        "If the file was cut there, a part of that record and those behind it are "
+        "missing: compare the number with that of its source",
+        LastLineOpen,
+    )
+
+
+def _is_text_encoding(name: Any) -> bool:
+    """Whether a file can be in it: not so rot13, hex, zlib or idna, that Python has."""
+    try:
+        codecs.lookup(name)
+        packed = _ANY_TEXT.encode(name, "surrogateescape")
+        return packed.decode(name, "surrogateescape") == _ANY_TEXT
+    except (LookupError, TypeError, ValueError):  # ValueError: of idna, or a zero byte
+        return False

@@ -1,0 +1,147 @@
+"""Files of SPSS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from riskcore.data.files.base_format import suffix_of
+from riskcore.data.files.labelled import LabelledFile
+from riskcore.data.files.labels import Labels
+from riskcore.data.files.record_count import RecordCount, count_spss
+
+_LONGEST_TEXT, _LONGEST_NAME = 32_767, 64
+_LONGEST_LABEL, _LONGEST_VALUE_LABEL = 256, 120
+_NAME = re.compile(r"[^\W\d_][\w.$#@]*")
+_RESERVED = frozenset(
+    ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
+)
+# Where the header of a file has its date and time.
+_TIME = 92, b"01 Jan 7000:00:00"
+
+
+class SpssFile(LabelledFile):
+    """A file of SPSS, packed or not."""
+
+    kind = "spss"
+    title = "SPSS"
+    suffixes = (".sav", ".zsav")
+    targets = (".sav", ".zsav")
+    epoch = -141_428  # 1582-10-14
+    ticks, day = 1, 86_400
+    dates = frozenset(
+        ("DATE", "ADATE", "EDATE", "SDATE", "JDATE", "QYR", "MOYR", "WKYR")
+    )
+    times = frozenset(["DATETIME", "YMDHMS"])
+    date_format, time_format, whole_format = "DATE11", "DATETIME23.2", "F8.0"
+    # The least double is SPSS's own missing value, the next its LOWEST.
+    largest = float.fromhex("0x1.ffffffffffffdp+1023")
+
+    def reader(self) -> Callable[..., Any]:
+        """Return the function of pyreadstat that reads such files."""
+        import pyreadstat
+
+        return pyreadstat.read_sav
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return count_spss(self.path)
+
+    @classmethod
+    def writer(cls) -> Callable[..., Any]:
+        """Return the function of pyreadstat that writes such files."""
+        import pyreadstat
+
+        return pyreadstat.write_sav
+
+    @classmethod
+    def packing(cls, path: Path) -> dict[str, Any]:
+        """Return the options of the writer that say how a file there is packed."""
+        zipped = suffix_of(path)[0] == ".zsav"
+        return {"compress": True} if zipped else {"row_compress": True}
+
+    @classmethod
+    def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
+        """Refuse names that SPSS has not, and names that differ by case alone."""
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.upper(), name)
+            if other != name:
+                raise ValueError(
+                    f"{path}: columns {other!r} and {name!r} differ by case alone, and "
+                    "to SPSS are one; rename one, or write .parquet"
+                )
+            if own:
+                continue
+            if (
+                not _NAME.fullmatch(name)
+                or len(name.encode()) > _LONGEST_NAME
+                or name.upper() in _RESERVED
+            ):
+                raise ValueError(
+                    f"{path}: column {name!r}: a name in SPSS is a letter and then "
+                    f"letters, digits and any of . _ $ # @, of {_LONGEST_NAME} bytes "
+                    "at most, and no word of its language; rename it, or write .parquet"
+                )
+
+    @classmethod
+    def check_text(cls, text: str) -> None:
+        """Refuse text that SPSS would cut."""
+        super().check_text(text)
+        if text.endswith(" "):
+            raise ValueError(
+                "has text that ends with a blank, which SPSS takes away; recode it, or "
+                "write .parquet"
+            )
+        if len(text.encode()) > _LONGEST_TEXT:
+            raise ValueError(f"has text of more than {_LONGEST_TEXT:,} bytes")
+
+    @classmethod
+    def described(
+        cls,
+        labels: Labels,
+        formats: Mapping[str, str],
+        values: Mapping[str, Mapping[Any, str]],
+    ) -> dict[str, Any]:
+        """Return the options of the writer that say what the columns are."""
+        return {
+            "column_labels": {
+                name: _cut(text, _LONGEST_LABEL)
+                for name, text in labels.variables.items()
+            },
+            "variable_value_labels": {
+                name: {
+                    code if isinstance(code, str) else float(code): _cut(
+                        text, _LONGEST_VALUE_LABEL
+                    )
+                    for code, text in own.items()
+                }
+                for name, own in values.items()
+                if own
+            },
+            "missing_ranges": {
+                name: [
+                    low if isinstance(low, str) else {"lo": low, "hi": high}
+                    for low, high in ranges
+                ]
+                for name, ranges in labels.missing.items()
+            },
+            "variable_measure": dict(labels.measures),
+            "variable_format": dict(formats),
+        }
+
+    @classmethod
+    def without_time(cls, file: IO[bytes]) -> None:
+        """Put the same time into every file."""
+        place, time = _TIME
+        file.seek(place)
+        file.write(time)
+        file.flush()
+        file.seek(0, 2)
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return a label of so many bytes at most, whole letters."""
+    return text.encode()[:longest].decode(errors="ignore")

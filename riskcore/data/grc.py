@@ -1,0 +1,167 @@
+"""Recode files of mu-Argus (``.grc``): one rule a line, tags at the end.
+
+The rules are applied as `riskcore.data.recode` says of text: padded with blanks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from riskcore.data.files.argus.metadata import (
+    Variable,
+    line_tokens,
+    missing_codes,
+    unquoted,
+)
+from riskcore.data.files.argus.text import text_lines
+from riskcore.data.recode import Recoding, Rule, refuse_backwards
+
+# A quoted text, one of the marks of a rule, or text up to one of these or a blank.
+_TOKEN = re.compile(r'"[^"]*"?|[:,-]|[^":,\s-]+')
+_MARKS = (":", ",", "-")
+
+
+def read_recoding(path: str | Path, variable: Variable | None = None) -> Recoding:
+    r"""Read a mu-Argus recode file (``.grc``).
+
+    Lines ``new: item, item, ...`` where an item is a code, a range ``low-high``, or one
+    with an open end, ``-high`` or ``low-``. Quotes protect blanks, commas, colons and
+    hyphens; lines with the same new code add up; a code without a rule stays itself.
+    ``<MISSING>`` gives the codes of missing values afterwards, separated by blanks or
+    commas, ``<CODELIST>`` the file of labels; tags may be in any case.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        Found whatever the case of its name.
+    variable : Variable, optional
+        The variable to be recoded, from the metadata of its data: then codes wider
+        than it, and rules that would make a valid code of a missing one, are refused.
+
+    Returns
+    -------
+    Recoding
+        Rules that lead to a missing code lead to missing.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a line cannot be understood, a range runs backwards, a tag is unknown, or
+        there is no rule, or the rules do not suit ``variable``. File, line and text
+        are named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "Age.grc"
+    ...     _ = path.write_text("1: -29\n2: 30-59, 99\n3: 60-\n<missing> 8, 9\n")
+    ...     age = read_recoding(path)
+    >>> print(age)
+    line 1: (-inf, '29'] -> '1'
+    line 2: ['30', '59'] -> '2'
+    line 2: '99' -> '2'
+    line 3: ['60', inf) -> '3'
+    >>> age.missing_codes, age.apply(["9", "30", "100"]).codes
+    (('8', '9'), ('1', '2', '3'))
+    """
+    path = Path(path)
+    rules: list[Rule] = []
+    tags: dict[str, Any] = {}
+    for number, line in enumerate(text_lines(path), 1):
+        text = line.strip()
+        if not text or text.startswith("//"):
+            continue
+        try:
+            if text.startswith("<"):
+                tag = _tag(text)
+                if tag.keys() & tags.keys():
+                    raise ValueError("the tag stands twice")
+                tags |= tag
+            else:
+                rules += _rules(text, number, variable)
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}: {text[:80]!r}") from None
+    if not rules:
+        raise ValueError(f"{path}: no rules")
+    name, missing = (variable.name, variable.missing) if variable else ("", ())
+    absent = tags.get("missing_codes") or missing
+    rules = [replace(r, to=None) if r.to in absent else r for r in rules]
+    for rule in rules:
+        if rule.to is not None and (rule.low in missing or rule.high in missing):
+            raise ValueError(
+                f"{path}, line {rule.line}: a missing code of {name} "
+                f"would become valid: {rule.interval} -> {rule.to!r}"
+            )
+    return Recoding(tuple(rules), padded=True, source=path.name, **tags)
+
+
+def _tag(text: str) -> dict[str, Any]:
+    """Read a tag line."""
+    tag, *tokens = line_tokens(text.replace(">", "> ", 1))
+    if tag.upper() == "<MISSING>":
+        return {"missing_codes": missing_codes(tokens)}
+    if tag.upper() != "<CODELIST>":
+        raise ValueError("a tag that recode files do not have")
+    if not tokens:
+        raise ValueError("no file is named")
+    return {"codelist": unquoted(tokens[0])}
+
+
+def _rules(text: str, line: int, variable: Variable | None) -> list[Rule]:
+    """Read ``new: item, item, ...``."""
+    tokens = _TOKEN.findall(text)
+    if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
+        raise ValueError("a line is 'new: code, low-high, ...'; quote unusual codes")
+    new = _code(tokens[0])
+    items: list[list[str]] = [[]]
+    for token in tokens[2:]:
+        if token == ",":
+            items.append([])
+        else:
+            items[-1].append(token)
+    rules = [Rule(new, *_ends(item), line=line) for item in items]
+    for rule in rules:
+        refuse_backwards(rule, padded=True)
+        _refuse_wide(rule, variable)
+    return rules
+
+
+def _ends(item: list[str]) -> tuple[str | None, str | None]:
+    """Read a code or a range; an open end is None."""
+    if not item:
+        raise ValueError("a code is lacking")
+    if item == ["-"]:
+        raise ValueError("a hyphen without a code")
+    if item.count("-") > 1:
+        raise ValueError("two hyphens; quote codes that have one")
+    if ":" in item:
+        raise ValueError("two colons; quote codes that have one")
+    dash = item.index("-") if "-" in item else None
+    sides = [item] if dash is None else [item[:dash], item[dash + 1 :]]
+    if any(len(side) > 1 for side in sides):
+        raise ValueError("a comma is lacking, or quotes around a code with blanks")
+    codes = [_code(side[0]) if side else None for side in sides]
+    return codes[0], codes[-1]
+
+
+def _code(token: str) -> str:
+    if token.startswith('"') and (len(token) == 1 or not token.endswith('"')):
+        raise ValueError("a quote is not closed")
+    code = unquoted(token).strip(" ")
+    if not code:
+        raise ValueError("an empty code")
+    return code
+
+
+def _refuse_wide(rule: Rule, variable: Variable | None) -> None:
+    width = max(len(end) for end in (rule.low, rule.high) if isinstance(end, str))
+    if variable is not None and width > variable.width:
+        raise ValueError(
+            f"a code of {width} characters, {variable.name} has {variable.width}"
+        )

@@ -1,0 +1,295 @@
+"""Hierarchies of categories: values, their groups, groups of these, up to all in one.
+
+A file of a hierarchy has a line for each value: the value and its group on each level
+above, separated by semicolons, as ARX and sdcMicro write it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from riskcore.common import arguments
+from riskcore.data.columns import plain_value
+from riskcore.data.recode import Recoding, Rule
+
+DELIMITER = ";"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A tree of categories.
+
+    Parameters
+    ----------
+    levels : sequence of mapping
+        For each level above the values themselves, from the bottom up, the group of
+        every value. None stands for a missing value.
+    source : str, optional
+        The file it was read from.
+
+    Raises
+    ------
+    TypeError
+        If a level is no mapping.
+    ValueError
+        If there is no level, a level has no group for a value that another has, or
+        separates values that a level below has together.
+
+    Examples
+    --------
+    >>> towns = {"Lyon": "F", "Nice": "F", "Bonn": "D"}
+    >>> europe = dict.fromkeys(towns, "EU")
+    >>> areas = Hierarchy([towns, europe])
+    >>> areas.group("Nice", 1), areas.group("Nice", 2)
+    ('F', 'EU')
+    >>> areas.recoding(1).apply(["Bonn", "Lyon"]).codes
+    ('D', 'F')
+    """
+
+    levels: Sequence[Mapping[Any, Hashable]]
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.levels
+        for level in given:
+            if not isinstance(level, Mapping):
+                shown = arguments.shown(level)
+                raise TypeError(f"levels: need a mapping for each level, not {shown}")
+        if not self.levels:
+            raise ValueError("levels: need one at least, of groups of the values")
+        below: dict[Any, Any] = {value: value for value in self.levels[0]}
+        for number, level in enumerate(self.levels, 1):
+            for value in [*below, *level]:
+                if value not in level or value not in below:
+                    raise ValueError(
+                        f"{self._place(number)}: no group for {arguments.shown(value)}"
+                    )
+            of: dict[Any, Any] = {}
+            for value, group in level.items():
+                if of.setdefault(below[value], group) != group:
+                    raise ValueError(
+                        f"{self._place(number)}: it separates values that a level "
+                        f"below has together, those of {arguments.shown(below[value])}"
+                    )
+            below = dict(level)
+
+    def _place(self, number: int) -> str:
+        of = "" if self.source is None else f" of {self.source}"
+        return f"level {number} of the hierarchy{of}"
+
+    @classmethod
+    def read(cls, path: str | Path, encoding: str = "utf-8") -> Hierarchy:
+        r"""Read a hierarchy from a file.
+
+        Each line is ``value;group;group;...`` from the value up, without a line of
+        names; fields with semicolons or line breaks stand in double quotes. An empty
+        value is the missing one. Lines may be in any order; blank ones are passed over.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path
+        encoding : str, optional
+            A byte order mark is skipped.
+
+        Returns
+        -------
+        Hierarchy
+            Of texts, with the path as its source.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is empty, a line has another number of levels than the first or an
+            empty group, a value stands twice, or the levels are no tree. File and line
+            are named.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "area.csv"
+        ...     _ = path.write_text("Lyon;F;EU\nNice;F;EU\nBonn;D;EU\n")
+        ...     Hierarchy.read(path).values
+        ('Lyon', 'Nice', 'Bonn')
+        """
+        path = arguments.file_path("path", path)
+        levels: list[dict[Any, Hashable]] = []
+        for line, (value, *groups) in _lines(path, encoding):
+            if not levels:
+                levels = [{} for _ in groups]
+            if not groups:
+                raise ValueError(
+                    f"{path}, line {line}: one field; need the value and its groups, "
+                    f"separated by {DELIMITER!r}, as in value;group;all"
+                )
+            if len(groups) != len(levels):
+                raise ValueError(
+                    f"{path}, line {line}: {1 + len(groups)} fields, the first line "
+                    f"has {1 + len(levels)}"
+                )
+            if "" in groups:
+                raise ValueError(
+                    f"{path}, line {line}: level {1 + groups.index('')} is empty; "
+                    "repeat the group below where a level has none of its own"
+                )
+            key = value or None
+            if key in levels[0]:
+                raise ValueError(
+                    f"{path}, line {line}: {arguments.shown(value)} stands twice"
+                )
+            for level, group in zip(levels, groups, strict=True):
+                level[key] = group
+        if not levels:
+            raise ValueError(f"{path}: no line; need value;group;all for each value")
+        return cls(tuple(levels), str(path))
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values at the bottom."""
+        return tuple(self.levels[0])
+
+    @cached_property
+    def _by_text(self) -> dict[str, Any]:
+        """The values by their text, as numbers of a column stand in a file."""
+        return {str(value): value for value in self.levels[0] if value is not None}
+
+    def group(self, value: Any, level: int) -> Hashable:
+        """Return the group of a value on a level from 1 on.
+
+        A number is also found by its text, as a file has it.
+
+        Parameters
+        ----------
+        value : object
+            A value at the bottom, None for the missing one.
+        level : int
+
+        Returns
+        -------
+        hashable
+
+        Raises
+        ------
+        KeyError
+            If there is no such value.
+
+        Examples
+        --------
+        >>> Hierarchy([{"1": "low", "2": "low", "3": "high"}]).group(2, 1)
+        'low'
+        """
+        groups = self.levels[level - 1]
+        if value in groups or value is None:
+            return groups[value]
+        return groups[self._by_text.get(str(value), value)]
+
+    def lacking(self, values: Sequence[Any]) -> list[Any]:
+        """Return those of some values that the hierarchy does not have.
+
+        Parameters
+        ----------
+        values : sequence
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> Hierarchy([{"1": "low", "2": "high"}]).lacking([1, "2", "three"])
+        ['three']
+        """
+        return [
+            value
+            for value in values
+            if value not in self.levels[0]
+            and (value is None or str(value) not in self._by_text)
+        ]
+
+    def groups_of(self, values: Sequence[Any]) -> list[dict[Any, Hashable]]:
+        """Return the groups of some values on the levels that are not one of all.
+
+        Parameters
+        ----------
+        values : sequence
+            A value that the hierarchy does not have has no group.
+
+        Returns
+        -------
+        list of dict
+            For each level with more than one group that of each value.
+
+        Examples
+        --------
+        >>> towns = {"Lyon": "F", "Nice": "F", "Bonn": "D"}
+        >>> areas = Hierarchy([towns, dict.fromkeys(towns, "EU")])
+        >>> areas.groups_of(["Bonn", "Rome"])
+        [{'Bonn': 'D'}]
+        """
+        lacking = set(self.lacking(values))
+        known = [value for value in values if value not in lacking]
+        return [
+            {value: self.group(value, number) for value in known}
+            for number, level in enumerate(self.levels, 1)
+            if len(set(level.values())) > 1
+        ]
+
+    def recoding(self, level: int) -> Recoding:
+        """Return the recoding of values to their groups on a level.
+
+        Parameters
+        ----------
+        level : int
+            From 1 on.
+
+        Returns
+        -------
+        Recoding
+            Codes that the hierarchy does not have are refused.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such level.
+
+        Examples
+        --------
+        >>> sizes = Hierarchy([{"1": "low", "2": "low", "3": "high"}])
+        >>> sizes.recoding(1).apply(["3"]).codes
+        ('high',)
+        """
+        arguments.whole_from("level", level, 1, len(self.levels), "a level")
+        codes = dict(self.levels[level - 1])
+        missing = plain_value(codes.pop(None, None))
+        rules = [
+            Rule(plain_value(group), plain_value(value), plain_value(value))
+            for value, group in codes.items()
+        ]
+        return Recoding(tuple(rules), "refuse", missing, source=self.source)
+
+
+def _lines(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of a file that are not blank, with their numbers."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: a directory, not a file")
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        encoding = "utf-8-sig"
+    with path.open(encoding=encoding, newline="") as file:
+        reader = csv.reader(file, delimiter=DELIMITER, strict=True)
+        try:
+            for fields in reader:
+                if fields:
+                    yield reader.line_num, fields
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}: byte {error.start} is no {error.encoding}; give its encoding"
+            ) from None
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num}: {error}") from None

@@ -1,0 +1,869 @@
+"""Global recoding: fewer, wider categories of a variable, the same for every record.
+
+By a mapping of codes, by intervals, by top and bottom coding and by truncation; recode
+files of mu-Argus are read by `riskcore.data.grc`. A `Recoding` is applied to the
+original codes and looks at nothing else, so that it can be recorded and replayed.
+
+A code is text or a number, and text stays text. A rule written in text compares text;
+a rule written in numbers compares numbers, and reads text codes as such. In ``.grc``
+files all codes are text, blanks around them do not count, and a shorter code is
+compared as if it had blanks before it: "9" < "10" < "1a".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    plain_value,
+    with_columns,
+)
+from riskcore.data.files.reading import is_number
+
+Array = NDArray[Any]
+Code: TypeAlias = str | int | float
+Bounds = Literal["[]", "[)", "(]", "()"]
+Others = Literal["keep", "missing", "refuse"]
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+# So many codes or rules are named in a message.
+_NAMED = 5
+
+
+class DoubtfulRules(UserWarning):
+    """Rules of a recoding that fit no code of the data, or more than one a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a recoding: the codes from ``low`` to ``high`` become ``to``.
+
+    Attributes
+    ----------
+    to : str, int, float or None
+        The new code; None is missing.
+    low, high : str, int, float or None
+        Ends of the range, both text or both numbers, equal for a single code; None is
+        an open end.
+    bounds : {"[]", "[)", "(]", "()"}
+        Whether the ends belong to the range.
+    line : int or None
+        Line of the file the rule comes from.
+
+    Raises
+    ------
+    TypeError
+        If a code is not text or a number.
+    ValueError
+        If a number is not finite, or there is no code in the range.
+
+    Examples
+    --------
+    >>> print(Rule("young", None, 30, "()"))
+    (-inf, 30) -> 'young'
+    """
+
+    to: Code | None
+    low: Code | None
+    high: Code | None
+    bounds: Bounds = "[]"
+    line: int | None = None
+
+    def __post_init__(self) -> None:
+        for code in (self.to, self.low, self.high):
+            if code is not None:
+                _check_code(code)
+        if self.bounds not in ("[]", "[)", "(]", "()"):
+            raise ValueError(f"bounds={self.bounds!r}: use '[]', '[)', '(]' or '()'")
+        if self.low is None and self.high is None:
+            raise ValueError("a rule for no code: give low, high or both")
+        if self.low is None or self.high is None:
+            return
+        if isinstance(self.low, str) != isinstance(self.high, str):
+            raise TypeError(f"{self.low!r} to {self.high!r}: text and a number")
+        if self.low == self.high and self.bounds != "[]":
+            raise ValueError(f"no code lies in {self.interval}")
+
+    @property
+    def single(self) -> bool:
+        """Whether the rule is for one code, not for a range."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def of_text(self) -> bool:
+        """Whether the rule compares text, not numbers."""
+        return isinstance(self.high if self.low is None else self.low, str)
+
+    @property
+    def interval(self) -> str:
+        """The codes of the rule in the notation of intervals."""
+        if self.single:
+            return repr(self.low)
+        low = "(-inf" if self.low is None else f"{self.bounds[0]}{self.low!r}"
+        high = "inf)" if self.high is None else f"{self.high!r}{self.bounds[1]}"
+        return f"{low}, {high}"
+
+    def covers(self, code: Any) -> bool:
+        """Whether a code lies in the range; it must be of the kind of the ends."""
+        if self.low is not None and (
+            code < self.low or (code == self.low and self.bounds[0] == "(")
+        ):
+            return False
+        return self.high is None or bool(
+            code < self.high or (code == self.high and self.bounds[1] == "]")
+        )
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f"line {self.line}: "
+        return f"{line}{self.interval} -> {self.to!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """What a recoding makes of the codes of a variable.
+
+    Attributes
+    ----------
+    codes : tuple of str, int, float or None
+        The new code of each, None where it becomes missing.
+    unused : tuple of Rule
+        Rules that ought to fit a code and fit none: for a single code, or in a
+        ``.grc`` file. An interval may be empty.
+    overlapping : tuple of str, int or float
+        The codes that more than one rule fits; the last rule was taken.
+    """
+
+    codes: tuple[Code | None, ...]
+    unused: tuple[Rule, ...] = ()
+    overlapping: tuple[Code, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """The recoding of one variable: rules, or the number of characters to cut off.
+
+    Made by `mapping`, `intervals`, `top_bottom`, `truncation` or
+    `riskcore.read_recoding`.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        If several fit a code, the last is taken.
+    others : {"keep", "missing", "refuse"}
+        What becomes of a code that no rule fits.
+    missing : str, int, float or None
+        What missing values become; None: they stay missing.
+    drop : int
+        Characters cut off the end of each code, in place of rules.
+    padded : bool
+        Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
+    missing_codes : tuple of str
+        Codes that a ``.grc`` file gives to missing values of the recoded variable, for
+        whoever writes the file; in the data missing values are missing, not codes.
+    codelist : str or None
+        Name of the file with the labels of the new codes, as in the ``.grc`` file.
+    source : str or None
+        Name of the file the recoding was read from.
+
+    Raises
+    ------
+    ValueError
+        If there are neither rules nor characters to cut off, or both.
+
+    Examples
+    --------
+    >>> age = Recoding.intervals([30, 60], ["1", "2", "3"])
+    >>> print(age)
+    (-inf, 30] -> '1'
+    (30, 60] -> '2'
+    (60, inf) -> '3'
+    >>> age.apply([30, 31]).codes
+    ('1', '2')
+    >>> Recoding.from_dict(age.to_dict()) == age
+    True
+    """
+
+    rules: tuple[Rule, ...] = ()
+    others: Others = "keep"
+    missing: Code | None = None
+    drop: int = 0
+    padded: bool = False
+    missing_codes: tuple[str, ...] = ()
+    codelist: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.others not in ("keep", "missing", "refuse"):
+            raise ValueError(
+                f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
+            )
+        if self.missing is not None:
+            _check_code(self.missing)
+        if self.drop < 0 or int(self.drop) != self.drop:
+            raise ValueError(f"drop={self.drop!r}: a whole number of at least 1")
+        if self.drop and self.rules:
+            raise ValueError("rules and truncation do not go together")
+        if not self.drop and not self.rules and self.missing is None:
+            raise ValueError("a recoding without rules")
+        for rule in self.rules:
+            refuse_backwards(rule, padded=self.padded)
+
+    @classmethod
+    def mapping(cls, codes: Mapping[Any, Any], *, others: Others = "keep") -> Recoding:
+        """Recode single codes.
+
+        Parameters
+        ----------
+        codes : mapping
+            From old to new code. None stands for missing on either side: as an old
+            code it gives missing values a code, as a new one it makes them.
+        others : {"keep", "missing", "refuse"}
+            What becomes of other codes.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        TypeError, ValueError
+            If this is no mapping, or a code is not text or a finite number, or there
+            is none.
+
+        Examples
+        --------
+        >>> Recoding.mapping({"2": "1", None: "9"}).apply(["1", "2", "3"]).codes
+        ('1', '1', '3')
+        """
+        if not isinstance(codes, Mapping):
+            raise TypeError(
+                f"codes={arguments.shown(codes)}: need a mapping from old to new "
+                'codes, as {"2": "1"}'
+            )
+        rules = [
+            Rule(plain_value(new), plain_value(old), plain_value(old))
+            for old, new in codes.items()
+            if old is not None
+        ]
+        return cls(tuple(rules), others, plain_value(codes.get(None)))
+
+    @classmethod
+    def intervals(
+        cls,
+        breaks: Iterable[Any],
+        labels: Iterable[Any] | None = None,
+        *,
+        closed: Literal["right", "left"] = "right",
+    ) -> Recoding:
+        """Recode numbers by the interval they lie in.
+
+        Parameters
+        ----------
+        breaks : iterable of float
+            Ends of the intervals, increasing. The first interval has no lower end and
+            the last no upper one, so k breaks make k + 1 intervals.
+        labels : iterable, optional
+            New code of each interval; by default the interval as text.
+        closed : {"right", "left"}
+            Whether a break belongs to the interval below or above it.
+
+        Returns
+        -------
+        Recoding
+            Codes that are text are read as numbers.
+
+        Raises
+        ------
+        TypeError
+            If a break is no number.
+        ValueError
+            If there is no break, they do not increase, or the labels are not one more.
+
+        Examples
+        --------
+        >>> Recoding.intervals([15, 65], closed="left").apply(["14", "15"]).codes
+        ('< 15', '[15, 65)')
+        """
+        if isinstance(breaks, str) or not isinstance(breaks, Iterable):
+            raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
+        ends = [plain_value(value) for value in breaks]
+        if any(isinstance(end, str) or end is None for end in ends):
+            raise TypeError("breaks are numbers")
+        if not ends or any(a >= b for a, b in pairwise(ends)):
+            raise ValueError(f"breaks must increase, got {ends}")
+        if closed not in ("right", "left"):
+            raise ValueError(f"closed={closed!r}: use 'right' or 'left'")
+        bounds: Bounds = "(]" if closed == "right" else "[)"
+        spans = list(pairwise([None, *ends, None]))
+        names = (
+            [_span_label(low, high, bounds) for low, high in spans]
+            if labels is None
+            else [plain_value(label) for label in labels]
+        )
+        if len(names) != len(spans):
+            raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
+        return cls(
+            tuple(
+                Rule(name, low, high, bounds)
+                for name, (low, high) in zip(names, spans, strict=True)
+            )
+        )
+
+    @classmethod
+    def top_bottom(
+        cls,
+        *,
+        bottom: float | None = None,
+        top: float | None = None,
+        bottom_label: Code | None = None,
+        top_label: Code | None = None,
+    ) -> Recoding:
+        """Gather the numbers at the ends: top and bottom coding.
+
+        Parameters
+        ----------
+        bottom, top : float, optional
+            Codes of at most ``bottom`` and of at least ``top`` are recoded, those
+            between stay. At least one is needed.
+        bottom_label, top_label : str, int or float, optional
+            New code; by default ``bottom`` and ``top`` themselves.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        TypeError
+            If ``bottom`` or ``top`` is no number.
+        ValueError
+            If neither is given, or ``bottom`` is not below ``top``.
+
+        Examples
+        --------
+        >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
+        (84, '85+', '85+')
+        """
+        low, high = plain_value(bottom), plain_value(top)
+        if isinstance(low, str) or isinstance(high, str):
+            raise TypeError("bottom and top are numbers")
+        if low is None and high is None:
+            raise ValueError("give bottom=, top= or both")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"bottom={low} must be below top={high}")
+        rules = []
+        if low is not None:
+            label = low if bottom_label is None else plain_value(bottom_label)
+            rules.append(Rule(label, None, low))
+        if high is not None:
+            label = high if top_label is None else plain_value(top_label)
+            rules.append(Rule(label, high, None))
+        return cls(tuple(rules))
+
+    @classmethod
+    def truncation(cls, drop: int) -> Recoding:
+        """Cut characters off the end of each code, as of hierarchical codes.
+
+        Parameters
+        ----------
+        drop : int
+            Number of characters, at least 1. Codes must be text, and longer: of
+            numbers the leading zeros are lost already.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        ValueError
+            If ``drop`` is not a whole number of at least 1.
+
+        Examples
+        --------
+        >>> Recoding.truncation(2).apply(["0361", "0389"]).codes
+        ('03', '03')
+        """
+        if arguments.whole("drop", drop) < 1:
+            raise ValueError(f"drop={drop!r}: a whole number of at least 1")
+        return cls(drop=drop)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recoding as plain data: what JSON holds comes back the same.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> Recoding.truncation(2).to_dict()["drop"]
+        2
+        """
+        plain = asdict(self)
+        plain["rules"] = list(plain["rules"])
+        plain["missing_codes"] = list(self.missing_codes)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
+        """Return the recoding that `to_dict` wrote.
+
+        Parameters
+        ----------
+        plain : mapping
+            What `to_dict` returned, perhaps by way of JSON.
+
+        Returns
+        -------
+        Recoding
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the data are none that `to_dict` writes.
+
+        Examples
+        --------
+        >>> rule = Recoding.truncation(2)
+        >>> Recoding.from_dict(rule.to_dict()) == rule
+        True
+        """
+        unknown = set(plain) - {attribute.name for attribute in fields(cls)}
+        if unknown:
+            raise ValueError(f"not of a recoding: {', '.join(sorted(unknown))}")
+        rules = tuple(Rule(**rule) for rule in plain.get("rules", ()))
+        codes = tuple(plain.get("missing_codes", ()))
+        return cls(**{**plain, "rules": rules, "missing_codes": codes})
+
+    def apply(self, codes: Iterable[Any]) -> Recoded:
+        """Recode codes, each by itself.
+
+        Parameters
+        ----------
+        codes : iterable of str, int or float
+            Distinct codes, none missing, all text or all numbers.
+
+        Returns
+        -------
+        Recoded
+
+        Raises
+        ------
+        TypeError
+            If codes are neither text nor numbers, or not of the kind the rules need.
+        ValueError
+            If a text code that a rule reads as a number is none, a code has no
+            more characters than are cut off, or no rule fits it and others are
+            refused or it is one of ``missing_codes``. The codes are named.
+
+        Examples
+        --------
+        >>> Recoding.top_bottom(top=85).apply([84, 85, 99]).codes
+        (84, 85, 85)
+        """
+        codes = [plain_value(code) for code in codes]
+        for code in codes:
+            if not isinstance(code, str | int | float | Decimal):
+                raise TypeError(f"codes of type {type(code).__name__}")
+        texts = {isinstance(code, str) for code in codes}
+        if len(texts) > 1:
+            raise TypeError("some codes are text, others numbers")
+        if self.drop:
+            return Recoded(_truncated(codes, self.drop))
+        found = self._rules_of(codes)
+        fallback = self._without_rule(
+            [code for code, rules in zip(codes, found, strict=True) if not rules]
+        )
+        used = {position for rules in found for position in rules}
+        return Recoded(
+            tuple(
+                self.rules[max(rules)].to if rules else fallback.get(code)
+                for code, rules in zip(codes, found, strict=True)
+            ),
+            tuple(
+                rule
+                for position, rule in enumerate(self.rules)
+                if position not in used and (rule.single or self.padded)
+            ),
+            tuple(c for c, rules in zip(codes, found, strict=True) if len(rules) > 1),
+        )
+
+    def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
+        """Return for each code the positions of the rules that fit it."""
+        found: list[list[int]] = [[] for _ in codes]
+        for of_text in (True, False):
+            rules = [(i, r) for i, r in enumerate(self.rules) if r.of_text == of_text]
+            if not rules:
+                continue
+            keys = [self._text(c) if of_text else _number(c) for c in codes]
+            if self.padded and of_text:
+                keys, rules = _padded(keys, rules)
+            singles: dict[Any, list[int]] = {}
+            for position, rule in rules:
+                if rule.single:
+                    singles.setdefault(rule.low, []).append(position)
+            ranges = [(i, rule) for i, rule in rules if not rule.single]
+            for positions, key in zip(found, keys, strict=True):
+                positions += singles.get(key, [])
+                positions += [i for i, rule in ranges if rule.covers(key)]
+        return found
+
+    def _text(self, code: Any) -> str:
+        """Return a code as a rule written in text compares it."""
+        if self.padded:
+            return _as_text(code).strip(" ")
+        if isinstance(code, str):
+            return code
+        raise TypeError(f"rules for text, but codes that are numbers, as {code!r}")
+
+    def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
+        """Return what becomes of the codes that no rule fits."""
+        if self.others == "refuse" and codes:
+            raise ValueError(f"no rule for {_some(codes)}")
+        absent = [code for code in codes if _as_text(code) in self.missing_codes]
+        if absent and self.others == "keep":
+            raise ValueError(
+                f"{_some(absent)}: without a rule, but afterwards a missing code"
+            )
+        return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
+
+    def __str__(self) -> str:
+        lines = [str(rule) for rule in self.rules]
+        if self.drop:
+            lines.append(f"without the last {self.drop} characters")
+        if self.missing is not None:
+            lines.append(f"missing -> {self.missing!r}")
+        if self.rules and self.others != "keep":
+            lines.append(f"others: {self.others}")
+        return "\n".join(lines)
+
+
+def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
+    """Recode variables of a file, each from its original codes.
+
+    Parameters
+    ----------
+    data : frame or mapping
+        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
+        narwhals frame, or a mapping of column names to arrays.
+    recodings : mapping of column names to Recoding
+
+    Returns
+    -------
+    frame or dict
+        The data with these columns replaced, the rest untouched: for a frame the same
+        type of frame, for a mapping a dict with columns of the same holders. Text
+        stays text, whatever the new codes; numbers stay numbers if all new codes are,
+        else they become text, those kept too. Decimal numbers stay decimal. Categories
+        become text. NumPy text and integers come masked if values are missing; floats
+        stay floats.
+
+    Warns
+    -----
+    DoubtfulRules
+        If rules fit no code of the data, unless other codes are refused, or several
+        fit one; they are counted.
+
+    Raises
+    ------
+    KeyError
+        If a variable is no column.
+    TypeError
+        If the data are no table, a recoding is none, or the codes of a variable are
+        neither text nor numbers, or not of the kind its rules need.
+    ValueError
+        As `Recoding.apply`, naming the variable; if there are no records, or a number
+        would change because no type holds it beside the others.
+
+    Examples
+    --------
+    >>> data = {"age": [31, 47, None, 93], "sex": ["f", "m", "f", "m"]}
+    >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
+    {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
+    """
+    return with_columns(data, recoded_columns(data, recodings))
+
+
+def recoded_columns(
+    data: Any,
+    recodings: Mapping[Any, Recoding],
+    coded: Mapping[Any, CodedColumn] | None = None,
+) -> dict[Any, Any]:
+    """Return the recoded columns alone, see `recode`; those coded already as codes."""
+    given: Any = recodings
+    if not isinstance(given, Mapping):
+        shown = arguments.shown(given)
+        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
+    for name, recoding in recodings.items():
+        if not isinstance(recoding, Recoding):
+            raise TypeError(f"variable {name!r}: {recoding!r} is no Recoding")
+    records = Records.of(data)
+    for name in recodings:
+        records.column(name)
+    columns: dict[Any, Any] = {}
+    for name, recoding in recodings.items():
+        given = data[name] if isinstance(data, Mapping) else None
+        column = (coded or {}).get(name)
+        columns[name] = _recoded(records, name, recoding, given, column)
+    return columns
+
+
+def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
+    """Return the file from which a recoding is read, None if there is none."""
+    if not isinstance(rule, Recoding):
+        return Path(rule)
+    path = None if rule.source is None else Path(rule.source)
+    return path if path is not None and path.exists() else None
+
+
+def _recoded(
+    records: Records,
+    name: Hashable,
+    recoding: Recoding,
+    given: Any,
+    column: CodedColumn | None,
+) -> Any:
+    """Return a recoded column; ``given`` is the column of a mapping as it came."""
+    try:
+        column = column or code_column(records, name)
+        recoded = recoding.apply(column.labels)
+        _warn(name, recoding, recoded)
+        codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
+        table = _of_one_type(codes, column.labels)
+        original = records.column(name)
+        if isinstance(given, list | tuple):
+            return type(given)(np.array(table, object)[column.codes].tolist())
+        if isinstance(original, np.ndarray):
+            return _as_array(table, column, original)
+        return _as_series(table, column, original)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"variable {name!r}: {error}") from None
+
+
+def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
+    doubts = []
+    # Rules that refuse all other codes have those that there may be, as hierarchies do.
+    if recoded.unused and recoding.others != "refuse":
+        rules = _some(recoded.unused)
+        count = counted(len(recoded.unused), "rule")
+        verb = "fits" if len(recoded.unused) == 1 else "fit"
+        doubts.append(f"{count} {verb} no code: {rules}")
+    if recoded.overlapping:
+        codes = _some(recoded.overlapping)
+        count = counted(len(recoded.overlapping), "code")
+        verb = "has" if len(recoded.overlapping) == 1 else "have"
+        doubts.append(
+            f"{count} {verb} several rules, of which the last is taken: {codes}"
+        )
+    if doubts:
+        source = "" if recoding.source is None else f", {recoding.source}"
+        message = f"variable {name!r}{source}: {'; '.join(doubts)}"
+        warn(message, DoubtfulRules)
+
+
+def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
+    """Return codes as text if one is or the old were, else as numbers alike."""
+    all_codes = [
+        code for code in (*codes, *map(plain_value, labels)) if code is not None
+    ]
+    convert: Any = _as_double
+    if any(isinstance(code, str) for code in all_codes):
+        convert = _as_text
+    elif all(isinstance(code, bool) for code in all_codes):
+        convert = bool
+    elif all(isinstance(code, int) for code in all_codes):
+        convert = int
+    elif any(isinstance(code, Decimal) for code in all_codes):
+        convert = _as_decimal
+    return [None if code is None else convert(code) for code in codes]
+
+
+def _as_double(code: Any) -> float:
+    """Return a number as a double, if there is one that equals it."""
+    try:
+        double = float(code)
+    except OverflowError:
+        double = math.inf
+    if double != code:
+        raise ValueError(
+            f"{code!r} would have to become a floating-point number, as other codes "
+            "are or missing ones need, and no double equals it"
+        )
+    return double
+
+
+def _as_decimal(code: Any) -> Decimal:
+    # By its digits: the double 0.1 is meant as one tenth.
+    return code if isinstance(code, Decimal) else Decimal(repr(+code))
+
+
+def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
+    """Return the recoded column as an array like the original."""
+    missing = np.array([code is None for code in table], bool)[column.codes]
+    if original.dtype == object:
+        values = np.array(table, object)[column.codes]
+    else:
+        empty: Any = np.zeros((), original.dtype).item()
+        filler = next((type(code)() for code in table if code is not None), empty)
+        filled = [filler if code is None else code for code in table]
+        whole = all(type(code) is int for code in filled)
+        kind = _integers(filled, original.dtype) if whole else None
+        plain = np.array(filled, kind)
+        values = plain[column.codes]
+    masked = isinstance(original, np.ma.MaskedArray)
+    if values.dtype.kind == "f" and not masked:
+        values[missing] = np.nan
+    elif masked or (values.dtype != object and missing.any()):
+        return np.ma.MaskedArray(values, missing)
+    return values
+
+
+def _integers(values: list[int], dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type of integers that holds all values: the given one, if it does."""
+    low, high = min(values), max(values)
+    for kind in (dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        if (
+            kind.kind in "iu"
+            and np.iinfo(kind).min <= low <= high <= np.iinfo(kind).max
+        ):
+            return kind
+    raise ValueError(f"no type of integers holds both {low} and {high}")
+
+
+def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
+    """Return the recoded column as a native series of the original's holder."""
+    import narwhals.stable.v2 as nw
+
+    present = [code for code in table if code is not None]
+    text = any(isinstance(code, str) for code in (*present, *column.labels))
+    whole = original.dtype.is_integer() and all(type(code) is int for code in present)
+    holder, before = original.implementation, original.to_native()
+    dtype: Any = nw.String if text else None if present else nw.Float64()
+    if whole and present and not holder.is_pandas_like():
+        dtype = _integers_of_frames(present, original.dtype)
+    series = nw.new_series(original.name, table, dtype=dtype, backend=holder)
+    # The same kind of text and numbers, and integers beside missing, if pandas has one.
+    if holder.is_pandas_like() and (
+        (text and original.dtype == nw.String)
+        or (whole and hasattr(before.dtype, "na_value"))
+        or (not text and original.dtype == nw.Decimal)
+    ):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            same = type(before)(table, dtype=before.dtype, name=before.name)
+            series = nw.from_native(same, series_only=True)
+    if whole and series.dtype.is_float():
+        for code in present:
+            _as_double(code)
+    native = series[column.codes.astype(np.int64)].to_native()
+    if holder.is_pandas_like():
+        native.index = before.index
+    return native
+
+
+def _integers_of_frames(values: list[int], dtype: Any) -> Any:
+    """Return a type of narwhals that holds all integers: the given one, if it does."""
+    import narwhals.stable.v2 as nw
+
+    if dtype in (nw.Int128, nw.UInt128):
+        return dtype
+    kind = _integers(values, np.dtype(str(dtype).lower()))
+    return getattr(nw, kind.name.replace("uint", "UInt").replace("int", "Int"))
+
+
+def _check_code(code: Any) -> None:
+    if not isinstance(code, str | int | float):
+        raise TypeError(f"{code!r}: a code is text or a number")
+    if isinstance(code, float) and not math.isfinite(code):
+        raise ValueError(f"{code!r}: a code that is a number is finite")
+
+
+def refuse_backwards(rule: Rule, *, padded: bool) -> None:
+    """Raise if the range of a rule ends before it begins."""
+    low: Any = rule.low
+    high: Any = rule.high
+    if low is None or high is None:
+        return
+    if padded and rule.of_text:
+        low, high = low.rjust(len(high)), high.rjust(len(low))
+    if low > high:
+        raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
+
+
+def _as_text(code: Any) -> str:
+    if isinstance(code, float) and code.is_integer():
+        return str(int(code))  # an integer once stored beside missing values
+    return str(code)
+
+
+def _number(code: Any) -> Any:
+    """Return a code as a rule written in numbers compares it."""
+    if not isinstance(code, str):
+        if not isinstance(code, Decimal):
+            return code
+        whole = code.is_finite() and code == code.to_integral_value()
+        return int(code) if whole else float(code)
+    text = code.strip(" ")
+    if not is_number(text):
+        raise ValueError(f"rules for numbers, but code {code!r} is none")
+    return int(text) if _WHOLE.fullmatch(text) else float(text)
+
+
+def _padded(
+    keys: list[Any], rules: list[tuple[int, Rule]]
+) -> tuple[list[Any], list[tuple[int, Rule]]]:
+    """Put blanks before codes and the ends of rules, to one width."""
+    ends = [end for _, rule in rules for end in (rule.low, rule.high)]
+    width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
+    wide = [
+        (i, replace(rule, low=_right(rule.low, width), high=_right(rule.high, width)))
+        for i, rule in rules
+    ]
+    return [_right(key, width) for key in keys], wide
+
+
+def _right(code: Any, width: int) -> Any:
+    return None if code is None else code.rjust(width)
+
+
+def _truncated(codes: Sequence[Any], drop: int) -> tuple[str, ...]:
+    numbers = [code for code in codes if not isinstance(code, str)]
+    if numbers:
+        raise TypeError(f"truncation needs codes that are text, not {_some(numbers)}")
+    short = [code for code in codes if len(code) <= drop]
+    if short:
+        raise ValueError(f"truncation by {drop} leaves nothing of {_some(short)}")
+    return tuple(code[:-drop] for code in codes)
+
+
+def _span_label(low: Any, high: Any, bounds: Bounds) -> str:
+    if low is None:
+        return f"{'<=' if bounds == '(]' else '<'} {high}"
+    if high is None:
+        return f"{'>' if bounds == '(]' else '>='} {low}"
+    return f"{bounds[0]}{low}, {high}{bounds[1]}"
+
+
+def _some(items: Sequence[Any]) -> str:
+    """Name the first of some codes or rules, and count the rest."""
+    named = [str(i) if isinstance(i, Rule) else repr(i) for i in items[:_NAMED]]
+    more = len(items) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")

@@ -1,0 +1,117 @@
+"""Figures of cells spread over their records: look up four figures of a cell together.
+
+The cells of neighboring records lie far apart, and to look one up takes longer than
+all else. So the figures of a cell are put side by side first: a row is half a line of
+the cache, and never in two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.core.compiled.jit import native
+from riskcore.data.count import THREADED
+
+_COLUMNS = 4
+_LINE = 64
+
+
+def spread(
+    inverse: NDArray[np.int32],
+    frequency: NDArray[Any],
+    weight_sum: NDArray[np.float64],
+    risk: NDArray[np.float64],
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the figures of the cell of each record.
+
+    Parameters
+    ----------
+    inverse : int32 ndarray, shape (n,)
+        The cell of each record.
+    frequency : int64 or float64 ndarray, shape (K,)
+        f of each cell.
+    weight_sum, risk : float64 ndarray, shape (K,)
+        F, and the risk.
+
+    Returns
+    -------
+    tuple of ndarray, each shape (n,)
+        f, F, f/F and the risk of each record; f of the type of ``frequency``.
+
+    Examples
+    --------
+    >>> f, F, p, r = spread(
+    ...     np.array([1, 0, 1], np.int32), np.array([5, 7]), np.array([10.0, 14.0]),
+    ...     np.array([0.25, 0.125]),
+    ... )
+    >>> f, p
+    (array([7, 5, 7]), array([0.5, 0.5, 0.5]))
+    """
+    K, n = len(frequency), len(inverse)
+    table = _aligned(K * _COLUMNS)
+    columns = [np.ascontiguousarray(one) for one in (frequency, weight_sum, risk)]
+    real = columns[0].dtype.kind == "f"
+    bits = columns[0].view(np.int64)
+    out = [np.empty(n, np.int64) for _ in range(_COLUMNS)]
+    inverse = np.ascontiguousarray(inverse, np.int32)
+    threads = 1 if n < THREADED else usual_threads()
+
+    def lay(start: int, stop: int) -> None:
+        lay_rows(
+            bits, bits.view(np.float64), real, *columns[1:], start, stop,
+            table, table.view(np.float64),
+        )  # fmt: skip
+
+    def fill(start: int, stop: int) -> None:
+        spread_rows(inverse, table, start, stop, *out)
+
+    in_parts(threads, lay, parts_of(K, threads))
+    in_parts(threads, fill, parts_of(n, threads))
+    f, *others = out
+    F, p, r = (one.view(np.float64) for one in others)
+    return f.view(frequency.dtype), F, p, r
+
+
+def _aligned(length: int) -> NDArray[np.int64]:
+    """Return an array of int64 that begins with a line of the cache."""
+    raw = np.empty(length * 8 + _LINE, np.uint8)
+    start = -raw.ctypes.data % _LINE
+    return raw[start : start + length * 8].view(np.int64)
+
+
+@native("int64*, float64*, int64, float64*, float64*, int64, int64, int64*, float64*")
+def lay_rows(
+    f: Any,
+    f_real: Any,
+    real: int,
+    F: Any,
+    risk: Any,
+    start: int,
+    stop: int,
+    table: Any,
+    table_real: Any,
+) -> None:
+    """Put f, F, f/F and the risk side by side, from ``start`` to ``stop``."""
+    for i in range(start, stop):
+        row = 4 * i
+        table[row] = f[i]
+        table_real[row + 1] = F[i]
+        table_real[row + 2] = (f_real[i] if real else float(f[i])) / F[i]
+        table_real[row + 3] = risk[i]
+
+
+@native("int32*, int64*, int64, int64, int64*, int64*, int64*, int64*")
+def spread_rows(
+    inverse: Any, table: Any, start: int, stop: int, a: Any, b: Any, c: Any, d: Any
+) -> None:
+    """Write the row of each record's cell, from ``start`` to ``stop``."""
+    for i in range(start, stop):
+        row = 4 * inverse[i]
+        a[i] = table[row]
+        b[i] = table[row + 1]
+        c[i] = table[row + 2]
+        d[i] = table[row + 3]

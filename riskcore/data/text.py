@@ -1,0 +1,217 @@
+"""Text of Arrow, polars and pandas as numbers.
+
+A key has few values, many times each, and these mostly short. Arrow can show text as
+views: 16 bytes that tell the length, and the text itself if it has no more than twelve
+letters. So compiled code looks views up in a table of those met so far, which stays in
+the cache. Ids of households are the other case, with about as many values as records:
+their letters are taken as numbers, and counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.files.arrow import import_pyarrow, is_text
+from riskcore.data.integers import code_integers
+from riskcore.data.views import IN_VIEW, LENGTH, MOST, PLACE_BITS, look_up_views
+
+# Records that are coded at a time: between two batches Ctrl-C is heard.
+_BATCH = 1 << 18
+# Bytes of ids that are taken as numbers.
+_SHORT = 32
+
+Codes = NDArray[np.integer[Any]]
+Labels = Callable[[], list[Any]]
+
+
+def is_text_column(column: Any) -> bool:
+    """Tell whether a column is a series of text or categories with a dictionary."""
+    import narwhals.stable.v2 as nw
+
+    if not isinstance(column, nw.Series):
+        return False
+    if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return False
+    holder = column.implementation
+    if holder.is_pyarrow():
+        # A dictionary of other values is coded as these.
+        kind = column.to_native().type
+        return is_text(getattr(kind, "value_type", kind))
+    return holder.is_pandas_like() or holder.is_polars()
+
+
+def text_dictionary(series: Any) -> tuple[Codes, Labels]:
+    """Return positions in a list of labels, -1 for missing, and what gives the list.
+
+    The labels differ from each other and none is missing; some may not occur.
+    """
+    if series.implementation.is_pandas_like():
+        values = series.to_pandas()
+        if getattr(values.dtype, "storage", "") == "pyarrow":
+            array = series.to_arrow()
+            if is_text(array.type):
+                return _of_arrow(import_pyarrow().chunked_array([array]))
+        codes, labels = values.factorize()
+        if labels.hasnans or not labels.is_unique:  # those of Arrow's dictionaries
+            codes, labels = values.astype(object).factorize()
+        return codes, labels.tolist
+    if series.implementation.is_polars():
+        return _of_polars(series.to_native())
+    pyarrow, column = import_pyarrow(), series.to_native()
+    if not pyarrow.types.is_dictionary(column.type):
+        return _of_arrow(column)
+    if sum(len(chunk.dictionary) for chunk in column.chunks) > len(column):
+        # To unify many large dictionaries takes time that grows with their square.
+        return _of_arrow(column.cast(column.type.value_type))
+    column = column.unify_dictionaries().combine_chunks()
+    labels = column.dictionary
+    if labels.null_count or len(labels.unique()) < len(labels):  # as given
+        column = column.cast(labels.type).dictionary_encode()
+        labels = column.dictionary
+    codes = column.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy()
+    return codes, labels.to_pylist
+
+
+def _of_polars(series: Any) -> tuple[Codes, Labels]:
+    """Code a series of polars."""
+    import polars
+
+    if series.dtype == polars.String:
+        try:
+            column = series.to_arrow(compat_level=polars.CompatLevel.newest())
+            found = _of_views(column)
+        except ImportError:  # there is no pyarrow
+            found = None
+        if found is not None:
+            return found
+    labels = series.unique().drop_nulls().cast(polars.String)
+    codes = series.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
+    return codes.fill_null(-1).to_numpy(), labels.to_list
+
+
+def _of_arrow(column: Any) -> tuple[Codes, Labels]:
+    """Code text of Arrow that is no dictionary."""
+    found = _of_views(column)
+    return _in_batches(column) if found is None else found
+
+
+def _of_views(column: Any) -> tuple[Codes, Labels] | None:
+    """Code text of Arrow by its views; None if it has too many values, or no views."""
+    codes = np.empty(len(column), np.int32)
+    table, found = np.zeros(1 << PLACE_BITS, np.int32), np.zeros(1, np.int64)
+    known = np.empty(2 * MOST, np.uint64)
+    labels: list[str] = []
+    kept = []  # the batches in which a label stands: `known` has addresses in them
+    begin = 0
+    for batch in _batches_of_views(column):
+        if batch is None:
+            return None
+        _, views, *letters = batch.buffers()
+        view = np.frombuffer(views, np.uint64)[2 * batch.offset :][: 2 * len(batch)]
+        valid = None
+        if batch.null_count:  # there a view may be anything
+            valid = batch.is_valid().to_numpy(zero_copy_only=False)
+            view = np.where(np.repeat(valid, 2), view, np.uint64(0))
+        addresses = [0 if one is None else one.address for one in letters]
+        place = codes[begin : begin + len(batch)]
+        look_up_views(
+            view, np.array([*addresses, 0], np.uint64), len(batch),
+            table, known, found, place,
+        )  # fmt: skip
+        if found[0] < 0:
+            return None
+        if valid is not None:
+            place[~valid] = -1
+        if found[0] > len(labels):
+            kept.append(batch)
+            labels += map(_letters, known[: 2 * found[0]].reshape(-1, 2)[len(labels) :])
+        begin += len(batch)
+    return codes, lambda: labels
+
+
+def _batches_of_views(column: Any) -> Iterator[Any]:
+    """Yield a column in batches, each as views; None if pyarrow cannot make them."""
+    pyarrow = import_pyarrow()
+    for chunk in getattr(column, "chunks", [column]):
+        for begin in range(0, len(chunk), _BATCH):
+            batch = chunk.slice(begin, _BATCH)
+            if not pyarrow.types.is_string_view(batch.type):
+                try:
+                    batch = batch.cast(pyarrow.string_view())
+                except (AttributeError, pyarrow.ArrowException):  # an old pyarrow
+                    yield None
+                    return
+            yield batch
+
+
+def _letters(view: NDArray[np.uint64]) -> str:
+    """Return the text of a view, of which the second word may be an address."""
+    length = int(view[0]) & LENGTH
+    if length <= IN_VIEW:
+        return view.tobytes()[4 : 4 + length].decode()
+    return ctypes.string_at(int(view[1]), length).decode()
+
+
+def short_text_codes(series: Any) -> NDArray[np.int64] | None:
+    """Return codes of Arrow's text, equal for equal text and -1 for missing.
+
+    Its letters are taken as numbers of 64 bits: many ids are coded by counting, which
+    is faster than a dictionary. None if the text is not short, or has zero bytes, with
+    which shorter text is filled up.
+    """
+    if not series.implementation.is_pyarrow():
+        return None
+    pyarrow, compute = import_pyarrow(), import_pyarrow("compute")
+    column = series.to_native()
+    if not is_text(column.type):
+        return None
+    width = compute.max(compute.binary_length(column)).as_py() or 0
+    if not 0 < width <= _SHORT:
+        return None
+    letters = np.zeros((len(column), -(-width // 8) * 8), np.uint8)
+    valid = np.ones(len(column), bool)
+    for begin in range(0, len(column), _BATCH):
+        batch = column.slice(begin, _BATCH).combine_chunks()
+        end = begin + len(batch)
+        valid[begin:end] = batch.is_valid().to_numpy(zero_copy_only=False)
+        batch = batch.fill_null("").cast(pyarrow.large_string())
+        ends = np.frombuffer(batch.buffers()[1], np.int64)[batch.offset :]
+        ends = ends[: len(batch) + 1]
+        data = np.frombuffer(batch.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+        if not data.all():
+            return None
+        filled = np.arange(width) < np.diff(ends)[:, None]
+        letters[begin:end, :width][filled] = data
+    codes: NDArray[Any] = np.zeros(len(column), np.uint64)
+    for word in letters.view(np.uint64).T:
+        _, ranks = code_integers(np.ascontiguousarray(word))
+        wide = ranks.astype(np.uint64)
+        levels = wide.max() + np.uint64(1)
+        _, codes = code_integers(codes.astype(np.uint64) * levels + wide)
+    found: NDArray[np.int64] = np.where(valid, codes.astype(np.int64), -1)
+    return found
+
+
+def _in_batches(
+    column: Any,
+) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
+    """Return positions of Arrow's text in a list of labels, and what gives the list.
+
+    Arrow codes a batch, and what the batches have in common is found here: the time
+    grows with the records, and between two batches Ctrl-C is heard.
+    """
+    known: dict[str, int] = {}
+    codes = np.empty(len(column), np.int64)
+    for begin in range(0, len(column), _BATCH):
+        batch = column.slice(begin, _BATCH).combine_chunks().dictionary_encode()
+        labels = batch.dictionary.to_pylist()
+        ranks = np.full(len(labels) + 1, -1, np.int64)
+        ranks[:-1] = [known.setdefault(label, len(known)) for label in labels]
+        places = batch.indices.fill_null(len(labels)).to_numpy()
+        codes[begin : begin + len(batch)] = ranks[places]
+    return codes, lambda: [*known]

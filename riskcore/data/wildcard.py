@@ -1,0 +1,385 @@
+"""Counting with missing key values that match any value.
+
+The records that may be the same person as those of one combination of keys are those
+that agree with it in every key that both have. Two combinations with the same pattern
+of missing keys are never compatible; between two patterns it is a join on the keys that
+both have. So each pair of patterns is joined once, by a hash table of the combinations
+of the pattern that has fewer: the work is that of reading the combinations once for
+each pattern that occurs, however many records there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common import arguments
+from riskcore.core.compiled.jit import kernel, native
+from riskcore.core.special.double_double import dd_add_positive
+from riskcore.core.special.floats import two_product, two_sum
+from riskcore.data.count import CODE_BITS, count, sum_cells
+from riskcore.data.unsigned import Codes
+
+Frequencies = NDArray[np.int64] | NDArray[np.float64]
+Words = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+
+# The rules by which missing matches any value.
+WILDCARDS = ("wildcard", "argus")
+
+# 2**64 over the golden ratio, odd: spreads codes over the hash table (Knuth 6.4).
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+
+
+def count_compatible(
+    codes: Sequence[Codes],
+    missing: Sequence[int | None],
+    frequency: NDArray[np.int64],
+    weight_sum: NDArray[np.float64],
+    alpha: float = 1.0,
+    *,
+    blank_matches_complete: bool | None = None,
+) -> tuple[Frequencies, NDArray[np.float64]]:
+    """Count the records compatible with each combination of keys.
+
+    f of a combination is its own records, plus all records of the compatible complete
+    combinations, plus ``alpha`` times the records of the other compatible incomplete
+    ones. A blank combination, with no key at all, has all records of the file,
+    whatever ``alpha``. F is the same sum of weights.
+
+    Parameters
+    ----------
+    codes : sequence of unsigned integer ndarray, each shape (K,)
+        One array per key; the combinations are distinct.
+    missing : sequence of int or None
+        For each key the code that stands for missing; None if there is none.
+    frequency : int64 ndarray, shape (K,)
+        Records of each combination.
+    weight_sum : float64 ndarray, shape (K,)
+        Sum of their weights, positive.
+    alpha : float
+        What an incomplete record counts where it is not certain to belong, in [0, 1].
+    blank_matches_complete : bool, optional
+        Whether blank records count (``alpha`` times) for complete combinations. By
+        default as in sdcMicro: with one key they do, with more they do not.
+
+    Returns
+    -------
+    frequency : int64 or float64 ndarray, shape (K,)
+        f, whole numbers if ``alpha`` is 0 or 1; otherwise correct to one unit in the
+        last place.
+    weight_sum : float64 ndarray, shape (K,)
+        F, to two units in the last place of what ``weight_sum`` stands for; nan where
+        the sum overflows.
+
+    Raises
+    ------
+    ValueError
+        If ``alpha`` is not in [0, 1].
+
+    Notes
+    -----
+    ``freqCalc`` of sdcMicro 5.8. With ``alpha=1`` and blank records that match
+    complete ones it is ``AddMissing`` of mu-Argus.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.array([0, 1, 2, 0], np.uint8)  # 2 is missing
+    >>> b = np.array([0, 0, 0, 1], np.uint8)  # 1 is missing
+    >>> records, weights = np.array([2, 1, 1, 1]), np.array([30.0, 30.0, 40.0, 50.0])
+    >>> count_compatible([a, b], [2, 1], records, weights)
+    (array([4, 2, 5, 4]), array([120.,  70., 150., 120.]))
+    >>> count_compatible([a, b], [2, 1], records, weights, alpha=0.5)
+    (array([3. , 1.5, 4.5, 3.5]), array([ 75.,  50., 125., 100.]))
+    """
+    arguments.number_in("alpha", alpha, "[0, 1]")
+    if all(code is None for code in missing):
+        return frequency, weight_sum
+    if blank_matches_complete is None:
+        blank_matches_complete = len(codes) == 1
+    absent = [
+        np.zeros(len(frequency), bool) if code is None else column == code
+        for column, code in zip(codes, missing, strict=True)
+    ]
+    patterns = patterns_of(codes, absent)
+    del absent  # memory counts: there may be tens of millions of cells
+    order, first = patterns.order, patterns.first
+    own, own_weight = frequency[order], weight_sum[order]
+    gained, gained_weight = _join(patterns, own, own_weight, blank_matches_complete)
+    f = _frequencies(own, gained, first, alpha)
+    del gained
+    F = np.empty(len(order))
+    weigh(own_weight, gained_weight, first, alpha, len(order), F)
+    del gained_weight
+    if patterns.blank:
+        f[-1] = own.sum()
+        sum_cells(np.array([0, len(order)]), own_weight, 0, 1, F[-1:])
+    f_back, F_back = np.empty_like(f), np.empty_like(F)
+    f_back[order], F_back[order] = f, F
+    return f_back, F_back
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Combinations in the order of their pattern: which keys are missing.
+
+    Attributes
+    ----------
+    order : int64 ndarray, shape (K,)
+        The combinations by pattern, first those without missing keys, if any.
+    begin : int64 ndarray, shape (P + 1,)
+        Where each pattern begins among them, and the end.
+    code : uint64 ndarray, shape (K, W)
+        The codes of all keys in as few words as hold them, by pattern.
+    present : uint64 ndarray, shape (P, W)
+        For each pattern the bits of the keys that are not missing.
+    complete, blank : bool
+        Whether the first has all keys, and the last none.
+    """
+
+    order: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    code: Words
+    present: Words
+    complete: bool
+    blank: bool
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+    @property
+    def first(self) -> int:
+        """The position of the first incomplete combination; K if none are complete."""
+        return int(self.begin[1] if self.complete else self.begin[-1])
+
+
+def patterns_of(codes: Sequence[Codes], absent: Sequence[Mask]) -> Patterns:
+    """Return combinations, each key's codes and where it is missing, by pattern."""
+    counts = count([flags.view(np.uint8) for flags in absent], [2] * len(codes))
+    order = np.argsort(counts.inverse, kind="stable")
+    code, fields = _pack(codes)
+    present = np.zeros((len(counts.frequency), code.shape[1]), np.uint64)
+    for flags, field in zip(counts.codes, fields, strict=True):
+        present[flags == 0] |= field
+    return Patterns(
+        order,
+        np.concatenate([[0], np.cumsum(counts.frequency)]),
+        code[order],
+        present,
+        complete=not any(flags[0] for flags in counts.codes),
+        blank=all(flags[-1] for flags in counts.codes),
+    )
+
+
+def _pack(codes: Sequence[Codes]) -> tuple[Words, Words]:
+    """Put the codes of each combination into words; also return each key's bits."""
+    places = []
+    word = shift = 0
+    for column in codes:
+        width = max(1, int(column.max()).bit_length())
+        if shift + width > CODE_BITS:
+            word, shift = word + 1, 0
+        places.append((word, shift, width))
+        shift += width
+    packed = np.zeros((len(codes[0]), word + 1), np.uint64)
+    fields = np.zeros((len(codes), word + 1), np.uint64)
+    for column, field, (word, shift, width) in zip(codes, fields, places, strict=True):
+        packed[:, word] |= column.astype(np.uint64) << np.uint64(shift)
+        field[word] = ((1 << width) - 1) << shift
+    return packed, fields
+
+
+def _join(
+    patterns: Patterns,
+    frequency: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    blank_matches_complete: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the records and the weights that each combination gains.
+
+    The first K numbers are what may belong to it; behind them, from `Patterns.first`
+    on, stands what an incomplete one gains from complete ones. Weights are
+    double-doubles, shape (..., 2).
+    """
+    K, first = len(frequency), patterns.first
+    gained = np.zeros(2 * K - first, np.int64)
+    gained_weight = np.zeros((2 * K - first, 2))
+    # The smaller of two patterns has at most as many as the second largest of all.
+    room = int(np.sort(np.append(np.diff(patterns.begin), 1))[-2])
+    scratch = (
+        np.empty(patterns.code.shape[1], np.uint64),
+        np.empty(1 << table_bits(room), np.int32),
+        np.empty(room, np.int32),
+        np.empty((2, room), np.int64),
+        np.empty((2, room, 2)),
+    )
+    complete = 0 if patterns.complete else -1
+    for a in range(len(patterns)):
+        stop = len(patterns)
+        if a == complete and patterns.blank and not blank_matches_complete:
+            stop -= 1
+        join_patterns(
+            a,
+            stop,
+            complete,
+            K - first,
+            patterns.code.shape[1],
+            patterns.begin,
+            patterns.present,
+            patterns.code,
+            frequency,
+            weight,
+            *scratch,
+            room,
+            gained,
+            gained_weight,
+        )
+    return gained, gained_weight
+
+
+def _frequencies(
+    own: NDArray[np.int64], gained: NDArray[np.int64], first: int, alpha: float
+) -> Frequencies:
+    if alpha in (0, 1):
+        whole = own + gained[: len(own)] if alpha else own.copy()
+        whole[first:] += gained[len(own) :]
+        return whole
+    pairs = np.zeros((len(gained), 2))
+    pairs[:, 0] = gained
+    f = np.empty(len(own))
+    weigh(own.astype(np.float64), pairs, first, alpha, len(own), f)
+    return f
+
+
+@kernel
+def table_bits(entries: int) -> int:
+    """Return the binary logarithm of the size of a hash table.
+
+    It is at most an eighth full: what is not in it mostly meets an empty slot.
+    """
+    bits = 3
+    while (1 << bits) < 8 * entries:
+        bits += 1
+    return bits
+
+
+@kernel
+def slot_of(code: Any, i: int, words: int, joint: Any, table: Any, bits: int) -> Any:
+    """Return where the table has, or may take, the joint keys of a combination."""
+    spread = np.uint64(0)
+    for w in range(words):
+        spread = (spread ^ (code[i * words + w] & joint[w])) * _GOLDEN
+        spread ^= spread >> _HALF
+    at = (spread * _GOLDEN) >> np.uint64(64 - bits)
+    last = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    while table[at] >= 0 and not _agree(code, table[at], i, words, joint):
+        at = (at + np.uint64(1)) & last
+    return at
+
+
+@kernel
+def _agree(code: Any, i: int, j: int, words: int, joint: Any) -> bool:
+    """Whether two combinations agree in their joint keys."""
+    for w in range(words):
+        if (code[i * words + w] ^ code[j * words + w]) & joint[w] != 0:
+            return False
+    return True
+
+
+@kernel
+def _add(
+    count_to: Any, weight_to: Any, to: int, number: int, high: float, low: float
+) -> None:
+    """Add a number of records and their weights to sums of both."""
+    count_to[to] += number
+    weight_to[2 * to], weight_to[2 * to + 1] = dd_add_positive(
+        weight_to[2 * to], weight_to[2 * to + 1], high, low
+    )
+
+
+@native(
+    "int64, int64, int64, int64, int64, int64*, uint64*, uint64*, int64*, float64*, "
+    "uint64*, int32*, int32*, int64*, float64*, int64, int64*, float64*"
+)
+def join_patterns(
+    a: int,
+    stop: int,
+    complete: int,
+    sure: int,
+    words: int,
+    begin: Any,
+    present: Any,
+    code: Any,
+    frequency: Any,
+    weight: Any,
+    joint: Any,
+    table: Any,
+    group: Any,
+    sums: Any,
+    weight_sums: Any,
+    room: int,
+    gained: Any,
+    gained_weight: Any,
+) -> None:
+    """Join pattern ``a`` with each later one before ``stop``.
+
+    What complete combinations add stands ``sure`` places after what others do.
+    """
+    for b in range(a + 1, stop):
+        few, many = a, b
+        if begin[a + 1] - begin[a] > begin[b + 1] - begin[b]:
+            few, many = b, a
+        for w in range(words):
+            joint[w] = present[few * words + w] & present[many * words + w]
+        start = begin[few]
+        size = begin[few + 1] - start
+        bits = table_bits(size)
+        for slot in range(1 << bits):
+            table[slot] = -1
+        for g in range(size):
+            sums[g] = 0
+            sums[room + g] = 0
+            weight_sums[2 * g] = 0.0
+            weight_sums[2 * g + 1] = 0.0
+            weight_sums[2 * (room + g)] = 0.0
+            weight_sums[2 * (room + g) + 1] = 0.0
+        # Groups of equal joint keys are called by their first combination.
+        for i in range(start, start + size):
+            at = slot_of(code, i, words, joint, table, bits)
+            if table[at] < 0:
+                table[at] = i
+            g = table[at] - start
+            group[i - start] = g
+            _add(sums, weight_sums, g, frequency[i], weight[i], 0.0)
+        row = sure if few == complete else 0
+        for i in range(begin[many], begin[many + 1]):
+            g = table[slot_of(code, i, words, joint, table, bits)]
+            if g >= 0:
+                g -= start
+                high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
+                _add(gained, gained_weight, row + i, sums[g], high, low)
+                _add(sums, weight_sums, room + g, frequency[i], weight[i], 0.0)
+        row = sure if many == complete else 0
+        for i in range(start, start + size):
+            g = room + group[i - start]
+            high, low = weight_sums[2 * g], weight_sums[2 * g + 1]
+            _add(gained, gained_weight, row + i, sums[g], high, low)
+
+
+@native("float64*, float64*, int64, float64, int64, float64*")
+def weigh(own: Any, gained: Any, first: int, alpha: float, n: int, total: Any) -> None:
+    """Write ``own + surely + alpha*perhaps``, the latter two in `_join`'s order."""
+    for i in range(n):
+        high, low = own[i], 0.0
+        if i >= first:
+            sure = 2 * (n + i - first)
+            high, low = dd_add_positive(gained[sure], gained[sure + 1], high, low)
+        product, error = two_product(alpha, gained[2 * i])
+        s, t = two_sum(high, product)
+        total[i] = s + (t + (low + (error + alpha * gained[2 * i + 1])))

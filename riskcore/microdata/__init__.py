@@ -1,1 +1,0 @@
-"""Records and what is counted from them: columns, cells, files."""

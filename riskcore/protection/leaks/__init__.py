@@ -1,0 +1,1 @@
+"""What a protected file still tells of what it should not."""

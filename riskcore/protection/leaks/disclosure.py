@@ -1,0 +1,912 @@
+"""What a protected file still tells of what was suppressed, recoded or shuffled.
+
+An attacker sees the file as it is written. He sorts it by every column, looks at the
+records around each blank, and tries his rules on the records that show the key: a rule
+that gives those back is one to trust for the blanks. `what_shows` does the same. Of
+each suppressed key it looks at each other column, and at the order of the records, by
+two rules:
+
+equal
+    the value that the other records with the same value of the column have: members of
+    a household, equal weights of a stratum, a finer or coarser code of the same thing;
+between
+    the value that the nearest records before and after it in the order of the column
+    have, by number and as text: numbers given out region by region, weights that hardly
+    vary within a region, a sorted file. Records with the same value of the column are
+    taken together, so that the order of the records is not blamed on the column.
+
+A rule is tried on each record that shows the key, without that record; "between" also
+without those that share its value. The office is told of it if it is right for nine in
+ten of those it speaks of, makes at most half the errors of one who always guesses the
+commonest value, and this is not by chance. Dependence between variables is what data
+are for; what gives single values back nine times in ten is not. Therefore:
+
+- Rules speak only where others agree. A column that goes with the key in general, as
+  age does with marital status, has few values whose records all agree. What is left are
+  such as "below 15, never married", which an attacker can rely upon indeed.
+- How many must agree is tried from one upwards by powers of two, and the smallest
+  number that is right for nine in ten is taken: a class of weights that one region
+  alone has is found although other classes tell nothing.
+- Guesses at the commonest value, guesses at others, and both together are judged each
+  by itself. A key of which 95 % are equal gives no alarm, as a guess at the commonest
+  must be right far more often than that. And a rule that finds the rare values, which
+  are those suppressed, is not lost among thousands of trivial guesses.
+- If a column as a whole gives nine in ten values back by the commonest among equals, a
+  few exceptions in a class do not hide the others.
+- Chance is bounded as if errors came in pairs, as they do where two records stand for
+  each other.
+
+A value that all members of a household share, and that is blanked for all of them, is
+one value: the household is tried once, and counted once. Counted by persons, eleven
+members would be eleven records that agree, although the file says it once.
+
+The count is that of suppressed values that are right by a rule that holds. It is told
+only if it suits such a rule better than chance: one that holds for the members of
+households may speak of suppressed values by strangers alone. Rules see one column at a
+time: not what two columns tell together, nor what can be known from outside the file.
+
+Where suppression takes a value from all its records, none is left to learn from, and a
+column that repeats the key tells it all the same: names beside codes, or a finer code.
+The office knows the values, and so a third rule is tried on all records:
+
+code
+    nine in ten records whose value of the column has more than `_NEAR` records share it
+    with records of one value of the key alone. Then such values tell the key; smaller
+    ones too, if there are hardly more values than those of the key.
+
+Two more rules look at what recoding and shuffling took away, of which the file shows
+nothing to try them on. The office has the original, and so they are tried on that:
+
+finer
+    among the records of one recoded value, those next to each other in the order of a
+    column have the same code of before, or the next one: household numbers given out
+    municipality by municipality. Who knows how many were sampled in each, or where a
+    few of them live, reads off the others. Or each value of the column goes with one
+    code, and there are hardly more values than codes: the code by another name.
+order
+    values next to each other in the order of a column stood within `_NEAR` records of
+    each other before the records were shuffled: sorting undoes the shuffle.
+
+They, too, must hold for nine in ten, and not by chance. A column with few values, each
+of many records, gives no order back, though the file was sorted by it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.protection.leaks.groupings import Grouping, Order, groupings
+from riskcore.protection.leaks.neighbours import (
+    count_equal_neighbours,
+    stand_in_row,
+    try_neighbours,
+)
+
+Integers = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+Narrow = NDArray[np.int32]  # of many records: half the memory
+Rule = Literal["equal", "between", "code", "finer", "order"]
+
+# The share of records for which a rule must be right, and what part of the errors of a
+# guess it may make.
+_MOSTLY = 0.9
+_ERRORS = 0.5
+# The probability that a rule seems to hold by chance is below this.
+_CHANCE = 1e-5
+# Rules need so many records that agree: 1, 2, 4, ..., 64.
+_STEPS = 7
+# Records that stood so near to each other are back where they were.
+_NEAR = 10
+
+_HOW = {
+    "equal": "they can be read off the records that have the same value",
+    "between": "they can be read off the records next to them in its order",
+    "code": "each of its values goes with one value of {key!r}",
+    "finer": "its values, or their order, follow the codes",
+    "order": f"sorted by it, records stand within {_NEAR} of where they stood",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuppressedColumn:
+    """A column of which values were suppressed.
+
+    Attributes
+    ----------
+    codes : integer ndarray, shape (n,)
+        The values as they were, as codes from 0; -1 if missing already.
+    blanked : bool ndarray, shape (n,)
+        Which of them were suppressed.
+    """
+
+    codes: Integers
+    blanked: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecodedColumn:
+    """A column that was recoded.
+
+    Attributes
+    ----------
+    fine : integer ndarray, shape (n,)
+        The values as they were, as codes from 0 in their order; -1 if missing.
+    coarse : integer ndarray, shape (n,)
+        The values as they are written, as codes from 0; -1 if missing or suppressed.
+    """
+
+    fine: Integers
+    coarse: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one column tells of suppressed or recoded values, or of the order.
+
+    Attributes
+    ----------
+    key : column name or None
+        What it tells of; None stands for the order that the records had.
+    column : column name or None
+        None stands for the order of the records as they are written.
+    rule : {"equal", "between", "code", "finer", "order"}
+        How, see `riskcore.protection.leaks.disclosure`; of the first three, which go
+        together, the one that tells more.
+    count : int
+        The number of values told, or of records that are back where they were.
+    of : int
+        The number of values suppressed or recoded, or of all records.
+    unit : {"record", "household"}
+        What is counted: households where members share the value and its blank.
+    """
+
+    key: Hashable | None
+    column: Hashable | None
+    rule: Rule
+    count: int
+    of: int
+    unit: Literal["record", "household"] = "record"
+
+    def __str__(self) -> str:
+        count = f"{self.count:,} of {self.of:,}"
+        show = "shows" if self.count == 1 else "show"
+        if self.rule == "order":
+            return (
+                f"the places that {count} records had before {show} in "
+                f"{self.column!r}: {_HOW[self.rule]}"
+            )
+        what = f"{count} suppressed values of {self.key!r}"
+        if self.rule == "finer":
+            what = f"{count} values of {self.key!r} before recoding"
+        elif self.unit == "household":
+            what, show = (
+                f"suppressed values of {self.key!r} in {count} households",
+                "show",
+            )
+        how = _HOW[self.rule].format(key=self.key)
+        if self.column is None:
+            where = "the order of the records"
+            how = "they can be read off the records before and after them"
+            if self.rule == "finer":
+                how = "records of one code stand together"
+        else:
+            where = repr(self.column)
+        return f"{what} {show} in {where}: {how}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return {
+            "key": self.key,
+            "column": self.column,
+            "rule": self.rule,
+            "count": self.count,
+            "of": self.of,
+            "unit": self.unit,
+        }
+
+
+def what_shows(
+    columns: Mapping[Hashable, Any],
+    suppressed: Mapping[Hashable, SuppressedColumn],
+    order: Integers | None = None,
+    recoded: Mapping[Hashable, RecodedColumn] | None = None,
+    *,
+    stands_for: NDArray[np.int64] | None = None,
+    household: Integers | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns and the order of the records tell of what is not shown.
+
+    Parameters
+    ----------
+    columns : mapping of column names to arrays or narwhals series, each of length n
+        All columns, as they are written.
+    suppressed : mapping of column names to SuppressedColumn
+    order : integer ndarray, shape (n,), optional
+        Positions of the records in the order in which they are written, if that is not
+        the order of the columns: that order is hidden then.
+    recoded : mapping of column names to RecodedColumn, optional
+    stands_for : int64 ndarray, shape (n,), optional
+        How many records each of the n rows stands for, fewer than 2**31 together; then
+        nothing is said of their order. By default one.
+    household : integer ndarray, shape (n,), optional
+        The household of each record, by numbers from 0.
+
+    Returns
+    -------
+    tuple of Shown
+        One for each key and column that tells of it, the most values first: suppressed
+        ones, then recoded ones, then the order.
+
+    Examples
+    --------
+    >>> region = np.repeat([1, 2, 3], 40)
+    >>> blanked = np.isin(np.arange(120), [7, 51, 99])
+    >>> columns = {"region": np.ma.array(region, mask=blanked), "id": np.arange(120)}
+    >>> shuffled = np.random.default_rng(1).permutation(120)
+    >>> suppressed = {"region": SuppressedColumn(region, blanked)}
+    >>> for shown in what_shows(columns, suppressed, shuffled):
+    ...     print(shown)
+    3 of 3 suppressed values of 'region' show in 'id': they can be read off the \
+records next to them in its order
+    the places that 120 of 120 records had before show in 'id': sorted by it, records \
+stand within 10 of where they stood
+    """
+    keys = {
+        name: _Key.of(one, stands_for)
+        for name, one in suppressed.items()
+        if one.blanked.any()
+    }
+    keys = {name: key for name, key in keys.items() if key.shown.any()}
+    shared = {name for name, key in keys.items() if _is_shared(key, household)}
+    finer = [
+        (name, _Classes.of(one, stands_for)) for name, one in (recoded or {}).items()
+    ]
+    if not keys and not finer and order is None:
+        return ()
+    found = []
+    drawn = np.random.default_rng(0).permutation(0 if order is None else len(order))
+    for column, by in groupings(columns, order, stands_for):
+        at: Integers | None = None
+        for name, key in keys.items():
+            if name == column and column is not None:
+                continue
+            if name not in shared:
+                found += _shown_of(name, column, _told_by(by, key), key.times)
+                continue
+            assert household is not None
+            at = _once_a_household(by, household) if at is None else at
+            one = suppressed[name]
+            key = _Key.of(SuppressedColumn(one.codes[at], one.blanked[at]), None)
+            of = household[at][key.blanked]
+            found += _shown_of(name, column, _told_by(by.take(at), key), None, of)
+        for name, classes in finer:
+            if name != column and (count := _finer(by, classes)):
+                found.append(Shown(name, column, "finer", count, classes.records))
+        if order is not None and column is not None and (count := _back(by, drawn)):
+            found.append(Shown(None, column, "order", count, len(by.group)))
+    return tuple(sorted(found, key=_by_kind_and_count))
+
+
+def _shown_of(
+    name: Hashable,
+    column: Hashable | None,
+    told: dict[Rule, Mask],
+    times: NDArray[np.int64] | None,
+    household: Integers | None = None,
+) -> list[Shown]:
+    """Return what a column tells of a key, counted in records or in households."""
+
+    def count(mask: Mask) -> int:
+        if household is not None:
+            return len(np.unique(household[mask]))
+        assert times is not None
+        return int(times[mask].sum())
+
+    either = np.logical_or.reduce(list(told.values()))
+    if not either.any():
+        return []
+    counts = {rule: count(each) for rule, each in told.items()}
+    rule = max(counts, key=counts.__getitem__)
+    unit: Literal["record", "household"] = (
+        "record" if household is None else "household"
+    )
+    of = count(np.ones_like(either))
+    return [Shown(name, column, rule, count(either), of, unit)]
+
+
+def _is_shared(key: _Key, household: Integers | None) -> bool:
+    """Tell whether members share a key: it is blanked for all, and mostly agrees."""
+    if household is None:
+        return False
+    size = np.bincount(household)
+    blanked = np.bincount(household[key.blanked], minlength=len(size))
+    if np.any((blanked > 0) & (blanked < size)):
+        return False
+    last = np.empty(len(size), key.codes.dtype)
+    last[household] = key.codes
+    differs = np.zeros(len(size), bool)
+    differs[household[key.codes != last[household]]] = True
+    several = size > 1
+    agree = np.count_nonzero(several & ~differs)
+    return bool(agree > 0 and agree >= _MOSTLY * np.count_nonzero(several))
+
+
+def _once_a_household(by: Grouping, household: Integers) -> Integers:
+    """Return one record of each household for each value of a column that it has.
+
+    Where each record has a value of its own, the first of the household in its order:
+    members next to each other are no trial of a rule.
+    """
+    if by.single:
+        order = by.sorted_by
+        first: Integers = order[np.unique(household[order], return_index=True)[1]]
+        return first
+    pairs = household.astype(np.int64) * by.groups + by.group
+    each: Integers = np.unique(pairs, return_index=True)[1]
+    return each
+
+
+def _by_kind_and_count(one: Shown) -> tuple[Any, ...]:
+    kind = ("finer", "order").index(one.rule) if one.rule in ("finer", "order") else -1
+    return kind, -one.count, str(one.key), str(one.column)
+
+
+@dataclass(frozen=True, eq=False)
+class _Key:
+    """A suppressed key as the attacker sees it, and what he is after.
+
+    Attributes
+    ----------
+    codes : integer ndarray, shape (n,)
+    shown : bool ndarray, shape (n,)
+        Which of them he sees.
+    blanked : integer ndarray, shape (B,)
+        Positions of the suppressed values.
+    times : int64 ndarray, shape (B,)
+        How many records each of these stands for.
+    stands_for : int64 ndarray, shape (n,), or None
+        The same of all rows.
+    common : int
+        The commonest value that shows.
+    shares : float64 ndarray
+        The share of each value among those that show.
+    first, second : float
+        The shares of the two commonest values.
+    """
+
+    codes: Integers
+    shown: Mask
+    blanked: Integers
+    times: NDArray[np.int64]
+    stands_for: NDArray[np.int64] | None
+    common: int
+    shares: NDArray[np.float64]
+    first: float
+    second: float
+
+    @classmethod
+    def of(cls, given: SuppressedColumn, stands_for: NDArray[np.int64] | None) -> _Key:
+        codes = given.codes
+        shown = (codes >= 0) & ~given.blanked
+        counts = _count(codes[shown], None if stands_for is None else stands_for[shown])
+        shares = counts / max(int(counts.sum()), 1)
+        second, first = np.sort(shares)[-2:].tolist()
+        blanked = np.flatnonzero(given.blanked).astype(np.int32)
+        times = np.ones(len(blanked), np.int64)
+        if stands_for is not None:
+            times = stands_for[blanked]
+        return cls(
+            codes, shown, blanked, times, stands_for,
+            int(counts.argmax()), shares, first, second,
+        )  # fmt: skip
+
+    @cached_property
+    def truth(self) -> Integers:
+        """The suppressed values, shape (B,)."""
+        return self.codes[self.blanked]
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """The values of a column with records that show a key: a table of counts.
+
+    Attributes
+    ----------
+    first : int32 ndarray, shape (U + 1,)
+        Where each unit begins in the rows, and the end.
+    kinds : integer ndarray, shape (U,)
+        The number of its rows.
+    size : int32 ndarray, shape (U,)
+        The number of its records.
+    value : int32 ndarray, shape (U,)
+        The key if all its records agree, else -1.
+    codes, counts : int32 ndarray, shape (R,)
+        The rows: a value of the key, and how many records of the unit have it.
+    of_group : int32 ndarray, shape (G,)
+        The unit of each value of the column, -1 if none of its records shows the key.
+    """
+
+    first: Narrow
+    kinds: Narrow
+    size: Narrow
+    value: Narrow
+    codes: Narrow
+    counts: Narrow
+    of_group: Narrow
+
+    @classmethod
+    def of(cls, by: Grouping, key: _Key) -> _Units:
+        group, codes, counts = _table(by, key)
+        of_group = np.full(by.groups, -1, np.int32)
+        if by.single:
+            of_group[group] = np.arange(len(group))
+            first = np.arange(len(group) + 1, dtype=np.int32)
+            return cls(first, counts, counts, codes, codes, counts, of_group)
+        begins = np.concatenate([[True], group[1:] != group[:-1], [True]])
+        first = np.flatnonzero(begins).astype(np.int32)
+        kinds = np.diff(first)
+        of_group[group[first[:-1]]] = np.arange(len(kinds))
+        value = np.where(kinds == 1, codes[first[:-1]], np.int32(-1))
+        size = np.add.reduceat(counts, first[:-1], dtype=np.int32)
+        return cls(first, kinds, size, value, codes, counts, of_group)
+
+    @cached_property
+    def divided(self) -> _Divided:
+        """The units in which records differ."""
+        unit = np.flatnonzero(self.kinds > 1)
+        if not len(unit):
+            return _Divided(unit, unit, unit, unit)
+        inside = np.repeat(self.kinds > 1, self.kinds)
+        codes, counts = self.codes[inside], self.counts[inside]
+        kinds = self.kinds[unit]
+        first = np.cumsum(kinds) - kinds
+        span = int(codes.max()) + 1
+        # Of equally common values the smallest.
+        rank = counts.astype(np.int64) * span + (span - 1 - codes)
+        best = np.maximum.reduceat(rank, first)
+        others = np.where(rank == np.repeat(best, kinds), 0, counts)
+        second = np.maximum.reduceat(others, first)
+        return _Divided(unit, span - 1 - best % span, best // span, second)
+
+
+def _table(by: Grouping, key: _Key) -> tuple[Narrow, Narrow, Narrow]:
+    """Return groups, values of the key and numbers of records, sorted."""
+    levels = int(key.codes.max()) + 1
+    if key.stands_for is not None:
+        pairs = by.group[key.shown].astype(np.int64) * levels + key.codes[key.shown]
+        rows, table = _counted(pairs, key.stands_for[key.shown])
+        return _narrow(rows // levels), _narrow(rows % levels), _narrow(table)
+    if by.groups * levels <= 4 * len(key.codes):
+        pairs = by.group[key.shown].astype(np.int64)
+        pairs *= levels
+        pairs += key.codes[key.shown]
+        table = np.bincount(pairs)
+        rows = np.flatnonzero(table)
+        return _narrow(rows // levels), _narrow(rows % levels), _narrow(table[rows])
+    at = by.sorted_by[key.shown[by.sorted_by]]
+    group, codes = _narrow(by.group[at]), _narrow(key.codes[at])
+    if by.single:
+        return group, codes, np.ones(len(at), np.int32)
+    pairs = group.astype(np.int64) * levels + codes
+    pairs.sort(kind="stable")  # nearly sorted already
+    first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+    counts = np.diff(first, append=len(pairs))
+    rows = pairs[first]
+    return _narrow(rows // levels), _narrow(rows % levels), _narrow(counts)
+
+
+def _count(codes: Integers, sizes: NDArray[np.int64] | None) -> Integers:
+    """Return how many records have each code, at least two codes."""
+    if sizes is None:
+        return np.bincount(codes, minlength=2)
+    # Doubles, but whole numbers below 2**53.
+    return np.bincount(codes, sizes, minlength=2).astype(np.int64)
+
+
+def _counted(
+    numbers: Integers, sizes: NDArray[np.int64]
+) -> tuple[Integers, NDArray[np.int64]]:
+    """Return the distinct numbers, sorted, and how many records have each."""
+    if len(numbers) and int(numbers.max()) < 4 * len(numbers):
+        # Doubles, but whole numbers below 2**53; no row is without records.
+        table = np.bincount(numbers, sizes)
+        rows: Integers = np.flatnonzero(table)
+        return rows, table[rows].astype(np.int64)
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return distinct, np.bincount(place, sizes, len(distinct)).astype(np.int64)
+
+
+def _narrow(numbers: Integers) -> Narrow:
+    return numbers.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Divided:
+    """The units in which records differ, each with its two commonest values.
+
+    Attributes
+    ----------
+    unit : integer ndarray, shape (D,)
+    value : integer ndarray, shape (D,)
+        The commonest value, the smallest of equally common ones.
+    first, second : integer ndarray, shape (D,)
+        How often it and the next one occur.
+    """
+
+    unit: Integers
+    value: Integers
+    first: Integers
+    second: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What became of a rule on records that show the key, and what it says of blanks.
+
+    Attributes
+    ----------
+    trials, wrong : float64 ndarray, shape (3, steps)
+        The number of records guessed at, and how many of them wrongly, by how many
+        records agree: all guesses, those at the commonest value, and others.
+    blank_value, blank_agreeing : integer ndarray, shape (B,)
+        What is guessed of the suppressed values, -1 for nothing, and how many agree.
+    """
+
+    trials: NDArray[np.float64]
+    wrong: NDArray[np.float64]
+    blank_value: Integers
+    blank_agreeing: Integers
+
+
+def _told_by(by: Grouping, key: _Key) -> dict[Rule, Mask]:
+    """Return the suppressed values that each rule tells, shape (B,)."""
+    units = _Units.of(by, key)
+    equal = _told(_equal(units, by, key), key) | _told_by_commonest(units, by, key)
+    between = np.zeros(len(key.blanked), bool)
+    for order in by.orders:
+        between |= _told(_between(units, by, key, order), key)
+    return {"equal": equal, "between": between, "code": _told_by_code(by, key)}
+
+
+def _told_by_code(by: Grouping, key: _Key) -> Mask:
+    """Return the suppressed values that a column tells whose values are codes of them.
+
+    It is tried on all values, those suppressed too: where none is left that shows, an
+    attacker still knows what such a code stands for.
+    """
+    none = np.zeros(len(key.blanked), bool)
+    known = (key.codes >= 0) & (by.group < by.groups - 1)  # the last is missing
+    # Ids of persons and households are codes of nothing.
+    if 2 * by.groups > len(known) or not known.any():
+        return none
+    levels = int(key.codes.max()) + 1
+    pairs = by.group[known].astype(np.int64) * levels + key.codes[known]
+    sizes = None if key.stands_for is None else key.stands_for[known]
+    if sizes is None and by.groups * levels <= 4 * len(pairs):
+        table = np.bincount(pairs)
+        rows: Integers = np.flatnonzero(table)
+        counts = table[rows].astype(np.int64)
+    else:
+        sizes = np.ones(len(pairs), np.int64) if sizes is None else sizes
+        rows, counts = _counted(pairs, sizes)
+    group, code = rows // levels, rows % levels
+    size = np.bincount(group, counts, by.groups)
+    agree = np.bincount(group, minlength=by.groups) == 1
+    # Members of a household agree, whatever its number is.
+    large = size > _NEAR
+    trials, wrong = size[large].sum(), size[large & ~agree].sum()
+    of_code = np.bincount(code, counts)
+    by_chance = float(np.max(of_code) / np.sum(of_code))
+    if not _holds(trials, wrong, 1 - by_chance):
+        return none
+    few = np.count_nonzero(size) <= 2 * np.count_nonzero(of_code)
+    tells = agree & (large | few)
+    tells[by.groups - 1] = False
+    told: Mask = tells[by.group[key.blanked]]
+    return told
+
+
+def _told(tried: _Tried, key: _Key) -> Mask:
+    """Return the suppressed values that are told where enough records agree."""
+    says = tried.blank_value >= 0
+    told = np.zeros(len(says), bool)
+    if not np.any(tried.blank_value[says] == key.truth[says]):
+        return told
+    common = tried.blank_value == key.common
+    step = _step(tried.blank_agreeing)
+    spoken = (says, says & common, says & ~common)
+    by_chance = (1 - key.first, 1 - key.first, 1 - key.second)
+    for part in range(3):
+        trials, wrong = _from_step(tried.trials[part]), _from_step(tried.wrong[part])
+        for least in range(_STEPS):
+            if _holds(trials[least], wrong[least], by_chance[part]):
+                enough = spoken[part] & (step >= least)
+                right = _right(np.where(enough, tried.blank_value, -1), key)
+                if right.any():
+                    told |= right
+                    break
+    return told
+
+
+def _right(guess: Integers, key: _Key) -> Mask:
+    """Return which suppressed values are guessed; none if chance would do as well.
+
+    A rule that holds for records with others of their household may speak of suppressed
+    values by strangers alone: it must do for these, too.
+    """
+    right: Mask = guess == key.truth
+    spoken = guess >= 0
+    count, tries = int(key.times[right].sum()), int(key.times[spoken].sum())
+    chance = float(np.sum(key.times[spoken] * key.shares[guess[spoken]]))
+    if not count > chance:
+        return np.zeros_like(right)
+    # The likelihood of so many right by the rule, over that by chance.
+    lucky = chance / tries
+    share = max(_MOSTLY, 1 - _ERRORS * (1 - lucky))
+    by_rule = count * math.log(share / lucky)
+    by_rule += (tries - count) * math.log((1 - share) / (1 - lucky))
+    clearly = by_rule > 0 or count > chance + 3 * math.sqrt(chance)
+    return right if clearly else np.zeros_like(right)
+
+
+def _step(agreeing: Integers) -> Integers:
+    """Return how many doublings lead from one to these numbers."""
+    exponent: Integers = np.frexp(np.maximum(agreeing, 1))[1]
+    return np.minimum(exponent - 1, _STEPS - 1)
+
+
+def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of the counts at each step and beyond it."""
+    return np.cumsum(counts[::-1])[::-1]
+
+
+def _holds(trials: float, wrong: float, by_chance: float) -> bool:
+    """Tell whether a rule is mostly right, and clearly better than a guess.
+
+    The tail of Poisson's distribution is bounded by Chernoff's method, at half the
+    numbers, as errors may come in pairs.
+    """
+    expected = trials * by_chance
+    # Not wrong > (1 - 0.9) trials: the double 1 - 0.9 is less than a tenth.
+    if trials - wrong < _MOSTLY * trials or wrong > _ERRORS * expected or not expected:
+        return False
+    gain = wrong * math.log(wrong / expected) if wrong else 0.0
+    return (expected - wrong + gain) / 2 > -math.log(_CHANCE)
+
+
+def _equal(units: _Units, by: Grouping, key: _Key) -> _Tried:
+    """Guess what all others with the same value of the column have."""
+    several = (units.value >= 0) & (units.size > 1)
+    divided = units.divided
+    # One that differs from all the others is guessed at, wrongly; of two both are.
+    alone = divided.first == units.size[divided.unit] - 1
+    pair = alone & (divided.first == 1)
+    size = np.concatenate([units.size[several], units.size[divided.unit[alone]]])
+    errors = np.where(pair[alone], 2, 1)
+    wrong = np.concatenate([np.zeros(np.count_nonzero(several), np.int64), errors])
+    trials = np.concatenate([units.size[several], errors])
+    value = np.concatenate([units.value[several], divided.value[alone]])
+    unit = units.of_group[by.group[key.blanked]]
+    step, common = _step(size - 1), value == key.common
+    parts = (np.ones_like(common), common, ~common)
+    by_step = [
+        np.array([np.bincount(step[part], x[part], _STEPS) for part in parts])
+        for x in (trials, wrong)
+    ]
+    return _Tried(
+        by_step[0],
+        by_step[1],
+        np.where(unit >= 0, units.value[unit], -1),
+        np.where(unit >= 0, units.size[unit], 0),
+    )
+
+
+def _told_by_commonest(units: _Units, by: Grouping, key: _Key) -> Mask:
+    """Return what the commonest value of the others tells, if it does in general."""
+    divided = units.divided
+    trials = int(units.size[units.size > 1].sum())
+    agreed = int(units.size[(units.value >= 0) & (units.size > 1)].sum())
+    right = agreed + int(divided.first[divided.first > divided.second + 1].sum())
+    if not _holds(trials, trials - right, 1 - key.first):
+        return np.zeros(len(key.blanked), bool)
+    value = units.value.copy()
+    value[divided.unit] = np.where(divided.first > divided.second, divided.value, -1)
+    unit = units.of_group[by.group[key.blanked]]
+    return _right(np.where(unit >= 0, value[unit], -1), key)
+
+
+def _between(units: _Units, by: Grouping, key: _Key, order: Order) -> _Tried:
+    """Guess what the nearest records before and after in an order have.
+
+    Records with the same value of the column are one trial.
+    """
+    upto = np.zeros(len(order.values) + 1, np.int32)  # the last for missing
+    unit = np.empty(len(units.value), np.int32)
+    # At either end stands something of which nothing is known.
+    row, before, after = (np.empty(len(unit) + 2, np.int32) for _ in range(3))
+    stand_in_row(
+        order.values, len(order.values), units.of_group, units.value, upto, unit, row
+    )
+    standing = int(upto[-2]) if len(order.values) else 0
+    row, before, after = (x[: standing + 2] for x in (row, before, after))
+    count_equal_neighbours(row, len(row), before, after)
+    trials, wrong = np.zeros((3, _STEPS)), np.zeros((3, _STEPS))
+    try_neighbours(
+        row, standing, before, after, unit, key.common, _STEPS, units.value,
+        units.first, units.size, units.codes, units.counts, trials, wrong,
+    )  # fmt: skip
+    group = by.group[key.blanked]
+    place = order.place[group]
+    own = units.of_group[group] >= 0
+    # Where the units before and after a suppressed value stand.
+    left: Integers = upto[place] - own
+    right: Integers = upto[place] + 1
+    told = (place >= 0) & (row[left] == row[right])
+    return _Tried(
+        trials,
+        wrong,
+        np.where(told, row[left], -1),
+        np.minimum(before[left], after[right]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """A recoded column: the classes that took several codes together.
+
+    Attributes
+    ----------
+    at : integer ndarray, shape (R,)
+        The records in such classes.
+    rank : integer ndarray, shape (R,)
+        Their codes of before, numbered through from class to class.
+    of_rank : unsigned ndarray
+        The class of each.
+    counts : integer ndarray
+        How often each occurs.
+    sizes : int64 ndarray, shape (R,), or None
+        How many records each row stands for; None: one.
+    """
+
+    at: Integers
+    rank: Integers
+    of_rank: Integers
+    counts: Integers
+    sizes: NDArray[np.int64] | None
+
+    @property
+    def records(self) -> int:
+        """The number of records in such classes."""
+        return len(self.at) if self.sizes is None else int(self.sizes.sum())
+
+    @classmethod
+    def of(cls, given: RecodedColumn, stands_for: NDArray[np.int64] | None) -> _Classes:
+        at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
+        span = int(given.fine.max(initial=0)) + 1
+        pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]
+        kinds = np.bincount(np.unique(pairs) // span)
+        several = kinds[pairs // span] > 1 if len(at) else np.zeros(0, bool)
+        pairs = pairs[several]
+        codes, rank, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+        classes = codes // span
+        # Of few bits: numbers of 16 are sorted fastest.
+        narrow = classes.astype(np.min_scalar_type(int(classes.max(initial=0))))
+        at, sizes = at[several], None
+        if stands_for is not None:
+            sizes = stands_for[at]
+            counts = np.bincount(rank, sizes, len(codes)).astype(np.int64)
+        return cls(at, rank, narrow, counts, sizes)
+
+    def rows(self, by: Grouping) -> tuple[Integers, Integers, Integers]:
+        """Return values of a column, ranks and numbers of records, sorted."""
+        codes = len(self.counts)
+        pairs = by.group[self.at].astype(np.int64) * codes + self.rank
+        if self.sizes is not None:
+            rows, counts = _counted(pairs, self.sizes)
+            return rows // codes, rows % codes, counts
+        if by.groups * codes <= 4 * len(pairs):
+            table = np.bincount(pairs)
+            rows = np.flatnonzero(table)
+            return rows // codes, rows % codes, table[rows]
+        rows, counts = np.unique(pairs, return_counts=True)
+        return rows // codes, rows % codes, counts
+
+
+def _finer(by: Grouping, classes: _Classes) -> int:
+    """Return how many records' codes before recoding a column tells."""
+    if not len(classes.at):
+        return 0
+    group, rank, counts = classes.rows(by)
+    told = [0]
+    for order in by.orders:
+        place = order.place[group]
+        at = np.flatnonzero(place >= 0)
+        if not np.all(place[at][1:] >= place[at][:-1]):
+            at = at[np.argsort(place[at], kind="stable")]
+        at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
+        if len(at):
+            told.append(_told_in_order(place[at], rank[at], counts[at], classes))
+    return max(told)
+
+
+def _told_in_order(
+    place: Integers, rank: Integers, counts: Integers, classes: _Classes
+) -> int:
+    """Return how many codes follow, of rows by class and then by place in an order."""
+    # Units are the records of one class and one value; of interest are those that
+    # agree: that have one row.
+    coarse = classes.of_rank[rank]
+    new = (coarse[1:] != coarse[:-1]) | (place[1:] != place[:-1])
+    first = np.flatnonzero(np.concatenate([[True], new]))
+    kinds = np.diff(first, append=len(rank))
+    size = np.add.reduceat(counts, first)
+    agree = kinds == 1
+    by_order = _by_order(coarse[first[agree]], rank[first[agree]], size[agree])
+    return max(by_order, _by_name(size, agree, classes))
+
+
+def _by_name(size: Integers, agree: Mask, classes: _Classes) -> int:
+    """Return how many codes follow if each value has one, and each few values."""
+    if len(size) > 2 * len(classes.counts):
+        return 0
+    # Members of a household agree, whatever its number is.
+    large = size > _NEAR
+    trials, wrong = int(size[large].sum()), int(size[large & ~agree].sum())
+    of_class = np.bincount(classes.of_rank, classes.counts)[classes.of_rank]
+    by_chance = float(np.average(classes.counts / of_class, weights=classes.counts))
+    return int(size[agree].sum()) if _holds(trials, wrong, 1 - by_chance) else 0
+
+
+def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
+    """Return how many codes follow from the order of the units that agree."""
+    pair = coarse[1:] == coarse[:-1]
+    near = pair & (np.abs(np.diff(rank)) <= 1)
+    trials, right = int(np.count_nonzero(pair)), int(np.count_nonzero(near))
+    if not trials:
+        return 0
+    by_chance = float(_by_chance(coarse, rank)[coarse[1:][pair]].mean())
+    if not _holds(trials, trials - right, 1 - by_chance):
+        return 0
+    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    return int(size[told].sum())
+
+
+def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
+    """Return for each class how often two units have equal or neighbouring codes."""
+    counts = np.bincount(rank).astype(np.float64)
+    of_class = np.zeros(len(counts), np.int64)
+    of_class[rank] = coarse
+    same = counts * (counts - 1)
+    next_one = np.append(2 * counts[:-1] * counts[1:], 0.0)
+    next_one[:-1][of_class[1:] != of_class[:-1]] = 0.0
+    units = np.bincount(coarse).astype(np.float64)
+    return np.bincount(of_class, same + next_one, len(units)) / np.maximum(
+        units * (units - 1), 1.0
+    )
+
+
+def _back(by: Grouping, drawn: Integers) -> int:
+    """Return how many records a column puts back where they were before a shuffle."""
+    return max((_back_in(by, order, drawn) for order in by.orders), default=0)
+
+
+def _back_in(by: Grouping, order: Order, drawn: Integers) -> int:
+    n, values = len(by.group), len(order.values)
+    if values < 2:
+        return 0
+    # One record for each value, drawn: in a random file it stands anywhere.
+    stands = np.zeros(by.groups, np.int64)
+    stands[by.group[drawn]] = drawn
+    near = np.abs(np.diff(stands[order.values])) <= _NEAR
+    by_chance = min(2 * _NEAR / n, 1.0)
+    if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance):
+        return 0
+    told = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    return int(np.bincount(by.group, minlength=by.groups)[order.values][told].sum())

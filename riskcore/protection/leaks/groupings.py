@@ -1,0 +1,189 @@
+"""The records of a file grouped by the values of each column, and their orders.
+
+Who sorts a file by a column sorts it by number or as text: values are neighbours in
+either order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.columns import Records, code_column
+
+Integers = NDArray[np.integer[Any]]
+
+# Powers of ten that are whole numbers of 64 bits; doubles that Python writes without an
+# exponent.
+_POWERS = 10 ** np.arange(19)
+_LEAST_PLAIN, _LARGEST_PLAIN = 1e-4, 1e16
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The records grouped by the values of a column.
+
+    Attributes
+    ----------
+    group : integer ndarray, shape (n,)
+        The rank of each record's value; missing is the last.
+    groups : int
+        The number of values, missing among them.
+    single : bool
+        Whether no two records have the same value.
+    orders : tuple of Order
+        The orders in which values are neighbours.
+    """
+
+    group: Integers
+    groups: int
+    single: bool
+    orders: tuple[Order, ...]
+
+    def take(self, at: Integers) -> Grouping:
+        """Return the grouping of some of the records."""
+        group = self.group[at]
+        single = self.single or bool(np.bincount(group).max(initial=0) <= 1)
+        return Grouping(group, self.groups, single, self.orders)
+
+    @cached_property
+    def sorted_by(self) -> NDArray[np.int32]:
+        """Positions of the records, sorted by group."""
+        if not self.single:
+            return np.argsort(self.group, kind="stable").astype(np.int32)
+        at = np.full(self.groups, -1, np.int32)
+        at[self.group] = np.arange(len(self.group))
+        return at[at >= 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """An order of the values of a column, shape (G,).
+
+    Attributes
+    ----------
+    values : int32 ndarray
+        The values by rank; missing is not among them.
+    place : int32 ndarray
+        The place of each value, -1 for missing.
+    """
+
+    values: NDArray[np.int32]
+    place: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, values: Integers, groups: int) -> Order:
+        """Return the order that stands in an array of ranks."""
+        place = np.full(groups, -1, np.int32)
+        place[values] = np.arange(len(values))
+        return cls(values.astype(np.int32), place)
+
+
+def groupings(
+    columns: Mapping[Hashable, Any],
+    order: Integers | None,
+    stands_for: NDArray[np.int64] | None = None,
+) -> Iterator[tuple[Hashable | None, Grouping]]:
+    """Yield the records by each column, and by their order.
+
+    Rows that stand for several records have no order.
+    """
+    records = Records.of(columns)
+    for name in records.columns:
+        group, labels = _coded(records, name)
+        groups = len(labels) + 1
+        single = bool(np.bincount(group, stands_for).max() == 1)
+        ranked = tuple(Order.of(values, groups) for values in orders(labels))
+        del labels
+        yield name, Grouping(group, groups, single, ranked)
+    if stands_for is not None:
+        return
+    every = np.arange(records.n, dtype=np.int32)
+    place = every if order is None else Order.of(order, records.n).place
+    yield None, Grouping(place, records.n, True, (Order(every, every),))
+
+
+def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
+    """Return the ranks of a column's values and the values, whatever they are."""
+    try:
+        column = code_column(records, name)
+    except TypeError:
+        # Lists and the like: what cannot be ordered as it is has a text that can.
+        values = records.column(name)
+        listed = values.tolist() if isinstance(values, np.ndarray) else values.to_list()
+        texts = np.fromiter(map(repr, listed), object, records.n)
+        column = code_column(Records({name: texts}, records.n), name)
+    return column.codes, column.labels
+
+
+def orders(labels: NDArray[Any]) -> tuple[Integers, ...]:
+    """Return the orders of sorted values: as they are, by number and as text.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (G,)
+        Distinct values in order, none of them missing.
+
+    Returns
+    -------
+    tuple of integer ndarray, each of shape (G,)
+        Positions of the values in one order or two.
+
+    Examples
+    --------
+    >>> [order.tolist() for order in orders(np.array([2, 10, 100]))]
+    [[0, 1, 2], [1, 2, 0]]
+    """
+    natural = np.arange(len(labels))
+    if labels.dtype.kind in "bmM":
+        return (natural,)
+    other = _by_number(labels) if _is_text(labels) else _as_text(labels)
+    if other is None or np.array_equal(other, natural):
+        return (natural,)
+    return natural, other
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    texts = labels.dtype.kind not in "iuf"
+    return texts and all(isinstance(label, str) for label in labels.tolist())
+
+
+def _by_number(labels: NDArray[Any]) -> Integers | None:
+    """Return the order of texts that are numbers; None if one is none."""
+    try:
+        numbers = np.array([float(label) for label in labels.tolist()])
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else np.argsort(numbers, kind="stable")
+
+
+def _as_text(labels: NDArray[Any]) -> Integers:
+    """Return the order of values by their texts; the values themselves are in order."""
+    if labels.dtype.kind in "iuf" and _plain(labels):
+        # The digits before the point, to the left: of equal ones the shorter are first.
+        whole = labels.astype(np.int64)
+        digits = np.searchsorted(_POWERS, whole, side="right")
+        whole *= _POWERS[::-1][digits]
+        return np.argsort(whole, kind="stable")
+    texts = list(map(str, labels.tolist()))
+    return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+
+
+def _plain(numbers: NDArray[Any]) -> bool:
+    """Tell whether texts of numbers have neither a sign nor an exponent."""
+    if not len(numbers):
+        return True
+    if numbers.dtype.kind != "f":
+        return bool(numbers[0] >= 0 and numbers[-1] < _POWERS[-1])
+    doubles = numbers.astype(np.float64)
+    least = doubles[np.searchsorted(doubles, 0.0, side="right") :][:1]
+    return bool(
+        not np.signbit(doubles).any()
+        and doubles[-1] < _LARGEST_PLAIN
+        and np.all(least >= _LEAST_PLAIN)
+    )

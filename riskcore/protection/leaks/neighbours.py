@@ -1,0 +1,136 @@
+"""What the neighbours in an order say of a value: the compiled part of `what_shows`.
+
+Units stand in a row. Each has a value, -1 if nothing is known of it or its records
+differ. Where the units before and after one agree, they say their value of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskcore.core.compiled.jit import kernel, native
+
+
+@native("int32*, int64, int32*, int32*, int32*, int32*, int32*")
+def stand_in_row(
+    order: Any, n: int, of_group: Any, value: Any, upto: Any, unit: Any, row: Any
+) -> None:
+    """Write the units in an order, their values, and how many there are up to a place.
+
+    Parameters
+    ----------
+    order : int32 array, shape (V,)
+        Groups of records in their order.
+    n : int
+        Their number, V.
+    of_group : int32 array, shape (G,)
+        The unit of each group, -1 for none.
+    value : int32 array, shape (U,)
+        The value of each unit.
+    upto : int32 array, shape (V,)
+        Written: the number of units up to each place.
+    unit : int32 array, shape (U,)
+        Written: the units in the order.
+    row : int32 array, shape (U + 2,)
+        Written: their values, between two of which nothing is known.
+    """
+    units = 0
+    row[0] = -1
+    for place in range(n):
+        found = of_group[order[place]]
+        if found >= 0:
+            unit[units] = found
+            units += 1
+            row[units] = value[found]
+        upto[place] = units
+    row[units + 1] = -1
+
+
+@native("int32*, int64, int32*, int32*")
+def count_equal_neighbours(row: Any, n: int, before: Any, after: Any) -> None:
+    """Write how many neighbours are equal up to each place of a row, and from it on."""
+    before[0] = 1
+    for i in range(1, n):
+        before[i] = before[i - 1] + 1 if row[i] == row[i - 1] else 1
+    after[n - 1] = 1
+    for i in range(n - 2, -1, -1):
+        after[i] = after[i + 1] + 1 if row[i] == row[i + 1] else 1
+
+
+@kernel
+def step_of(agreeing: int, steps: int) -> int:
+    """Return how many doublings lead from one to a number, at most ``steps`` - 1.
+
+    The same as `riskcore.protection.leaks.disclosure` has for whole arrays.
+    """
+    step = 0
+    while agreeing > 1 and step < steps - 1:
+        agreeing >>= 1
+        step += 1
+    return step
+
+
+@kernel
+def share_other(
+    unit: int, guess: int, value: Any, first: Any, size: Any, codes: Any, counts: Any
+) -> float:
+    """Return the share of the records of a unit that differ from a guess."""
+    if value[unit] >= 0:
+        return 0.0 if value[unit] == guess else 1.0
+    for at in range(first[unit], first[unit + 1]):
+        if codes[at] == guess:
+            share: float = 1.0 - counts[at] / size[unit]
+            return share
+    return 1.0
+
+
+@native(
+    "int32*, int64, int32*, int32*, int32*, int64, int64, "
+    "int32*, int32*, int32*, int32*, int32*, float64*, float64*"
+)
+def try_neighbours(
+    row: Any,
+    units: int,
+    before: Any,
+    after: Any,
+    unit: Any,
+    common: int,
+    steps: int,
+    value: Any,
+    first: Any,
+    size: Any,
+    codes: Any,
+    counts: Any,
+    trials: Any,
+    wrong: Any,
+) -> None:
+    """Guess each unit from its neighbours; add up the trials and errors.
+
+    Parameters
+    ----------
+    row, units, before, after, unit
+        As `stand_in_row` and `count_equal_neighbours` write them, and the number of
+        units.
+    common, steps : int
+        The commonest value, and the number of steps of agreement.
+    value : int32 array, shape (U,)
+        The value of each unit, -1 if its records differ.
+    first, size : int32 array, shape (U + 1,), (U,)
+        Where the rows of each unit begin and end, and the number of its records.
+    codes, counts : int32 array, shape (R,)
+        The rows: a value, and how many records of the unit have it.
+    trials, wrong : float64 array, shape (3 * steps,)
+        Added to, by step: all guesses, those at the commonest value, and others.
+    """
+    for i in range(units):
+        guess = row[i]
+        if guess < 0 or row[i + 2] != guess:
+            continue
+        agreeing = before[i] if before[i] < after[i + 2] else after[i + 2]
+        step = step_of(agreeing, steps)
+        error = share_other(unit[i], guess, value, first, size, codes, counts)
+        part = (steps if guess == common else 2 * steps) + step
+        trials[step] += 1.0
+        wrong[step] += error
+        trials[part] += 1.0
+        wrong[part] += error

@@ -1,0 +1,175 @@
+"""What a protected file tells of what it does not show, and what can be done."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.warn import warn
+from riskcore.data.columns import Records, code_column
+from riskcore.data.recode import recode
+from riskcore.protection.leaks.disclosure import (
+    RecodedColumn,
+    Shown,
+    SuppressedColumn,
+    what_shows,
+)
+from riskcore.protection.settings import Settings
+
+if TYPE_CHECKING:
+    from riskcore.protection.result import Protected
+
+
+class SuppressedValueShows(UserWarning):
+    """Suppressed or recoded values, or the order, can be told from what is left."""
+
+
+def shown_by(
+    result: Protected,
+    columns: Mapping[Any, Any],
+    order: NDArray[np.int64] | None = None,
+    *,
+    at: NDArray[np.int64] | None = None,
+    stands_for: NDArray[np.int64] | None = None,
+) -> tuple[Shown, ...]:
+    """Return what columns, in the order they are written, tell of what is not.
+
+    ``at``: the row of each element of the columns, and how many records it stands for;
+    by default the rows themselves.
+    """
+    written = result.source.names if at is not None else columns
+    suppressed = {
+        name: SuppressedColumn(codes_before(result, name), mask)
+        for name, mask in result.masks.items()
+        if mask.any() and name in written
+    }
+    recoded = {}
+    for name in result.settings.recodings:
+        if name in (result.masks if at is not None else columns):
+            coarse = codes_before(result, name)
+            coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
+            recoded[name] = RecodedColumn(
+                codes_before(result, name, recoded=False), coarse
+            )
+    if at is not None:
+        suppressed = {
+            name: SuppressedColumn(one.codes[at], one.blanked[at])
+            for name, one in suppressed.items()
+        }
+        recoded = {
+            name: RecodedColumn(one.fine[at], one.coarse[at])
+            for name, one in recoded.items()
+        }
+    elif result.on_engine is not None:
+        stands_for = result.on_engine.records
+    household = result.household_of if at is None else None
+    return what_shows(
+        columns, suppressed, order, recoded, stands_for=stands_for, household=household
+    )
+
+
+def shown_on_engine(result: Protected, name: Hashable) -> Iterator[Shown]:
+    """Yield what a column on an engine tells, if the rows do not have it yet."""
+    held = result.on_engine
+    assert held is not None
+    if name not in result.settings.suppressible:
+        values, row, records = held.rows_with(name)
+        columns = Records.of({name: held.recoded(name, values)}).columns
+        yield from shown_by(result, columns, at=row, stands_for=records)
+    for other in result._recoded_apart:
+        if other != name:
+            values, fine, coarse, records = held.recoded_with(other, name)
+            recoded = {other: RecodedColumn(fine, coarse)}
+            columns = Records.of({name: values}).columns
+            yield from what_shows(columns, {}, None, recoded, stands_for=records)
+
+
+def codes_before(
+    result: Protected, name: Hashable, *, recoded: bool = True
+) -> NDArray[np.signedinteger[Any]]:
+    """Return the codes of a column before suppression, -1 for missing.
+
+    ``recoded=False``: those before recoding, too.
+    """
+    for one in result.sets:
+        if name in one.keys:
+            i = one.keys.index(name)
+            cells = (one.recoded if recoded else one.original).cells
+            codes = _signed(cells.codes[i])
+            codes[~cells.present(i)] = -1
+            of_rows = codes[cells.rows]
+            return of_rows if result.units is None else of_rows[result.units.of]
+    # A related column that is no key.
+    data = {name: Records.of(result.before).column(name)}
+    if recoded and name in result.settings.recodings:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said already
+            data = recode(data, {name: result.settings.recodings[name]})
+    column = code_column(Records.of(data), name)
+    codes = _signed(column.codes)
+    codes[codes == len(column.labels)] = -1
+    return codes
+
+
+def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+    """Return codes in the smallest type that has -1 and all of them."""
+    return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
+
+
+def shown_plain(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> list[dict[str, Any]]:
+    """Return what is told, each with its text and what can be done, as plain data."""
+    return [
+        {**one.to_dict(), "text": str(one), "advice": _advice(result, one, shuffled)}
+        for one in shown
+    ]
+
+
+def warn_of_what_shows(
+    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+) -> None:
+    """Warn of every column from which something can be told that is not shown."""
+    for one in shown:
+        message = f"{one}; {_advice(result, one, shuffled)}"
+        warn(message, SuppressedValueShows)
+
+
+def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:
+    """Return what can be done, so that it does not show."""
+    settings, column, key = result.settings, shown.column, shown.key
+    of_household = None
+    if shown.rule in ("equal", "between") and settings.household is not None:
+        of_household = _for_all_members(settings, key)
+    if column is None:
+        steps = [] if shuffled else ["shuffle the records"]
+        if of_household is not None:
+            steps.append(f"{of_household}, for members stand together")
+        return ", and ".join(steps) or f"recode or drop {key!r}"
+    if column == settings.weight:
+        return "make the weights coarser or equal where they tell it"
+    if shown.rule in ("finer", "order"):
+        fixed = {*settings.suppressible, *settings.recodings}
+        return "recode or drop it" if column in fixed else "give it new ids or drop it"
+    others = f"name it as related to {key!r}, recode or drop it"
+    if column == settings.household:
+        others = "or drop the column"
+        if shown.rule == "equal" and of_household is not None:
+            return f"{of_household}, {others}"
+    if shown.rule == "between":
+        return f"give new numbers if it holds numbers of units, {others}"
+    return others.removeprefix("or ")
+
+
+def _for_all_members(settings: Settings, name: Hashable) -> str | None:
+    """Return how a column is blanked for all members of a household; None if it is."""
+    with_it = [key for key, others in settings.related.items() if name in others]
+    keys = [name] if name in settings.variables else with_it
+    left = [repr(key) for key in keys if key not in settings.household_keys]
+    if not left:
+        return None
+    return f"name {' and '.join(left)} among the household keys"

@@ -1,0 +1,1 @@
+"""The safe file as it leaves: its layout, its writing, its records."""

@@ -1,0 +1,227 @@
+"""How a safe file is laid out: its columns, ids and order; and its writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.columns import Records, code_column
+from riskcore.data.files import formats
+from riskcore.data.files.formulas import refuse_names
+from riskcore.data.files.replace import Create
+from riskcore.data.household_rows import in_order
+from riskcore.data.recode import Recoding
+from riskcore.data.source import Source
+
+Positions: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What is written: which columns, with which ids, in which order.
+
+    Attributes
+    ----------
+    source : Source
+    path : pathlib.Path
+        The file to write.
+    columns : dict of str to array or narwhals series, each of length n
+        In the order of the source, with new ids in place of old ones.
+    dropped, renumbered : tuple of str
+        Columns left out, and those with new ids.
+    order : int64 ndarray, shape (n,), or None
+        Positions of the records in the order in which they are written.
+    guard_formulas : bool
+        Whether text that a spreadsheet would take for a formula is guarded.
+    """
+
+    source: Source
+    path: Path
+    columns: dict[str, Any]
+    dropped: tuple[str, ...] = ()
+    renumbered: tuple[str, ...] = ()
+    order: Positions | None = None
+    guard_formulas: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        data: Any,
+        path: str | Path,
+        *,
+        drop: Iterable[str] = (),
+        ids: Mapping[str, Positions] | None = None,
+        order: Positions | None = None,
+        guard_formulas: bool = False,
+    ) -> Layout:
+        """Lay out protected data.
+
+        Parameters
+        ----------
+        source : Source
+        data : frame or mapping
+            Its data, with values replaced.
+        path : str or pathlib.Path
+        drop : iterable of str
+            Columns to leave out.
+        ids : mapping of str to int64 ndarray, each shape (n,)
+            New ids of columns, 0 where missing.
+        order : int64 ndarray, shape (n,), optional
+        guard_formulas : bool, optional
+
+        Raises
+        ------
+        KeyError
+            If a column to be left out does not exist.
+        ValueError
+            If formulas cannot be guarded.
+        """
+        source.check(drop)
+        path, ids = Path(path), ids or {}
+        dropped = tuple(str(name) for name in drop)
+        numbers = formats.written_as(path, source.format).typed
+        columns = {
+            str(name): _new_ids(column, ids[str(name)], numbers=numbers)
+            if str(name) in ids
+            else column
+            for name, column in Records.of(data).columns.items()
+            if str(name) not in dropped
+        }
+        if guard_formulas:
+            refuse_unguardable(path, columns, source.format)
+        return cls(source, path, columns, dropped, tuple(ids), order, guard_formulas)
+
+    @property
+    def format(self) -> formats.Format | None:
+        """How the file is written."""
+        like = self.source.format
+        if like is None or not self.guard_formulas:
+            return like
+        return replace(like, guard_formulas=True)
+
+    @property
+    def kind(self) -> type[formats.FileFormat]:
+        """The format of the file."""
+        return formats.written_as(self.path, self.source.format)
+
+    def write(
+        self,
+        create: Create,
+        recodings: Mapping[str, Recoding],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Path]:
+        """Write the file in the format of its source.
+
+        Parameters
+        ----------
+        create : callable
+            Opens the files, see `riskcore.data.files.replace.replacing_all`.
+        recodings : mapping of str to Recoding
+            What was done to variables of a mu-Argus file.
+        progress : callable, optional
+            Called with the part done and the whole.
+
+        Returns
+        -------
+        list of pathlib.Path
+            Where the files stand now, in the order of
+            `riskcore.data.files.formats.files_written`.
+
+        Raises
+        ------
+        OSError, TypeError, ValueError
+            As `riskcore.data.files.formats.write`; ValueError also for a CSV file of
+            one column in which values are missing: empty lines, which readers skip.
+        """
+        self._refuse_empty_lines()
+        columns, beside_source = self.columns, self.kind.beside_source
+        if self.order is not None and not beside_source:
+            columns = {n: in_order(one, self.order) for n, one in columns.items()}
+        opened: list[Path] = []
+
+        def opening(target: Path) -> Any:
+            file = create(target)
+            opened.append(Path(file.name))
+            return file
+
+        formats.write(
+            self.path,
+            columns,
+            overwrite=True,
+            like=self.format,
+            recodings=recodings,
+            create=opening,
+            progress=progress,
+            renumbered=self.renumbered,
+        )
+        if self.order is not None and beside_source:
+            _reorder_lines(opened[0], self.order)
+        return opened
+
+    def _refuse_empty_lines(self) -> None:
+        if len(self.columns) > 1 or self.kind.typed or self.kind.beside_source:
+            return
+        (name,) = self.columns
+        missing = code_column(Records.of(self.columns), name).missing
+        if missing:
+            raise ValueError(
+                f"{self.path}: {missing} missing values of the only column, {name!r}, "
+                "would be empty lines, which readers skip; write .parquet, or drop "
+                "fewer columns"
+            )
+
+
+def refuse_unguardable(
+    path: Path, names: Iterable[str], like: formats.Format | None
+) -> None:
+    """Refuse to guard formulas where it makes no sense, or would change a name."""
+    kind = formats.written_as(path, like)
+    if kind.kind != "csv":
+        raise ValueError(
+            f"guard_formulas: {path} is not a CSV file; only these are read by "
+            "spreadsheets as if their text were typed in"
+        )
+    refuse_names(names)
+
+
+def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:
+    """Return new ids as a column that holds them as the old one did.
+
+    As numbers they have the type of the old ids if these are integers and it is wide
+    enough, else they are text.
+    """
+    missing = ids == 0
+    dtype = _integer_type(column) if numbers else np.dtype(np.int64)
+    if dtype is None:
+        values: Any = np.where(missing, "", ids.astype(np.str_))
+    else:
+        narrow = ids.max(initial=0) <= np.iinfo(dtype).max
+        values = ids.astype(dtype if narrow else np.int64)
+    return np.ma.MaskedArray(values, missing) if missing.any() else values
+
+
+def _integer_type(column: Any) -> np.dtype[Any] | None:
+    """Return the type of a column of integers, None of any other."""
+    if not isinstance(column, np.ndarray):
+        name = str(column.dtype).lower()
+        return (
+            np.dtype(name) if column.dtype.is_integer() and "128" not in name else None
+        )
+    if column.dtype != object:
+        return column.dtype if column.dtype.kind in "iu" else None
+    kinds = {type(value) for value in column.tolist() if value is not None}
+    return np.dtype(np.int64) if kinds == {int} else None
+
+
+def _reorder_lines(path: Path, order: Positions) -> None:
+    """Put the lines of a file of records in another order, below a line of names."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    names = len(lines) - len(order)
+    records = lines[names:]
+    path.write_bytes(b"".join([*lines[:names], *(records[i] for i in order)]))

@@ -1,0 +1,409 @@
+"""The records of a protection: a private one to do it again, a public one to tell how.
+
+Neither lets a guess at a suppressed value be checked. The private one holds settings, a
+keyed digest of the input and the secret of the order; of figures only those that follow
+from the safe file. The public one holds methods and rounded counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import reprlib
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskcore.common.version import __version__
+from riskcore.data.recode import Recoding
+from riskcore.protection.release.secret import check_secret
+from riskcore.protection.settings import Settings
+
+# Of the layout of the private record.
+FORMAT = 2
+_PRIVATE = (
+    "Do not publish this record. With it and the safe file the records, and new ids, "
+    "can be put back in the order of the original file, which may tell suppressed "
+    "values. The digest of the input can be checked only with the key of its owner, "
+    "which is not in here."
+)
+_PUBLIC = "How the file was protected: methods and rounded counts, for publication."
+_LARGEST = 1 << 26
+_MOST_BESIDE = 100
+_HEX = re.compile("[0-9a-f]+")
+# Counts that are published are rounded to multiples of it, or coarser.
+COARSE = 10
+
+
+def coarse(count: int) -> int:
+    """Return a count to two digits, and no finer than tens; 0 for those below 10.
+
+    Examples
+    --------
+    >>> [coarse(count) for count in (0, 9, 14, 127, 1049, 23456)]
+    [0, 0, 10, 130, 1000, 23000]
+    """
+    unit = max(10 ** (len(str(count)) - 2), COARSE)
+    return 0 if count < COARSE else (count + unit // 2) // unit * unit
+
+
+def about(count: int) -> str:
+    """Return in words a count that is rounded by `coarse`.
+
+    Examples
+    --------
+    >>> [about(count) for count in (0, 2, 23456)]
+    ['0', 'fewer than 10', 'about 23,000']
+    """
+    if 0 < count < COARSE:
+        return f"fewer than {COARSE}"
+    return f"about {coarse(count):,}" if count else "0"
+
+
+def thresholds(settings: Settings) -> dict[str, Any]:
+    """Return the thresholds as they were asked for.
+
+    One that a rate gave is a figure of the recoded file, and rounded it still leaves
+    some candidates for a blank and not others: the rate stands in its place.
+    """
+    names = (
+        "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
+    )  # fmt: skip
+    plain = settings.to_dict()
+    return {name: plain[name] for name in names}
+
+
+def private(
+    figures: Mapping[str, Any],
+    settings: Settings,
+    *,
+    verdict: str,
+    versions: Mapping[str, str],
+    source: Mapping[str, Any],
+    output: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the record from which the same file can be made again.
+
+    Parameters
+    ----------
+    figures : mapping
+        Of `Protected.to_dict`. Those of the original and of the recoded file are left
+        out, and so are thresholds that a rate gave: computed for every value that a
+        blank may have had, they tell which it was.
+    settings : Settings
+    verdict : str
+        Without figures that the data gave.
+    versions, source, output : mapping
+
+    Returns
+    -------
+    dict
+        Plain data for JSON.
+    """
+    return {
+        "private": _PRIVATE,
+        "format": FORMAT,
+        "versions": dict(versions),
+        "input": dict(source),
+        "output": dict(output),
+        "settings": settings.to_dict(),
+        "records": figures["records"],
+        "safe": figures["safe"],
+        "verdict": verdict,
+        "sets": [
+            {
+                "keys": one["keys"],
+                "risk": {"protected": _of_the_safe_file(one["risk"]["protected"])},
+            }
+            for one in figures["sets"]
+        ],
+        "suppressed": figures["suppressed"],
+        "rounds": len(figures["rounds"]),
+    }
+
+
+# The figures that need nothing but the safe file, not the threshold.
+_OF_THE_SAFE_FILE = (
+    "cells", "sample_uniques", "k_anonymity", "below", "reidentification_rate",
+    "expected_reidentifications", "max_risk",
+)  # fmt: skip
+
+
+def _of_the_safe_file(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: figures[name] for name in _OF_THE_SAFE_FILE}
+
+
+def public(
+    figures: Mapping[str, Any],
+    settings: Settings,
+    *,
+    verdict: str,
+    shuffled: bool,
+    renumbered: Iterable[str],
+    formulas_guarded: bool,
+) -> dict[str, Any]:
+    """Return what may be published of a protection: methods and rounded counts.
+
+    Parameters
+    ----------
+    figures : mapping
+        Of `Protected.to_dict`.
+    settings : Settings
+    verdict : str
+        Without figures that the data gave.
+    shuffled : bool
+    renumbered : iterable of str
+    formulas_guarded : bool
+
+    Returns
+    -------
+    dict
+        Plain data for JSON.
+    """
+    plain = settings.to_dict()
+    same = (
+        "level", "within_households", "population", "method", "missing", "alpha",
+        "suppression", "plan", "ties", "cost", "household_keys", "related",
+    )  # fmt: skip
+    return {
+        "public": _PUBLIC,
+        "riskcore": __version__,
+        "records": figures["records"],
+        "safe": figures["safe"],
+        "verdict": verdict,
+        "sets": [one["keys"] for one in figures["sets"]],
+        **thresholds(settings),
+        **{name: plain[name] for name in same},
+        "weighted": settings.weight is not None,
+        "households": settings.household is not None,
+        "recodings": {
+            name: method_of(recoding) for name, recoding in settings.recodings.items()
+        },
+        "suppressed": {
+            name: about(count) if 0 < count < COARSE else coarse(count)
+            for name, count in figures["suppressed"].items()
+        },
+        "shuffled": shuffled,
+        "renumbered": list(renumbered),
+        "formulas_guarded": formulas_guarded,
+    }
+
+
+def method_of(recoding: Recoding) -> dict[str, Any]:
+    """Return the kind of a recoding and its bounds, without codes of single values.
+
+    Examples
+    --------
+    >>> method_of(Recoding.intervals([15, 65], closed="left"))["intervals"]
+    ['(-inf, 15)', '[15, 65)', '[65, inf)']
+    >>> method_of(Recoding.mapping({"3": "2"}))
+    {'kind': 'mapping'}
+    """
+    if recoding.drop:
+        return {"kind": "truncation", "characters": recoding.drop}
+    ranges = [rule for rule in recoding.rules if not rule.single]
+    if not ranges:
+        return {"kind": "mapping"}
+    ends = all(rule.low is None or rule.high is None for rule in ranges)
+    kind = "top and bottom" if ends and recoding.others == "keep" else "intervals"
+    described = {"kind": kind, "intervals": [rule.interval for rule in ranges]}
+    if len(ranges) < len(recoding.rules):
+        described["kind"] = f"{kind}, mapping"
+    return described
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A private record that was read.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    settings : Settings
+    reading : dict
+        How the input was read.
+    dropped, renumbered : tuple of str
+    shuffled, formulas_guarded : bool
+    secret : str or None
+        Of the order and the new ids.
+    digest, key : str or None
+        The keyed digest of the input, and the id of its key.
+    sha256 : str
+        Of the safe file.
+    """
+
+    path: Path
+    settings: Settings
+    reading: dict[str, Any]
+    dropped: tuple[str, ...]
+    renumbered: tuple[str, ...]
+    shuffled: bool
+    formulas_guarded: bool
+    secret: str | None
+    digest: str | None
+    key: str | None
+    sha256: str
+
+
+def read_record(path: str | Path) -> Record:
+    """Read the private record of a protection.
+
+    It may hold anything: what does not fit is named, and no file is opened because
+    the record names it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no such record. File and member are named.
+    """
+    path = Path(path)
+    try:
+        return _record(path, plain_json(path))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: no record of a protection: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: no record of a protection: nested") from None
+
+
+def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
+    """Return the private records beside one that are of other safe files of its input.
+
+    Of at most 100 records, the first by name; what cannot be read is left out.
+    """
+    digest = record["input"]["digest"]["hmac_sha256"]
+    found = []
+    for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:
+        if digest is None or other.name == path.name:
+            continue
+        try:
+            one = read_record(other)
+        except (OSError, ValueError):
+            continue
+        if one.digest == digest and one.sha256 != record["output"]["sha256"]:
+            found.append(other)
+    return found
+
+
+def plain_json(path: Path) -> Any:
+    """Return the JSON of a file; what is not plain data is refused."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: a directory, not a file")
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(f"{path}: a device or pipe, not a file")
+        if about.st_size > _LARGEST:
+            raise ValueError(f"more than {_LARGEST >> 20} MiB")
+        raw = file.read()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("not text in UTF-8") from None
+    try:
+        return json.loads(
+            text,
+            parse_constant=_refuse_number,
+            parse_int=_whole,
+            parse_float=_float,
+            object_pairs_hook=_object,
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _refuse_number(text: str) -> Any:
+    raise ValueError(f"{reprlib.repr(text)} is no number")
+
+
+def _whole(text: str) -> int:
+    if len(text) > 19:
+        _refuse_number(text)
+    return int(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        _refuse_number(text)
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"{reprlib.repr(twice)} stands twice")
+    return members
+
+
+def _record(path: Path, plain: Any) -> Record:
+    if not isinstance(plain, dict):
+        raise ValueError("no object")
+    source = plain.get("input")
+    if isinstance(source, dict) and "sha256" in source:
+        raise ValueError(
+            "it is of an earlier version of riskcore, and its digest of the input "
+            "tells suppressed values; protect the file again, and remove it"
+        )
+    if "public" in plain:
+        raise ValueError("it is the public one; a replay needs the private one")
+    version = _member(plain, "format", int)
+    if version != FORMAT:
+        raise ValueError(f"format: {version}, and this version reads {FORMAT}")
+    source = _member(plain, "input", dict)
+    output = _member(plain, "output", dict)
+    digest = _member(source, "digest", dict, "input")
+    output.setdefault("formulas_guarded", False)  # in records made before
+    where = "input.digest"
+    secret = _member(output, "secret", str | None, "output")
+    record = Record(
+        path=path,
+        settings=Settings.from_dict(_member(plain, "settings", dict)),
+        reading=_member(source, "reading", dict, "input"),
+        dropped=_names(output, "dropped"),
+        renumbered=_names(output, "renumbered"),
+        shuffled=_member(output, "shuffled", bool, "output"),
+        formulas_guarded=_member(output, "formulas_guarded", bool, "output"),
+        secret=None if secret is None else check_secret(secret),
+        digest=_hex(digest, "hmac_sha256", where),
+        key=_hex(digest, "key", where),
+        sha256=_hex(output, "sha256", "output") or "",
+    )
+    ties = record.settings.ties == "secret"
+    if secret is None and (record.shuffled or record.renumbered or ties):
+        raise ValueError("output.secret: missing; the order, new ids or ties need it")
+    return record
+
+
+def _member(plain: Mapping[str, Any], name: str, kind: Any, where: str = "") -> Any:
+    """Return a member of an object if it is of a kind."""
+    member = f"{where}.{name}" if where else name
+    if name not in plain:
+        raise ValueError(f"{member}: lacks")
+    value = plain[name]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        named = getattr(kind, "__name__", str(kind))
+        raise ValueError(f"{member}: {reprlib.repr(value)} is no {named}")
+    return value
+
+
+def _names(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    names = _member(output, name, list, "output")
+    for one in names:
+        if not isinstance(one, str):
+            raise ValueError(f"output.{name}: {reprlib.repr(one)} is no name")
+    return tuple(names)
+
+
+def _hex(plain: Mapping[str, Any], name: str, where: str) -> str | None:
+    text: str | None = _member(plain, name, str | None, where)
+    if text is not None and not _HEX.fullmatch(text):
+        raise ValueError(f"{where}.{name}: no hexadecimal digits")
+    return text

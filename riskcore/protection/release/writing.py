@@ -1,0 +1,388 @@
+"""Writing a protected file: its layout, its records, and reading it back."""
+
+from __future__ import annotations
+
+import json
+import operator
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.assess import PopulationBelowSample
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.common.warn import warn
+from riskcore.data.columns import Records, code_column
+from riskcore.data.files import formats
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.files.replace import refuse_sources, replacing_all
+from riskcore.data.household_rows import in_order
+from riskcore.data.source import Source
+from riskcore.protection.leaks.showing import (
+    shown_by,
+    shown_plain,
+    warn_of_what_shows,
+)
+from riskcore.protection.release import readback
+from riskcore.protection.release import record as records
+from riskcore.protection.release.digests import digest, versions
+from riskcore.protection.release.layout import Layout
+from riskcore.protection.release.secret import (
+    check_secret,
+    new_secret,
+    random_ids,
+    random_order,
+    secret_of_seed,
+    user_key,
+)
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.by_household import assess_again
+from riskcore.protection.suppression.key_sets import (
+    assess_key_sets,
+    coded_records,
+)
+
+if TYPE_CHECKING:
+    from riskcore.protection.result import Protected
+
+
+class OrderCanBeFound(UserWarning):
+    """The order of the records comes from a seed, which can be tried out."""
+
+
+class InputCannotBeChecked(UserWarning):
+    """A private record has no digest of its input."""
+
+
+class UnsafeError(ValueError):
+    """A file is not written, for records in it are not safe."""
+
+
+def write(
+    result: Protected,
+    path: str | Path,
+    *,
+    overwrite: bool,
+    allow_unsafe: bool,
+    drop: Iterable[str],
+    shuffle: bool | int,
+    renumber: Iterable[str] | None,
+    guard_formulas: bool,
+    secret: str | None,
+    verify: bool,
+    record: str | Path | None,
+    public_record: str | Path | None,
+    also: Mapping[Any, str | Callable[[Any], str]] | None,
+    public: Mapping[Any, str] | None,
+    progress: Callable[[int, int], None] | None,
+    steps: Lines | None,
+) -> dict[str, Any]:
+    """Do what `Protected.write` does."""
+    _refuse_write(result, allow_unsafe=allow_unsafe)
+    result.source.refuse_changed()
+    figures = result.to_dict(())
+    path = result.source.check_writable(
+        arguments.file_path("path", path), overwrite=overwrite
+    )
+    dropped = tuple(arguments.names("drop", drop))
+    result.source.check(dropped)
+    if set(dropped) >= set(result.source.names):
+        raise ValueError("drop: no column would be left")
+    renumbered = columns_renumbered(result.source, result.settings, renumber, dropped)
+    record = f"{path}.private.json" if record is None else record
+    record = arguments.file_path("record", record)
+    told = (
+        None
+        if public_record is None
+        else arguments.file_path("public_record", public_record)
+    )
+    private = {Path(target): text for target, text in (also or {}).items()}
+    common = {Path(target): text for target, text in (public or {}).items()}
+    beside = [record, *([] if told is None else [told]), *private, *common]
+    written = formats.files_written(path, result.source.format)
+    inputs = [*result.source.paths, *result.rule_files]
+    refuse_sources([*written, *beside], inputs)
+    shuffle = _plain_shuffle(shuffle)
+    keyed = _keyed_digest(result.source)
+    if result.source.path is not None and keyed["hmac_sha256"] is None:
+        message = f"a replay will not be able to check the input: {keyed['why']}"
+        warn(message, InputCannotBeChecked)
+    source = {**result.source.to_dict(), "digest": keyed}
+    shuffled = shuffle is not False
+    secret = _secret_of(result, shuffle, secret, renumbered=bool(renumbered))
+    order = _random_order(result, secret) if shuffled else None
+    layout = Layout.of(
+        result.source,
+        result.data,
+        path,
+        drop=dropped,
+        ids={name: _ids(result, name, secret) for name in renumbered},
+        order=order,
+        guard_formulas=guard_formulas,
+    )
+    say = steps or silent
+    say("looking for what the columns tell of suppressed values")
+    shown = shown_by(result, layout.columns, layout.order)
+    warn_of_what_shows(result, shown, shuffled=shuffled)
+    told_by = shown_plain(result, shown, shuffled=shuffled)
+    with replacing_all(overwrite, inputs) as create:
+        say(f"writing {path}")
+        parts = layout.write(create, result.settings.recodings, progress)
+        again = _read_back(result, layout, parts, say) if verify else result
+        if not (again.safe or allow_unsafe):
+            raise UnsafeError(
+                f"As read back: {again.verdict} Nothing is written; "
+                "allow_unsafe=True would do so"
+            )
+        result.source.refuse_changed()  # else the digest is that of another file
+        figures |= {"safe": again.safe, "verdict": again.verdict}
+        output = {
+            "file": path.name,
+            "sha256": digest(parts[0]),
+            "read_back": verify,
+            "dropped": list(layout.dropped),
+            "shuffled": shuffled,
+            "renumbered": list(renumbered),
+            "formulas_guarded": guard_formulas,
+            "secret": secret,
+        }
+        plain = records.private(
+            figures,
+            result.settings,
+            verdict=again._public_verdict,
+            versions=versions(),
+            source=source,
+            output=output,
+        )
+        create(record, private=True).write(_json(plain))
+        if told is not None:
+            create(told).write(_json(_public_record(result, again, output)))
+        for target, content in common.items():
+            create(target).write(content.encode())
+        for target, made in private.items():
+            text = made if isinstance(made, str) else made(told_by)
+            create(target, private=True).write(text.encode())
+    return {**plain, "shown": told_by}
+
+
+def _refuse_write(result: Protected, *, allow_unsafe: bool) -> None:
+    if result.on_engine is not None:
+        raise result.on_engine.refuse_write()
+    if not (result.safe or allow_unsafe):
+        raise UnsafeError(
+            f"{result.verdict} Nothing is written; allow_unsafe=True would do so"
+        )
+
+
+def _public_record(
+    result: Protected, again: Protected, output: Mapping[str, Any]
+) -> dict[str, Any]:
+    return records.public(
+        {**result.to_dict(()), "safe": again.safe},
+        result.settings,
+        verdict=again._public_verdict,
+        shuffled=output["shuffled"],
+        renumbered=output["renumbered"],
+        formulas_guarded=output["formulas_guarded"],
+    )
+
+
+def columns_renumbered(
+    source: Source,
+    settings: Settings,
+    renumber: Iterable[str] | None = None,
+    drop: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """Return the columns that `Protected.write` gives new ids.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If a name is given in place of a list of names.
+    ValueError
+        If a column is left out, or has another part in the protection.
+    """
+    parts: dict[str, set[Any]] = {
+        "left out": set(map(str, drop)), "the weight": {settings.weight},
+        "a key or related to one": set(settings.suppressible),
+        "recoded": set(settings.recodings),
+    }  # fmt: skip
+    if renumber is None:
+        # Numbers that are declared tell as much where households have no part.
+        ids = dict.fromkeys([settings.household, source.household])
+        others = {None}.union(*parts.values())
+        return tuple(str(name) for name in ids if name not in others)
+    given = arguments.names("renumber", renumber)
+    names = tuple(dict.fromkeys(str(name) for name in given))
+    source.check(names)
+    for name in names:
+        for what, columns in parts.items():
+            if name in columns:
+                raise ValueError(f"renumber: {name!r} is {what}, and has no new ids")
+    return names
+
+
+def _plain_shuffle(shuffle: Any) -> bool | int:
+    """Return how to shuffle as a bool, or the number of a seed."""
+    if isinstance(shuffle, bool | np.bool_):
+        return bool(shuffle)
+    try:
+        return operator.index(shuffle)
+    except TypeError:
+        raise TypeError(
+            f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
+        ) from None
+
+
+def _secret_of(
+    result: Protected, shuffle: bool | int, secret: str | None, *, renumbered: bool
+) -> str | None:
+    """Return the one secret of a record: of ties, the order and the new ids."""
+    if result.secret is None:
+        return _secret(shuffle, secret, needed=shuffle is not False or renumbered)
+    if not isinstance(shuffle, bool):
+        raise ValueError(
+            f"shuffle={shuffle}: the ties are those of a secret, so the order is, too; "
+            "give shuffle=True, or protect with ties='rule'"
+        )
+    if secret not in (None, result.secret):
+        raise ValueError(
+            "secret: the ties are those of another one; protect by the settings and "
+            "the secret of one record"
+        )
+    return result.secret
+
+
+def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | None:
+    """Return the secret of the order: given, of a seed, or new."""
+    if secret is not None:
+        return check_secret(secret) if needed else None
+    if isinstance(shuffle, bool):
+        return new_secret() if needed else None
+    if shuffle < 0:
+        raise ValueError(f"shuffle={shuffle}: a seed is a whole number >= 0")
+    message = f"the order is that of seed {shuffle}: whoever tries seeds finds it"
+    warn(message, OrderCanBeFound)
+    return secret_of_seed(shuffle)
+
+
+def _keyed_digest(source: Source) -> dict[str, str | None]:
+    """Return what tells the input from other files to whoever has the user's key."""
+    if source.path is None:
+        return {"hmac_sha256": None, "key": None, "why": "the input is no file"}
+    key = user_key()
+    if key is None:
+        why = "no place was found to write the key of records"
+        return {"hmac_sha256": None, "key": None, "why": why}
+    return {"hmac_sha256": key.digest_of(source.files), "key": key.id}
+
+
+def _json(plain: Mapping[str, Any]) -> bytes:
+    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _random_order(result: Protected, secret: str | None) -> NDArray[np.int64]:
+    """Return the positions of the records in the order to write them."""
+    assert secret is not None
+    return random_order(secret, result.household_of, result.n)
+
+
+def _ids(result: Protected, name: str, secret: str | None) -> NDArray[np.int64]:
+    """Return new ids of a column, 0 where missing."""
+    assert secret is not None
+    units = result.household_of
+    if name == result.settings.household and units is not None:
+        codes = units.astype(np.int64)
+    else:
+        column = code_column(Records.of(result.data), name)
+        codes = column.codes.astype(np.int64)
+        codes[codes == len(column.labels)] = -1
+    declared = result.source.variables.get(name)
+    missing = () if declared is None else declared.missing
+    taken = [int(code) for code in missing if code.isdecimal()]
+    return random_ids(secret, name, codes, taken)
+
+
+def _read_back(
+    result: Protected, layout: Layout, parts: list[Path], say: Lines
+) -> Protected:
+    """Return what was written, read and assessed again."""
+    say("reading back what was written")
+    settings, order = result.settings, layout.order
+    roles = [*settings.variables, settings.household]
+    codes = [str(name) for name in roles if name in layout.columns]
+    weight = settings.weight if settings.weight in layout.columns else None
+    # What was not touched is as in the source itresult.
+    touched = {*settings.suppressible, *settings.recodings, *layout.renumbered}
+    original = Records.of(result.source.data).columns
+    found = readback.read_back(
+        layout.path,
+        parts,
+        layout.format,
+        readback.Expected(
+            {
+                name: column if name in touched else original[name]
+                for name, column in layout.columns.items()
+            },
+            order,
+            {n: m for n, m in result.masks.items() if n in layout.columns},
+        ),
+        codes,
+        None if weight is None else str(weight),
+        result.source.reading.decimal,
+    )
+    columns = dict(found)
+    if any(one.recoded.model is not None for one in result.sets):
+        # A model knows values, and what was read are codes of equal ones.
+        for key in filter(codes.__contains__, map(str, settings.variables)):
+            columns[key] = _as_values(result, key, found[key], order)
+    for name in settings.columns:
+        if name not in columns and name in [*roles, settings.weight]:
+            columns[str(name)] = _in_order(result, name, order)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationBelowSample)
+        warnings.simplefilter("ignore", DoubtfulCodes)
+        before = [one.recoded for one in result.sets]
+        if result.units is None:
+            coded = coded_records(columns, settings)
+            assessments = assess_key_sets(columns, coded, settings, before)
+        else:
+            assessments = assess_again(columns, settings, before)
+    pairs = zip(result.sets, assessments, strict=True)
+    sets = tuple(replace(one, protected=after) for one, after in pairs)
+    return replace(result, sets=sets)
+
+
+def _as_values(
+    result: Protected, name: str, codes: Any, order: NDArray[np.int64] | None
+) -> Any:
+    """Return values in place of codes that were read, each compared already."""
+    column = code_column(Records.of(result.data), name)
+    if not len(column.labels):  # all are blanked
+        return codes
+    mine = column.codes if order is None else column.codes[order]
+    hidden = np.ma.getmaskarray(codes)
+    plain = np.where(hidden, 0, np.ma.getdata(codes))
+    value = np.zeros(int(plain.max()) + 1, np.int64)
+    value[plain[~hidden]] = mine[~hidden]
+    return np.ma.MaskedArray(column.labels[value[plain]], hidden)
+
+
+def _in_order(
+    result: Protected, name: Hashable, order: NDArray[np.int64] | None
+) -> Any:
+    """Return a column that was left out, in the order of the file written."""
+    column = Records.of(result.data).column(name)
+    if name == result.settings.weight:
+        numbers = result.source.numbers(name)
+        if numbers is not None:
+            column = Records.of({name: numbers}).column(name)
+    return column if order is None else in_order(column, order)

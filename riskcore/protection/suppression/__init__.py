@@ -1,0 +1,1 @@
+"""Local suppression: which values to blank, and how few will do."""

@@ -1,0 +1,101 @@
+"""A file of which each household is one row: assessed, protected, and merged back.
+
+Keys that all members share, such as the size or the tenure of the household, are
+counted once for each household, with its weight. What is blanked or recoded goes back
+to all its members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.assess import Assessment
+from riskcore.data.coded import CodedRecords
+from riskcore.data.household_rows import HouseholdRows
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.key_sets import (
+    assess_key_sets,
+    coded_records,
+)
+from riskcore.protection.suppression.rounds import Mask, Masks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units(HouseholdRows):
+    """The households of a file that is protected, each one row."""
+
+    @classmethod
+    def found(cls, coded: CodedRecords, settings: Settings) -> Units:
+        """Find the households, whose members must agree.
+
+        Raises
+        ------
+        ValueError
+            If members of a household differ in a key or the weight. The columns are
+            named, with the number of households.
+        """
+        assert coded.households is not None
+        columns: dict[Hashable, NDArray[Any]] = {
+            name: coded.columns[name].codes for name in settings.variables
+        }
+        if coded.weights is not None:
+            columns[settings.weight] = coded.weights
+        return cls.agreeing(coded.households, columns)
+
+    def row_codes(self, coded: CodedRecords) -> CodedRecords:
+        """Return coded records with one for each household: that of its first member.
+
+        A key that members agree in has the same labels.
+        """
+        columns = {
+            name: replace(
+                one,
+                codes=one.codes[self.first],
+                missing=int(np.count_nonzero(one.codes[self.first] == len(one.labels))),
+            )
+            for name, one in coded.columns.items()
+        }
+        return CodedRecords(len(self.first), columns)
+
+    def spread(self, masks: Masks, present: Masks, settings: Settings) -> Masks:
+        """Return which values of the records to blank.
+
+        Parameters
+        ----------
+        masks : dict of column name to bool ndarray, each shape (H,)
+            What is blanked of the households.
+        present : dict of column name to bool ndarray, each shape (n,)
+            Which records have a value.
+        settings : Settings
+
+        Returns
+        -------
+        dict of column name to bool ndarray, each shape (n,)
+            The keys of all members; of related columns, in which members may differ,
+            the values that there are.
+        """
+        wide: dict[Any, Mask] = {name: mask[self.of] for name, mask in masks.items()}
+        for name in settings.variables:
+            goes = [name]
+            for one in goes:
+                more = settings.related.get(one, ())
+                goes += [other for other in more if other not in goes]
+            for other in goes:
+                wide[other] = wide[other] | masks[name][self.of]
+        return {name: mask & present[name] for name, mask in wide.items()}
+
+
+def assess_again(
+    columns: Any, settings: Settings, like: Sequence[Assessment]
+) -> list[Assessment]:
+    """Assess the households of a file that was read back, see `assess_key_sets`."""
+    units = Units.found(coded_records(columns, settings), settings)
+    inner = settings.of_rows()
+    weight = () if inner.weight is None else (inner.weight,)
+    rows = units.rows(columns, [*inner.variables, *weight])
+    return assess_key_sets(rows, coded_records(rows, inner), inner, like)

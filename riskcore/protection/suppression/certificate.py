@@ -1,0 +1,235 @@
+"""How good a plan is, and how much it counts on the blanks of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment.assess import Assessment
+from riskcore.common.warn import warn
+from riskcore.common.words import counted
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.rounds import (
+    Aim,
+    Mask,
+    Masks,
+    costs_of_keys,
+    margins_of,
+)
+
+# What a bound of each plan is a bound of: at the same costs.
+_LEAST = {
+    "record": "planning each record by itself",
+    "restore": "putting values back from the plan by record",
+    "file": "any plan at these costs",
+}
+# Warn if more than this share of the unsafe records counts on others.
+_MANY = 0.5
+
+
+class CountsOnOthers(UserWarning):
+    """Most unsafe records are safe only because values of others are blanked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """How good a plan is, and how much it counts on others' blanks.
+
+    Attributes
+    ----------
+    plan : str
+    cost : float
+        The sum of the costs of the blanked keys; where each costs the same, their
+        number.
+    lower_bound : float or None
+        The least that a plan of this kind can cost, at these costs: of "restore" the
+        least that putting values back from this plan by record can reach. Other costs
+        give another plan by record, from which fewer values may do. None if it is not
+        known.
+    optimal : bool
+        Whether it is proven that the plan costs no more than that.
+    by_record : int
+        The values that the plan by record blanks.
+    unsafe : int
+        Records unsafe before.
+    leaning : int
+        Records that are safe only because values of others are blanked.
+
+    Examples
+    --------
+    >>> Certificate("restore", 10.0, 9.0, False, 20, 15, 5).gap
+    0.1
+    """
+
+    plan: str
+    cost: float
+    lower_bound: float | None
+    optimal: bool
+    by_record: int
+    unsafe: int
+    leaning: int
+
+    @property
+    def gap(self) -> float | None:
+        """The share of the cost that is not proven to be needed."""
+        if self.lower_bound is None:
+            return None
+        return (self.cost - self.lower_bound) / self.cost if self.cost else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON: for the office alone."""
+        return {
+            "plan": self.plan,
+            "cost": self.cost,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "optimal": self.optimal,
+            "values_by_record": self.by_record,
+            "unsafe_records": self.unsafe,
+            "leaning_records": self.leaning,
+        }
+
+
+def certificate_facts(plain: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what `Certificate.to_dict` says, in words: for the office alone.
+
+    Examples
+    --------
+    >>> one = Certificate("restore", 10.0, 9.0, False, 20, 15, 5)
+    >>> for name, words in certificate_facts(one.to_dict()):
+    ...     print(f"{name}: {words}")
+    plan: restore; 20 values record by record
+    cost of the plan: 10; putting values back from the plan by record can reach 9 \
+at the least (gap 10 %)
+    counting on others: 5 of 15 unsafe records are safe only by others' blanks
+    """
+    values, unsafe = plain["values_by_record"], plain["unsafe_records"]
+    facts = [("plan", f"{plain['plan']}; {counted(values, 'value')} record by record")]
+    cost, bound = plain["cost"], plain["lower_bound"]
+    words = f"{cost:,.10g}"
+    least = _LEAST[plain["plan"]]
+    if plain["optimal"]:
+        words += f", proven to be the least that {least} can reach"
+    elif bound is not None:
+        gap = 100 * plain["gap"]
+        words += f"; {least} can reach {bound:,.10g} at the least (gap {gap:.2g} %)"
+    facts.append(("cost of the plan", words))
+    words = "nobody: each record is safe by its own blanks"
+    if plain["leaning_records"]:
+        count = plain["leaning_records"]
+        verb = "is" if count == 1 else "are"
+        words = f"{count:,} of {counted(unsafe, 'unsafe record')} {verb} safe only by "
+        words += "others' blanks"
+    return [*facts, ("counting on others", words)]
+
+
+def warn_of_leaning(certificate: Certificate) -> None:
+    """Warn if most of the unsafe records are safe only by the blanks of others."""
+    count, unsafe = certificate.leaning, certificate.unsafe
+    if count > _MANY * unsafe:
+        less = "'record'" if certificate.plan == "restore" else "'restore' or 'record'"
+        warn(
+            f"plan={certificate.plan!r}: {count:,} of "
+            f"{counted(unsafe, 'unsafe record')} {'is' if count == 1 else 'are'} safe "
+            "only because values of other records are blanked; an intruder who "
+            f"does not count on these finds them as before. plan={less} blanks more "
+            "and counts less on others, and so does an alpha below 1",
+            CountsOnOthers,
+        )
+
+
+def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
+    """Return the mask of the rows unsafe from any set of keys, shape (n,)."""
+    pairs = zip(aims, assessments, strict=True)
+    either: Mask = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
+    return either
+
+
+def of_record(
+    masks: Masks,
+    settings: Settings,
+    recoded: Sequence[Assessment],
+    aims: Sequence[Aim],
+    *,
+    optimal: bool,
+) -> Certificate:
+    """Return the figures of a plan by record, which counts on nobody's blanks.
+
+    If it is the cheapest for each record, it is the cheapest of all such plans.
+    """
+    suppressed = _counts(masks, recoded)
+    cost = _cost(suppressed, settings, recoded)
+    unsafe = recoded[0].cells.count_of(unsafe_rows(aims, recoded))
+    bound, values = cost if optimal else None, sum(suppressed.values())
+    return Certificate("record", cost, bound, optimal, values, unsafe, 0)
+
+
+def of_whole(
+    masks: Masks,
+    by_record: Masks,
+    settings: Settings,
+    recoded: Sequence[Assessment],
+    aims: Sequence[Aim],
+    still_unsafe: Mask,
+    lower_bound: float | None,
+    *,
+    optimal: bool,
+) -> Certificate:
+    """Return the figures of a plan of the whole file."""
+    return Certificate(
+        settings.plan,
+        _cost(_counts(masks, recoded), settings, recoded),
+        lower_bound,
+        optimal,
+        sum(_counts(by_record, recoded).values()),
+        recoded[0].cells.count_of(unsafe_rows(aims, recoded)),
+        leaning(recoded, aims, masks, still_unsafe),
+    )
+
+
+def _counts(masks: Masks, recoded: Sequence[Assessment]) -> dict[Any, int]:
+    count_of = recoded[0].cells.count_of
+    return {name: count_of(mask) for name, mask in masks.items()}
+
+
+def _cost(
+    suppressed: Mapping[Any, int], settings: Settings, recoded: Sequence[Assessment]
+) -> float:
+    """Return the summed costs of the keys that are blanked."""
+    each = {
+        key: cost
+        for one in recoded
+        for key, cost in zip(one.cells.keys, costs_of_keys(one, settings), strict=True)
+    }
+    return math.fsum(
+        count * each[key] for key, count in suppressed.items() if count and key in each
+    )
+
+
+def leaning(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    masks: Masks,
+    still_unsafe: Mask,
+) -> int:
+    """Return how many records are safe only because values of others are blanked.
+
+    They would be unsafe with their own blanks if all others had their keys.
+    """
+    leans = np.zeros(len(still_unsafe), bool)
+    for assessment, aim in zip(assessments, aims, strict=True):
+        cells, margins = assessment.cells, margins_of(assessment, aim)
+        limit = aim.limit(assessment)
+        own = np.zeros(len(cells.rows), np.uint64)
+        for k, key in enumerate(cells.keys):
+            own |= masks[key].astype(np.uint64) << np.uint64(k)
+        at = np.flatnonzero((aim.unsafe(assessment) | (own != 0)) & ~still_unsafe)
+        for mask in np.unique(own[at]).tolist():
+            rows = at[own[at] == mask]
+            risk = margins.risk(margins.all_keys & ~mask, cells.rows[rows])
+            leans[rows] |= risk >= limit[rows]
+    return assessments[0].cells.count_of(leans)

@@ -1,0 +1,157 @@
+"""The file as it looks to intruders who know one set of keys or another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment.assess import WEIGHTS, Assessment, assess_coded
+from riskcore.assessment.figures import of_model
+from riskcore.data.cells import Cells
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, code_column
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.rounds import Aim, Mask
+
+# The figures of the cells that are compared before and after.
+_COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
+
+
+def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
+    """Code what an assessment needs; ``numbers`` are the weights of text."""
+    if numbers is not None:
+        records = Records.of(data)
+        names = [*settings.variables, settings.household]
+        data = {name: records.column(name) for name in names if name is not None}
+        data[settings.weight] = numbers
+    return CodedRecords.of(
+        data, settings.variables, settings.weight, settings.household
+    )
+
+
+def assess_key_sets(
+    data: Any,
+    coded: CodedRecords,
+    settings: Settings,
+    like: Sequence[Assessment] | None = None,
+) -> list[Assessment]:
+    """Assess the data from each set of keys.
+
+    With ``like``, the same data before suppression, by the models that were fitted to
+    them.
+    """
+    populations = [settings.population] * len(settings.keys)
+    if like is not None:
+        populations = [WEIGHTS if one.model is None else one.model for one in like]
+    return [
+        assess_coded(
+            data,
+            coded,
+            keys,
+            population=population,
+            method=settings.method,
+            missing=settings.missing,
+            alpha=settings.alpha,
+        )
+        for keys, population in zip(settings.keys, populations, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class KeySet:
+    """The file as it looks to an intruder who knows one set of keys.
+
+    Attributes
+    ----------
+    keys : tuple of column names
+    aim : Aim
+        The thresholds.
+    original, recoded, protected : Assessment
+        Of the file as it was, after recoding (the same if there was none), and as it
+        is now.
+    """
+
+    keys: tuple[Hashable, ...]
+    aim: Aim
+    original: Assessment
+    recoded: Assessment
+    protected: Assessment
+
+    @property
+    def unsafe(self) -> Mask:
+        """Mask of the rows that are still unsafe, shape (n,).
+
+        Rows are records; of data on an engine, cells of all keys.
+        """
+        return self.aim.unsafe(self.protected)
+
+    @property
+    def safe(self) -> bool:
+        """Whether no record and household reaches its threshold or has an f below k."""
+        return not self.unsafe.any() and not self.aim.unsafe_households(self.protected)
+
+    @property
+    def stages(self) -> dict[str, Assessment]:
+        """The assessments by stage, without recoding if there was none."""
+        stages = {"original": self.original, "recoded": self.recoded}
+        if self.recoded is self.original:
+            del stages["recoded"]
+        return {**stages, "protected": self.protected}
+
+    @property
+    def without_keys(self) -> int:
+        """Number of records of which the suppression has taken the last key."""
+        before, after = (
+            int(cells.records[~_some_key(cells, self.aim.strata)].sum())
+            for cells in (self.recoded.cells, self.protected.cells)
+        )
+        return after - before
+
+    def _of_each_goal(self, stage: Assessment) -> dict[str, Any]:
+        """Return what is unsafe by each goal, where that is not all that is unsafe."""
+        aim, found = self.aim, dict[str, Any]()
+        if aim.k is not None:
+            found["below_k"] = asdict(stage.below(aim.k))
+        if aim.of_households or (aim.k is not None and aim.threshold < np.inf):
+            found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
+        if aim.of_households:
+            found["unsafe_households"] = aim.unsafe_households(stage)
+        return found
+
+    def comparison(self) -> dict[str, dict[str, Any]]:
+        """Return the figures of every stage: before and after, by name."""
+        return {name: {**figures} for name, figures in self._comparison.items()}
+
+    @cached_property
+    def _comparison(self) -> dict[str, dict[str, Any]]:
+        return {
+            name: {
+                **{name: stage.figures[name] for name in _COUNTS},
+                "reidentification_rate": stage.reidentification_rate,
+                "capped_rate": stage.distribution.capped_rate(self.aim.threshold),
+                "expected_reidentifications": stage.expected_reidentifications,
+                "max_risk": stage.max_risk,
+                "unsafe_records": stage.cells.count_of(self.aim.unsafe(stage)),
+                **{name: stage.figures[name] for name in of_model(stage.figures)},
+                **self._of_each_goal(stage),
+            }
+            for name, stage in self.stages.items()
+        }
+
+
+def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:
+    """Return the mask of the cells in which a key is not missing, strata apart."""
+    keys = [i for i, key in enumerate(cells.keys) if key not in strata]
+    either: Mask = np.logical_or.reduce([*map(cells.present, keys)])
+    return either
+
+
+def present(data: Any, name: Hashable, coded: CodedRecords | None = None) -> Mask:
+    """Return the mask of the records that have a value of the column."""
+    column = None if coded is None else coded.columns.get(name)
+    column = column or code_column(Records.of(data), name)
+    return np.not_equal(column.codes, len(column.labels))

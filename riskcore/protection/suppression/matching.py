@@ -1,0 +1,377 @@
+"""Who matches whom while values are blanked and put back, one value at a time.
+
+Units are records, or groups of records that stay alike; of each the codes of all
+columns, which of them are blanked, and f and F by every set of keys. `Matching` keeps
+f and F of the units that are watched as values change: frequencies and weights are
+whole numbers of small parts, so that a change taken back leaves no trace, and the order
+of the records none either.
+
+A unit is safe if its risk is below its limit. The risk falls in f and F; so for each
+f there is a least F, in a table, and no risk is computed while values change.
+
+The units that may match one are found in a list sorted by the keys, in which those that
+differ in a key are passed over together. A key that may be blanked at some time is one
+that matches anything there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.protection.suppression.matching_kernels import (
+    change_unit,
+    count_units,
+    exchange_units,
+    put_back_units,
+)
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+KeyMasks = NDArray[np.uint64]
+Risk = Callable[[Floats, Floats], Floats]
+
+# Parts of one record, as a power of two: those of f in a table are fewer.
+_F_BITS = 20
+_TABLE_BITS = 6
+_MOST_IN_TABLE = 1 << 18
+# The sum of all weights has so many bits.
+_WEIGHT_BITS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """What an intruder who knows one set of keys sees.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The positions of the keys among the columns.
+    limit : float64 ndarray, shape (U,)
+        The risk that each unit may not reach; nan if it is not watched.
+    risk : callable
+        Takes f and F, does not rise in either.
+    """
+
+    columns: tuple[int, ...]
+    limit: Floats
+    risk: Risk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Weights as whole numbers of equal parts, so that sums of them are exact.
+
+    Attributes
+    ----------
+    number : int64 ndarray, shape (U,)
+        Rounded down: so is every sum, by less than a part for each weight.
+    of_one : float
+        How many parts are one.
+    """
+
+    number: Integers
+    of_one: float
+
+    @classmethod
+    def of(cls, weight: Floats) -> Parts:
+        """Return the parts of weights, of which the sum fits."""
+        bits = _WEIGHT_BITS - math.frexp(math.fsum(weight.tolist()))[1]
+        of_one = 2.0**bits
+        return cls(np.floor(weight * of_one).astype(np.int64), of_one)
+
+
+class Matching:
+    """f and F of the watched units, as values are blanked and put back.
+
+    Parameters
+    ----------
+    codes : int32 ndarray, shape (U, C)
+        The codes of each unit; -1 is missing.
+    size : int64 ndarray, shape (U,)
+        The records of each unit.
+    parts : Parts
+        The weight of each unit.
+    views : sequence of View
+    alpha : float
+        What an incomplete record counts where it is not certain to belong.
+    blank_matches_complete : bool
+        Whether records without any key count for complete ones, if there is more than
+        one key.
+    blank : uint64 ndarray, shape (U,)
+        The columns that are blanked now.
+    most : uint64 ndarray, shape (U,)
+        Those that may ever be.
+
+    Attributes
+    ----------
+    blank : uint64 ndarray, shape (U,)
+    f, F : int64 ndarray, shape (V, U)
+        Of the watched units, in small parts.
+    work : int
+        How many pairs of units have been looked at.
+
+    Examples
+    --------
+    >>> one = View((0, 1), np.array([0.6, 0.6, np.nan]), lambda f, F: 1 / f)
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], np.int32)
+    >>> ones, blank = np.ones(3, np.int64), np.array([2, 0, 0], np.uint64)
+    >>> parts = Parts.of(np.ones(3))
+    >>> found = Matching(codes, ones, parts, [one], 1.0, False, blank, blank)
+    >>> found.safe[0].tolist()
+    [True, True, True]
+    >>> found.put_back([[(0, 2)]]).tolist(), found.blank.tolist()
+    ([False], [2, 0, 0])
+    """
+
+    def __init__(
+        self, codes: NDArray[np.int32], size: Integers, parts: Parts, views:
+        Sequence[View], alpha: float, blank_matches_complete: bool, blank: KeyMasks,
+        most: KeyMasks,
+    ) -> None:  # fmt: skip
+        units = len(codes)
+        self.blank = blank.copy()
+        self.work = 0
+        self._views, self._size, self._parts = views, size, parts
+        whole = alpha in (0.0, 1.0)
+        self._table_bits = 0 if whole else _TABLE_BITS
+        gives = np.empty((units, 4), np.int64)
+        gives[:, 0] = size << _F_BITS
+        gives[:, 1] = parts.number
+        gives[:, 2] = size * int(alpha * (1 << _F_BITS))
+        gives[:, 3] = np.floor(alpha * parts.number).astype(np.int64)
+        self._gives = gives
+        M = max(len(view.columns) for view in views)
+        sets = len(views)
+        code = np.full((sets, units, M), -1, np.int32)
+        key = np.full((sets, units, M), -1, np.int32)
+        after = np.empty((sets, units, M), np.int32)
+        order = np.empty((sets, units), np.int32)
+        bits = np.zeros((sets, M), np.uint64)
+        self.limit = np.empty((sets, units), np.int32)
+        shape = np.empty((sets, 4), np.int64)
+        tables: list[Integers] = []
+        for v, view in enumerate(views):
+            m = len(view.columns)
+            code[v, :, :m] = codes[:, view.columns]
+            bits[v, :m] = np.uint64(1) << np.array(view.columns, np.uint64)
+            open_ = (most[:, None] & bits[v, :m]) != 0
+            shown = np.where(open_, -1, code[v, :, :m])
+            ranked = _most_telling(shown)
+            code[v, :, :m] = code[v][:, ranked]
+            bits[v, :m] = bits[v, ranked]
+            shown = shown[:, ranked]
+            order[v] = np.lexsort(shown.T[::-1])
+            key[v, :, :m] = shown[order[v]]
+            after[v] = _after(key[v])
+            table, self.limit[v] = self._table_of(view)
+            at = sum(each.size for each in tables)
+            shape[v] = m, m > 1 and not blank_matches_complete, at, table.shape[1]
+            tables.append(table)
+        self._least = np.concatenate([each.ravel() for each in tables])
+        self._fixed = (units, sets, M, _F_BITS - self._table_bits)
+        self._arrays = (code, key, after, order, bits, shape, gives)
+        self.f, self.F = (
+            np.zeros((sets, units), np.int64),
+            np.zeros((sets, units), np.int64),
+        )
+        self._tally = np.zeros(4, np.int64)
+        count_units(*self.state())
+
+    def state(self) -> tuple[Any, ...]:
+        """Return what kernels take first, see `matching_kernels.STATE`."""
+        state = (self.limit, self._least, self.blank, self.f, self.F, self._tally)
+        return (*self._fixed, *self._arrays, *state)
+
+    def _table_of(self, view: View) -> tuple[Integers, NDArray[np.int32]]:
+        """Return the least F for each limit and f, and the limit of each unit."""
+        watched = ~np.isnan(view.limit)
+        levels, level = np.unique(view.limit[watched], return_inverse=True)
+        where = np.full(len(view.limit), -1, np.int32)
+        where[watched] = level
+        if not len(levels):
+            return np.zeros((1, 1), np.int64), where
+        n = int(self._size.sum())
+        step = 1 << self._table_bits
+        largest = int(self._parts.number.sum())
+        lowest = levels[0]
+        # Beyond the first f that needs no weight, none is needed.
+        most = _first(lambda f: view.risk(f, f) < lowest, n) * step
+        most = min(most, _MOST_IN_TABLE)
+        f = np.maximum(np.arange(most + 1), 1) / step
+        table = np.empty((len(levels), most + 1), np.int64)
+        for at, limit in enumerate(levels):
+            low, high = np.zeros(most + 1, np.int64), np.full(most + 1, largest + 1)
+            while np.any(low < high):
+                middle = low + (high - low) // 2
+                F = np.maximum(middle, 1) / self._parts.of_one
+                safe = np.asarray(view.risk(f, F)) < limit
+                safe |= middle > largest
+                high = np.where(safe, middle, high)
+                low = np.where(safe, low, np.minimum(middle + 1, high))
+            table[at] = high
+        return table, where
+
+    @property
+    def looked(self) -> int:
+        """How many pairs of units the last search has looked at."""
+        return int(self._tally[1])
+
+    @property
+    def safe(self) -> NDArray[np.bool_]:
+        """Whether each unit is safe from each view, shape (V, U)."""
+        shape = self._arrays[5]
+        found = np.ones(self.f.shape, bool)
+        for v in range(len(self._views)):
+            at = self.limit[v] >= 0
+            most = shape[v, 3] - 1
+            f = np.minimum(self.f[v, at] >> self._fixed[3], most)
+            least = self._least[shape[v, 2] + self.limit[v, at] * (most + 1) + f]
+            found[v, at] = self.F[v, at] >= least
+        return found
+
+    def put_back(
+        self, moves: Sequence[Sequence[tuple[int, int]]], most_work: int = 1 << 62
+    ) -> NDArray[np.bool_]:
+        """Put values back, one move after the other, where every unit stays safe.
+
+        Parameters
+        ----------
+        moves : sequence of sequences of (unit, columns)
+            What is put back together: masks of columns of units.
+        most_work : int
+            Moves after so much work are left out.
+
+        Returns
+        -------
+        ndarray of bool
+            Which moves were made.
+        """
+        return self.try_moves(Moves.of(moves), most_work)
+
+    def try_moves(self, moves: Moves, most_work: int = 1 << 62) -> NDArray[np.bool_]:
+        """Do as `put_back` says, with moves in arrays."""
+        made = np.zeros(len(moves), np.uint8)
+        self._tally[1] = 0
+        put_back_units(
+            *self.state(), moves.begin, moves.unit, moves.columns, len(moves),
+            most_work, made,
+        )  # fmt: skip
+        self.work += int(self._tally[1])
+        return made.astype(bool)
+
+    def exchange(
+        self, moves: Moves, cost: Integers, made: NDArray[np.bool_], most_work: int
+    ) -> NDArray[np.bool_]:
+        """Blank what was put back if more can be put back for it.
+
+        Parameters
+        ----------
+        moves : Moves
+            In the order in which they are tried.
+        cost : int64 ndarray
+            What each is worth.
+        made : ndarray of bool
+            Which were put back.
+        most_work : int
+
+        Returns
+        -------
+        ndarray of bool
+            Which are put back now.
+        """
+        units = len(self.blank)
+        of_unit = np.argsort(moves.unit, kind="stable")
+        move_of = np.repeat(np.arange(len(moves)), np.diff(moves.begin))[of_unit]
+        first = np.searchsorted(moves.unit[of_unit], np.arange(units + 1))
+        now = made.astype(np.uint8)
+        self._tally[1] = 0
+        exchange_units(
+            *self.state(), moves.begin, moves.unit, moves.columns, len(moves),
+            most_work, now, cost, first.astype(np.int64), move_of.astype(np.int64),
+            np.zeros(units, np.int32), np.empty(units, np.int32),
+            np.empty(len(moves) + 1, np.int64), np.zeros(len(moves), np.uint8),
+        )  # fmt: skip
+        self.work += int(self._tally[1])
+        return now.astype(bool)
+
+    def change(self, moves: Moves, blanked: NDArray[np.bool_]) -> None:
+        """Blank some moves and put back the others, whatever becomes unsafe."""
+        taken = np.repeat(blanked, np.diff(moves.begin)).tolist()
+        parts = zip(moves.unit.tolist(), moves.columns.tolist(), taken, strict=True)
+        for u, mask, take in parts:
+            now = int(self.blank[u])
+            new = now | mask if take else now & ~mask
+            if new != now:
+                change_unit(*self.state(), u, np.uint64(new))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """Values that are put back, or blanked, together.
+
+    Attributes
+    ----------
+    begin : int64 ndarray, shape (J + 1,)
+        Where the parts of each move begin.
+    unit : int64 ndarray
+    columns : uint64 ndarray
+    """
+
+    begin: Integers
+    unit: Integers
+    columns: KeyMasks
+
+    def __len__(self) -> int:
+        return len(self.begin) - 1
+
+    @classmethod
+    def of(cls, moves: Sequence[Sequence[tuple[int, int]]]) -> Moves:
+        """Return moves that are given one by one."""
+        parts = [part for move in moves for part in move]
+        begin = np.cumsum([0, *(len(move) for move in moves)])
+        unit = np.array([u for u, _ in parts], np.int64)
+        return cls(begin, unit, np.array([c for _, c in parts], np.uint64))
+
+    def take(self, order: Integers) -> Moves:
+        """Return moves in another order."""
+        length = np.diff(self.begin)[order]
+        begin = np.concatenate([[0], np.cumsum(length)])
+        at = np.repeat(self.begin[order] - begin[:-1], length) + np.arange(begin[-1])
+        return Moves(begin, self.unit[at], self.columns[at])
+
+
+def _first(holds: Callable[[Floats], NDArray[np.bool_]], n: int) -> int:
+    """Return the first whole f from 1 to n for which a condition holds; n if none."""
+    low, high = 1, n
+    while low < high:
+        middle = (low + high) // 2
+        if holds(np.array([float(middle)]))[0]:
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+def _most_telling(codes: NDArray[np.int32]) -> list[int]:
+    """Return the keys with the most values first, those seldom blanked before."""
+    shown = (codes >= 0).mean(axis=0)
+    values = codes.max(axis=0) + 1
+    return sorted(range(codes.shape[1]), key=lambda k: (-shown[k] * values[k], k))
+
+
+def _after(key: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return for each row and key the next row that differs in it or a key before."""
+    units, M = key.shape
+    differs = np.zeros((units + 1, M), bool)
+    differs[units] = True
+    differs[1:units] = key[1:] != key[:-1]
+    np.logical_or.accumulate(differs, axis=1, out=differs)
+    at = np.where(differs, np.arange(units + 1)[:, None], units)
+    nearest = np.minimum.accumulate(at[::-1], axis=0)[::-1]
+    return np.ascontiguousarray(nearest[1:], dtype=np.int32)

@@ -1,0 +1,161 @@
+"""Parts of a file that have nothing to do with each other, each planned exactly.
+
+The values that a plan by record blanks mostly matter to few records, so that the file
+falls into many small parts. A part in which the plan is above its bound is searched for
+the cheapest plan that makes its records safe if all others lose what they may: no plan
+of the file is below the sum of these. Mostly it makes them safe as the others are, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.protection.suppression.matching import (
+    Floats,
+    Integers,
+    KeyMasks,
+    Matching,
+    Moves,
+)
+from riskcore.protection.suppression.plan_exact import MOST_MOVES, cheapest
+from riskcore.protection.suppression.plan_file import COST_BITS, File, Units
+from riskcore.protection.suppression.rounds import Mask
+
+# Work is counted, not timed: sets of moves that are tried in one part, and pairs of
+# units that are looked at there, and in all.
+_NODES = 100_000
+_WORK = 20_000_000
+_ALL_WORK = 200_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priced:
+    """A bound from prices of rules.
+
+    Attributes
+    ----------
+    value : float or None
+        No plan within what may be blanked costs less; None if it is not known.
+    each : float64 ndarray, shape (P,)
+        The same of parts of the file by themselves.
+    part : int64 ndarray, shape (n,)
+        The part of each record; -1 if there is none.
+    worth : float64 ndarray, shape (n,)
+        What its blanks give to others.
+    """
+
+    value: float | None
+    each: Floats
+    part: Integers
+    worth: Floats
+
+
+def in_parts(
+    file: File, plan: KeyMasks, may: KeyMasks, frozen: Mask, priced: Priced
+) -> tuple[KeyMasks, float | None]:
+    """Return a plan that is the cheapest of each small part, and its lower bound.
+
+    Parameters
+    ----------
+    file : File
+    plan : uint64 ndarray, shape (n,)
+    may : uint64 ndarray, shape (n,)
+        What may be blanked, by record: what a plan by record blanks.
+    frozen : bool ndarray, shape (n,)
+        Records that keep what they may lose.
+    priced : Priced
+        The bound of plans within ``may``.
+    """
+    # A blank that harms others ties more than what matches it; costs must be exact.
+    loses_all = file.loses_all(may).any() and not file.blank_matches_complete
+    if priced.value is None or file.alpha < 1 or loses_all or not file.whole:
+        return plan, priced.value
+    units = Units.of(file, may != 0)
+    moves, cost = units.moves(file, np.where(frozen, np.uint64(0), may))
+    if not len(moves):
+        return plan, priced.value
+    part = _joined(priced.part[units.row], moves)
+    number = int(part.max()) + 1
+    lower = np.zeros(number)
+    first = np.full(len(priced.each), -1)
+    at = np.flatnonzero(priced.part[units.row] >= 0)
+    first[priced.part[units.row[at]]] = part[at]
+    np.add.at(lower, first[first >= 0], priced.each[first >= 0])
+    state, helped = units.matching(file, plan, may), units.matching(file, may, may)
+    of_move = part[moves.unit[moves.begin[:-1]]]
+    blanked = (state.blank[moves.unit] & moves.columns)[moves.begin[:-1]] != 0
+    spent = np.bincount(of_move[blanked], cost[blanked] >> COST_BITS, number)
+    kept = (
+        np.bincount(part[frozen[units.row] & (may[units.row] != 0)], minlength=number)
+        > 0
+    )
+    order = np.argsort(of_move, kind="stable")
+    begin = np.searchsorted(of_move[order], np.arange(number + 1))
+    watched = np.argsort(part, kind="stable")
+    watch = np.searchsorted(part[watched], np.arange(number + 1))
+    size = np.diff(begin)
+    left = _ALL_WORK
+    open_ = np.flatnonzero((spent > lower) & ~kept & (size > 0) & (size <= MOST_MOVES))
+    for p in open_[np.argsort(size[open_], kind="stable")].tolist():
+        if left <= 0:
+            break
+        some = np.sort(order[begin[p] : begin[p + 1]])
+        sub, worth, now = moves.take(some), cost[some], blanked[some]
+        among, most = watched[watch[p] : watch[p + 1]], int(worth[now].sum())
+        every = np.ones(len(some), bool)
+        # If others lose all they may, the least of the part is a bound.
+        found, proven, looked = _searched(
+            helped, sub, worth, every, most, among, min(_WORK, left)
+        )
+        left -= looked
+        if proven:
+            lower[p] = (most if found is None else int(worth[found].sum())) >> COST_BITS
+        if found is None:
+            continue
+        state.change(sub, found)
+        if not state.safe.all():
+            found, _, looked = _searched(
+                state, sub, worth, now, most, among, min(_WORK, left)
+            )
+            left -= looked
+            state.change(sub, now if found is None else found)
+            if not state.safe.all():
+                state.change(sub, now)
+    state.try_moves(moves)
+    return units.of_rows(state.blank, may), int(lower.sum())
+
+
+def _searched(
+    state: Matching,
+    moves: Moves,
+    cost: Integers,
+    now: NDArray[np.bool_],
+    most: int,
+    among: Integers,
+    work: int,
+) -> tuple[NDArray[np.bool_] | None, bool, int]:
+    """Search a part as `cheapest` does, from a state in which some of it is blanked."""
+    state.change(moves, np.zeros(len(moves), bool))
+    found = cheapest(state, moves, cost, most, _NODES, among, work)
+    state.change(moves, now)
+    return found
+
+
+def _joined(part: Integers, moves: Moves) -> Integers:
+    """Return parts of units, joined where values are blanked together."""
+    number = int(part.max(initial=-1)) + 1
+    label = np.where(part >= 0, part, number + np.arange(len(part)))
+    move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
+    at = label[moves.unit]
+    least = np.arange(number + len(part))
+    while True:
+        before = least.copy()
+        lowest = np.full(len(moves), len(least))
+        np.minimum.at(lowest, move, least[at])
+        np.minimum.at(least, at, lowest[move])
+        least = least[least]
+        if np.array_equal(least, before):
+            return np.unique(least[label], return_inverse=True)[1].reshape(-1)

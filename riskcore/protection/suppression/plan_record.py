@@ -1,0 +1,708 @@
+"""Local suppression: which keys of an unsafe record to blank.
+
+A record is unsafe if its combination of keys is rare. Without some of the keys it is
+one of more records: what remains is a combination of a margin, the table over the kept
+keys. `Margins` has the risk of such combinations, `plan` chooses the keys to blank, by
+the smallest cost or as mu-Argus does. Sets of keys are bit masks: bit i is key i.
+
+Each unit is planned by itself, against the file as it is. The risk must not rise when
+f and F grow. Then a record that is safe with the keys it keeps is safe with fewer, too,
+so that no part of them need be looked at. E[1/F | f] falls in both, and so does its
+series ended after seven terms, since each term is below the one before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.data.cells import Cells
+from riskcore.data.count import count
+from riskcore.data.entropy import entropy
+from riskcore.data.wildcard import WILDCARDS, Frequencies, count_compatible
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.integer[Any]]
+KeyMasks = NDArray[np.uint64]
+Risk = Callable[[Floats, Floats], Floats]
+Method = Literal["exact", "argus"]
+
+# Returns so many secret numbers of 64 bits, others at each call.
+Draw = Callable[[int], KeyMasks]
+
+METHODS = ("exact", "argus")
+# Drawn orders of ties: at most so many, and so many numbers in them.
+_ORDERS, _MOST_RANKS = 64, 1 << 22
+# After so many sets of keys, tasks that none of the others can improve are left out.
+_TURNS = 16
+# 2**16 sets of keys; mu-Argus has no tables of more than ten.
+MOST_KEYS = {"exact": 16, "argus": 10}
+# By how much the second plan of mu-Argus must be cheaper than the first.
+_ARGUS_MARGIN = 0.1
+
+
+class Margins:
+    """The risk of the combinations that remain when keys are blanked.
+
+    A margin is counted when it is asked for and not kept.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of the file, tabulated over all keys.
+    risk : callable
+        Takes f and F, two float64 arrays, returns the risks: not nan, and not rising
+        when f and F grow. F may be below f, as in `Cells`. If ``by_keys`` is set it
+        also takes, for each key, the codes of the combinations, None of a key that is
+        blanked.
+    by_keys : bool
+        Whether the risk depends on what the keys are.
+
+    Attributes
+    ----------
+    cells : Cells
+    all_keys : int
+        The mask of all keys.
+
+    Notes
+    -----
+    Where missing matches any value, the compatible records count: in full if they have
+    all the kept keys, else ``alpha`` times, and so do those that have none, for the
+    record is no longer complete. (In the blanked file also a record that lacks another
+    key counts ``alpha`` times.) Where missing is a category, it is one in the margin.
+
+    Examples
+    --------
+    >>> from riskcore.data.cells import tabulate
+    >>> cells = tabulate({"sex": ["f", "m", "f"], "age": [31, 31, 47]}, ["sex", "age"])
+    >>> margins = Margins(cells, lambda f, F: 1 / f)
+    >>> of = np.arange(3)
+    >>> margins.risk(0b11, of), margins.risk(0b10, of), margins.risk(0b01, of)
+    (array([1., 1., 1.]), array([0.5, 1. , 0.5]), array([0.5, 0.5, 1. ]))
+    """
+
+    def __init__(
+        self, cells: Cells, risk: Callable[..., Floats], by_keys: bool = False
+    ) -> None:
+        self.cells = cells
+        self.all_keys = (1 << len(cells.keys)) - 1
+        self._risk, self._by_keys = risk, by_keys
+        self._missing_codes = [
+            len(labels) - 1 if labels[-1] is None else None
+            for labels in cells.categories
+        ]
+
+    @property
+    def risk_of(self) -> Callable[..., Floats]:
+        """The risk as a function of f and F; with ``by_keys`` of the keys, too."""
+        return self._risk
+
+    def risk(self, kept: int, of: Positions) -> Floats:
+        """Return the risk that cells have by the keys that are kept.
+
+        Parameters
+        ----------
+        kept : int
+            The mask of these keys; none: f is n and F the sum of all weights.
+        of : integer ndarray, shape (U,)
+            Positions of the cells.
+
+        Returns
+        -------
+        float64 ndarray, shape (U,)
+
+        Raises
+        ------
+        ValueError
+            If a risk is nan.
+        """
+        if (
+            kept != self.all_keys
+            and self.cells.missing in WILDCARDS
+            and not np.any(self.present(of) & np.uint64(kept))
+        ):
+            kept = 0
+        f, F, combination = self._margin(kept)
+        at = combination[of]
+        asked = np.zeros(len(f), bool)
+        asked[at] = True
+        risk = np.empty(len(f))
+        more = []
+        if self._by_keys:
+            cell = np.empty(len(f), np.intp)
+            cell[at] = of  # any cell of the combination
+            more = [self._codes(kept, cell[asked])]
+        risk[asked] = self._risk(f[asked].astype(np.float64), F[asked], *more)
+        undefined = np.count_nonzero(np.isnan(risk[asked]))
+        if undefined:
+            names = [key for i, key in enumerate(self.cells.keys) if kept >> i & 1]
+            raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
+        return risk[at]
+
+    def _codes(self, kept: int, of: Positions) -> list[Any]:
+        """Return the codes of some cells in the keys that are kept."""
+        columns = enumerate(self.cells.codes)
+        return [column[of] if kept >> i & 1 else None for i, column in columns]
+
+    def present(self, of: Positions) -> KeyMasks:
+        """Return for each cell the mask of the keys that are not missing."""
+        present = np.full(len(of), self.all_keys, np.uint64)
+        for i, missing in enumerate(self._missing_codes):
+            if missing is not None:
+                absent = self.cells.codes[i][of] == missing
+                present[absent] &= np.uint64(self.all_keys ^ 1 << i)
+        return present
+
+    def _margin(self, kept: int) -> tuple[Frequencies, Floats, Positions]:
+        """Return f and F of each combination, and the combination of each cell."""
+        cells = self.cells
+        if kept == self.all_keys:
+            f, F = cells.sample_frequency, cells.population_frequency
+            return f, F, np.arange(len(cells))
+        if kept == 0:
+            total = np.array([math.fsum(cells.weight_sum)])
+            return np.array([cells.n]), total, np.zeros(len(cells), np.intp)
+        keys = [i for i in range(len(cells.keys)) if kept >> i & 1]
+        margin = count(
+            [cells.codes[i] for i in keys],
+            [len(cells.categories[i]) for i in keys],
+            cells.weight_sum,
+        )
+        # Whole numbers below 2**53: the sums are exact.
+        f = np.bincount(margin.inverse, cells.records).astype(np.int64)
+        F = margin.weight_sum
+        if cells.missing in WILDCARDS:
+            codes = [self._missing_codes[i] for i in keys]
+            f, F = count_compatible(
+                margin.codes, codes, f, F, cells.alpha, blank_matches_complete=True
+            )
+        return f, F, margin.inverse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What to blank in each unit.
+
+    Attributes
+    ----------
+    blank : uint64 ndarray, shape (U,)
+        The mask of the keys to blank: bit i is key i.
+    cost : float64 ndarray, shape (U,)
+        The sum of their costs, correctly rounded.
+    safe : bool ndarray, shape (U,)
+        Whether the unit is safe with what remains, by the rule of the method.
+    """
+
+    blank: KeyMasks
+    cost: Floats
+    safe: NDArray[np.bool_]
+
+
+def plan(
+    margins: Margins,
+    cell: Positions,
+    threshold: ArrayLike,
+    cost: ArrayLike,
+    method: Method = "exact",
+    progress: Lines | None = None,
+    *,
+    loss: ArrayLike | None = None,
+    draw: Draw | None = None,
+) -> Plan:
+    """Choose the keys to blank in unsafe units, each by itself.
+
+    Parameters
+    ----------
+    margins : Margins
+        The risks by all sets of keys.
+    cell : integer ndarray, shape (U,)
+        The cell of each unit: a record, or a group of equal ones.
+    threshold : array_like, shape () or (U,)
+        A unit is unsafe if its risk is not below it.
+    cost : array_like, shape (m,) or (U, m)
+        What blanking each key costs, >= 0; infinity if it must not be blanked.
+    method : {"exact", "argus"}
+        The cheapest set, or that of mu-Argus, see Notes.
+    progress : callable, optional
+        Called with a line of text at each step.
+    loss : array_like, shape (m,), optional
+        What blanking each key loses, finite and >= 0, such as its entropy. With it
+        equal costs are decided by content, else by the order of the keys: see Notes.
+    draw : callable, optional
+        Returns so many random numbers of 64 bits, others at each call. Then these
+        decide between sets of equal cost and size; not for mu-Argus's method.
+
+    Returns
+    -------
+    Plan
+        A unit that was safe has no keys to blank. One that cannot be made safe is
+        not ``safe`` and loses all keys that may be blanked: its risk gets no smaller.
+
+    Raises
+    ------
+    IndexError
+        If there is no such cell.
+    ValueError
+        If the method is unknown or has too many keys, the shapes do not fit, a
+        threshold is nan or negative, a cost is nan or negative or the costs of a unit
+        overflow, a loss is nan, negative or infinite, or a risk is nan.
+
+    Notes
+    -----
+    "exact" blanks, of all sets of keys without which the unit's risk is below the
+    threshold, the one of the smallest cost; of equal costs one of the fewest keys. Of
+    these it is the one of the smallest ``loss``, and of equal losses the first by the
+    names of the keys, so that the order in which keys are given does not matter.
+    Without ``loss`` it is the first in the order of key positions. Keys that are
+    missing already are not in it. A unit without any key has the risk of f = n and must
+    be safe too.
+
+    "argus" is the heuristic of mu-Argus (``MakeRecordSafe``). A set of keys that the
+    unit has is unsafe if its risk is not below the threshold. Unsafe single keys are
+    blanked; every set with a blanked key counts as safe. For the rest there are two
+    plans: (a) blank the key in most unsafe sets, of these the cheapest, of these the
+    first, until none is left; (b) blank in each unsafe set, from the smallest to the
+    largest, its cheapest key, of these the first. First is the one of the smallest
+    ``loss``, then by name; without ``loss`` by position, as in mu-Argus. Plan (b) is
+    taken if it is cheaper by more than 0.1. A unit without any key is safe.
+
+    Examples
+    --------
+    >>> from riskcore.data.cells import tabulate
+    >>> data = {"region": [1, 1, 2, 3], "sex": ["f", "f", "f", "m"]}
+    >>> margins = Margins(tabulate(data, ["region", "sex"]), lambda f, F: 1 / f)
+    >>> found = plan(margins, margins.cells.inverse, threshold=0.6, cost=[2, 1])
+    >>> found.blank, found.cost
+    (array([0, 0, 1, 3], dtype=uint64), array([0., 0., 2., 3.]))
+    """
+    arguments.one_of("method", method, METHODS)
+    m = len(margins.cells.keys)
+    if m > MOST_KEYS[method]:
+        raise ValueError(
+            f"{m} keys: method={method!r} takes at most {MOST_KEYS[method]}"
+        )
+    cell = np.asarray(cell)
+    units = len(cell)
+    _refuse_no_cell(cell, len(margins.cells))
+    thresholds, costs = _as_thresholds(threshold, units), _as_costs(cost, units, m)
+    if draw is not None and method != "exact":
+        raise ValueError(f"method={method!r}: its ties are not drawn")
+    preference = preference_of(margins.cells.keys, loss)
+    result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
+    unsafe = np.flatnonzero(margins.risk(margins.all_keys, cell) >= thresholds)
+    if len(unsafe):
+        say = progress or silent
+        rows = costs if costs.ndim == 1 else costs[unsafe]
+        tasks, task = _tasks(
+            margins, cell[unsafe], thresholds[unsafe], rows, preference
+        )
+        say(
+            f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
+        )
+        if method == "exact":
+            blank, safe = _cheapest(margins, tasks, say, draw)
+        else:
+            blank, safe = _as_argus(margins, tasks, say)
+        result.blank[unsafe] = blank[task]
+        result.cost[unsafe] = _cost_of(blank, tasks)[task]
+        result.safe[unsafe] = safe[task]
+    return result
+
+
+def entropies(cells: Cells) -> Floats:
+    """Return the entropy of each key in bits: what blanking a value of it loses.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of the file.
+
+    Returns
+    -------
+    float64 ndarray, shape (m,)
+        H = (1/N) sum n_c log2(N / n_c) over the categories c of the key, for the N
+        records that have it; 0 if none has. The same bits whatever the order of the
+        records, of the keys and of their categories.
+
+    Notes
+    -----
+    CASC (2004) deliverable 1.2-D3, section 7: the entropy as suppression weight.
+    mu-Argus writes log2 N - (1/N) sum n_c log2 n_c, which is the same.
+
+    Examples
+    --------
+    >>> from riskcore.data.cells import tabulate
+    >>> data = {"a": [1, 1, 2, 2], "b": [1, 2, 3, None], "c": [1, 1, 1, 1]}
+    >>> entropies(tabulate(data, ["a", "b", "c"], missing="category")).round(4)
+    array([1.   , 1.585, 0.   ])
+    """
+    bits = np.zeros(len(cells.keys))
+    for i, labels in enumerate(cells.categories):
+        sizes = np.bincount(cells.codes[i], cells.records, len(labels))
+        valid = sizes[:-1] if labels[-1] is None else sizes
+        bits[i] = entropy(valid)
+    return bits
+
+
+def household_costs(
+    cost: ArrayLike, household_key: ArrayLike, size: ArrayLike
+) -> Floats:
+    """Return costs for units of which some keys are blanked in the whole household.
+
+    Parameters
+    ----------
+    cost : array_like, shape (m,)
+        What blanking each key of one record costs.
+    household_key : array_like of bool, shape (m,)
+        Whether the key is one of the household, equal for all its members.
+    size : array_like, shape (U,)
+        The size of each unit's household.
+
+    Returns
+    -------
+    float64 ndarray, shape (U, m)
+
+    Examples
+    --------
+    >>> household_costs([50, 20], [True, False], size=[1, 3])
+    array([[ 50.,  20.],
+           [150.,  20.]])
+    """
+    factor = np.where(household_key, np.asarray(size, np.float64)[:, None], 1.0)
+    return np.asarray(cost, np.float64) * factor
+
+
+def _refuse_no_cell(cell: Positions, cells: int) -> None:
+    bad = np.count_nonzero((cell < 0) | (cell >= cells))
+    if bad:
+        raise IndexError(f"cell: {bad} of {len(cell)} are not in 0..{cells - 1}")
+
+
+def _as_thresholds(threshold: ArrayLike, units: int) -> Floats:
+    thresholds = np.asarray(threshold, np.float64)
+    if thresholds.shape not in {(), (units,)}:
+        raise ValueError(f"threshold: need one, or one for each of {units} units")
+    bad = np.count_nonzero(~(thresholds >= 0))
+    if bad:
+        raise ValueError(f"threshold: {bad} of {thresholds.size} are negative or nan")
+    return np.broadcast_to(thresholds, units)
+
+
+def _as_costs(cost: ArrayLike, units: int, keys: int) -> Floats:
+    costs = np.asarray(cost, np.float64)
+    if costs.shape not in {(keys,), (units, keys)}:
+        raise ValueError(
+            f"cost: need one for each of {keys} keys, or these for each of {units} "
+            f"units, got the shape {costs.shape}"
+        )
+    bad = np.count_nonzero(~(costs >= 0))
+    if bad:
+        raise ValueError(f"cost: {bad} of {costs.size} are negative or nan")
+    with np.errstate(over="ignore"):
+        total = np.sum(costs, axis=-1, where=np.isfinite(costs))
+    if not np.all(np.isfinite(total)):
+        raise ValueError("cost: the sum over the keys overflows")
+    return costs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preference:
+    """Which of several sets of keys is taken if all else is equal.
+
+    Attributes
+    ----------
+    loss : list of float
+        What blanking each key loses: zeros if only positions count.
+    rank : list of int
+        The rank of each key among those of equal loss.
+    """
+
+    loss: list[float]
+    rank: list[int]
+
+    def of(self, keys: tuple[int, ...]) -> tuple[float, list[int]]:
+        """Return what is smaller for the set of keys to be taken."""
+        loss = math.fsum(self.loss[i] for i in keys)
+        return loss, sorted(self.rank[i] for i in keys)
+
+    def sorted(self, keys: Iterable[int]) -> list[int]:
+        """Return keys in the order in which they are taken."""
+        return sorted(keys, key=lambda i: self.of((i,)))
+
+
+def preference_of(names: Sequence[Hashable], loss: ArrayLike | None) -> Preference:
+    """Return what decides ties of keys: what they lose, then names; or positions."""
+    m = len(names)
+    if loss is None:
+        return Preference([0.0] * m, list(range(m)))
+    losses = np.asarray(loss, np.float64)
+    if losses.shape != (m,):
+        raise ValueError(f"loss: need one for each of {m} keys, got {losses.shape}")
+    bad = np.count_nonzero(~((losses >= 0) & (losses < np.inf)))
+    if bad:
+        raise ValueError(f"loss: {bad} of {m} are negative, infinite or nan")
+    by_name = sorted(range(m), key=lambda i: (str(names[i]), type(names[i]).__name__))
+    return Preference(losses.tolist(), [by_name.index(i) for i in range(m)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tasks:
+    """The distinct cells, thresholds and costs of unsafe units, planned once each.
+
+    Attributes
+    ----------
+    cell : integer ndarray, shape (J,)
+    threshold : float64 ndarray, shape (J,)
+    row : int ndarray, shape (J,)
+        Which row of ``costs`` holds.
+    costs : float64 ndarray, shape (R, m)
+        The distinct costs.
+    present, affordable : uint64 ndarray, shape (J,)
+        The keys that are not missing; of these the ones that may be blanked.
+    preference : Preference
+    """
+
+    cell: Positions
+    threshold: Floats
+    row: Positions
+    costs: Floats
+    present: KeyMasks
+    affordable: KeyMasks
+    preference: Preference
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+def _tasks(
+    margins: Margins,
+    cell: Positions,
+    threshold: Floats,
+    costs: Floats,
+    preference: Preference,
+) -> tuple[_Tasks, Positions]:
+    """Return the tasks of unsafe units, and the task of each unit."""
+    rows, row = np.unique(np.atleast_2d(costs), axis=0, return_inverse=True)
+    levels, level = _levels(threshold)
+    parts = (cell, level, np.broadcast_to(row.reshape(-1), len(cell)))
+    distinct = count(
+        [part.astype(np.uint32) for part in parts],
+        [len(margins.cells), len(levels), len(rows)],
+    )
+    at, at_level, at_row = distinct.codes
+    present = margins.present(at)
+    may = np.isfinite(rows)
+    affordable = present if may.all() else present & _masks(may)[at_row]
+    tasks = _Tasks(at, levels[at_level], at_row, rows, present, affordable, preference)
+    return tasks, distinct.inverse
+
+
+def _levels(threshold: Floats) -> tuple[Floats, Positions]:
+    """Return the distinct thresholds, mostly one, and the index of each unit's."""
+    if (threshold == threshold[0]).all():
+        return threshold[:1], np.zeros(len(threshold), np.intp)
+    levels, level = np.unique(threshold, return_inverse=True)
+    return levels, level
+
+
+def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
+    """Return one mask for each row of flags, one per key."""
+    bits = np.uint64(1) << np.arange(flags.shape[1], dtype=np.uint64)
+    masks: KeyMasks = (flags * bits).sum(axis=1, dtype=np.uint64)
+    return masks
+
+
+def _subsets(
+    preference: Preference,
+) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
+    """Return the non-empty sets of keys by size, then by preference.
+
+    They come as tuples and as masks, with the place of each mask in that order.
+    """
+    m = len(preference.loss)
+    subsets = [
+        s
+        for size in range(1, m + 1)
+        for s in sorted(combinations(range(m), size), key=preference.of)
+    ]
+    masks = np.array([sum(1 << i for i in s) for s in subsets], np.uint64)
+    place = np.zeros(1 << m, np.intp)
+    place[masks] = np.arange(len(masks))
+    return subsets, masks, place
+
+
+def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
+    m = tasks.costs.shape[1]
+    pair = tasks.row.astype(np.uint64) << np.uint64(m) | blank
+    pairs = np.unique(pair)
+    sums = [
+        math.fsum(tasks.costs[one >> m, i] for i in range(m) if one >> i & 1)
+        for one in pairs.tolist()
+    ]
+    return np.array(sums)[np.searchsorted(pairs, pair)]
+
+
+def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
+    """Return tasks that each have one of a few orders of ties, and these orders.
+
+    ``tasks.costs`` then has a row for each order, so that a task's row is its order.
+    """
+    orders = max(1, min(_ORDERS, _MOST_RANKS // (subsets * len(tasks.costs))))
+    row = tasks.row * orders + (draw(len(tasks)) % np.uint64(orders)).astype(np.intp)
+    rows = len(tasks.costs) * orders
+    ranks = draw(rows * subsets).reshape(rows, subsets).astype(np.float64)
+    return replace(tasks, row=row, costs=np.repeat(tasks.costs, orders, axis=0)), ranks
+
+
+def _cheapest(
+    margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
+) -> tuple[KeyMasks, NDArray[np.bool_]]:
+    """Return for each task the first set, by cost, that makes it safe, and if any does.
+
+    A margin is counted once for all tasks, and only for those in whose order it comes
+    before the best set so far. With ``draw`` sets of equal cost and size come in an
+    order that is drawn.
+    """
+    subsets, masks, place = _subsets(tasks.preference)
+    sums = np.array(
+        [[math.fsum(row[i] for i in s) for s in subsets] for row in tasks.costs]
+    )
+    if draw is None:
+        order = np.argsort(sums, axis=1, kind="stable")
+    else:
+        number = len(tasks.costs)
+        tasks, ranks = _drawn_rows(tasks, len(subsets), draw)
+        sums = np.repeat(sums, len(ranks) // number, axis=0)
+        sizes = np.broadcast_to([len(s) for s in subsets], sums.shape)
+        order = np.lexsort((ranks, sizes, sums), axis=1)
+    rank = np.argsort(order, axis=1).astype(np.int32)
+    solvable = _solvable(margins, tasks)
+    best = np.where(solvable, rank[tasks.row, place[tasks.affordable]], -1)
+    turns = np.argsort(rank.min(axis=0), kind="stable")
+    # The smallest rank that is still to come, by order and turn.
+    coming = np.minimum.accumulate(rank[:, turns[::-1]], axis=1)[:, ::-1]
+    open_tasks = np.arange(len(tasks))
+    size = 0
+    for turn, s in enumerate(turns):
+        if turn % _TURNS == 0:
+            row = tasks.row[open_tasks]
+            open_tasks = open_tasks[coming[row, turn] < best[open_tasks]]
+        possible = masks[s] & ~tasks.affordable[open_tasks] == 0
+        earlier = rank[tasks.row[open_tasks], s] < best[open_tasks]
+        at = open_tasks[possible & earlier]
+        if len(at) == 0:
+            continue
+        if len(subsets[s]) > size:
+            size = len(subsets[s])
+            say(f"blanking {size} of {len(margins.cells.keys)} keys: {len(at)} units")
+        risk = margins.risk(margins.all_keys & ~int(masks[s]), tasks.cell[at])
+        at = at[risk < tasks.threshold[at]]
+        best[at] = rank[tasks.row[at], s]
+    blank = tasks.affordable.copy()
+    blank[solvable] = masks[order[tasks.row[solvable], best[solvable]]]
+    return blank, solvable
+
+
+def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
+    """Return whether a task is safe once all that may be blanked is."""
+    solvable = np.zeros(len(tasks), bool)
+    for mask in np.unique(tasks.affordable):
+        at = np.flatnonzero(tasks.affordable == mask)
+        risk = margins.risk(margins.all_keys & ~int(mask), tasks.cell[at])
+        solvable[at] = risk < tasks.threshold[at]
+    return solvable
+
+
+def _as_argus(
+    margins: Margins, tasks: _Tasks, say: Callable[[str], None]
+) -> tuple[KeyMasks, NDArray[np.bool_]]:
+    """Return for each task what mu-Argus blanks, and whether no unsafe set is left."""
+    unsafe = _unsafe_sets(margins, tasks, say)
+    packed = np.packbits(unsafe, axis=0).T
+    rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
+    _, first, alike = np.unique(
+        np.hstack([rows, packed]), axis=0, return_index=True, return_inverse=True
+    )
+    _, masks, _ = _subsets(tasks.preference)
+    found = [
+        _cover(masks[unsafe[:, j]], tasks.costs[tasks.row[j]], tasks.preference)
+        for j in first
+    ]
+    blank = np.array([mask for mask, _ in found], np.uint64)
+    safe = np.array([covered for _, covered in found])
+    return blank[alike.reshape(-1)], safe[alike.reshape(-1)]
+
+
+def _unsafe_sets(
+    margins: Margins, tasks: _Tasks, say: Callable[[str], None]
+) -> NDArray[np.bool_]:
+    """Return which sets of the keys that a task has are unsafe, shape (2**m - 1, J).
+
+    From the largest down: a set is safe if one with a key more is.
+    """
+    m = tasks.costs.shape[1]
+    subsets, masks, place = _subsets(tasks.preference)
+    lacks = [tasks.present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]
+    unsafe = np.zeros((len(masks), len(tasks)), bool)
+    size = m + 1
+    for s in reversed(range(len(masks))):
+        keys, kept = subsets[s], int(masks[s])
+        perhaps = tasks.present & masks[s] == masks[s]
+        for i in set(range(m)).difference(keys):
+            perhaps &= unsafe[place[kept | 1 << i]] | lacks[i]
+        at = np.flatnonzero(perhaps)
+        if len(at) == 0:
+            continue
+        if len(keys) < size:
+            size = len(keys)
+            say(f"combinations of {size} of {m} keys")
+        unsafe[s, at] = margins.risk(kept, tasks.cell[at]) >= tasks.threshold[at]
+    return unsafe
+
+
+def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int, bool]:
+    """Return the keys that mu-Argus blanks for unsafe sets, and if none is left."""
+    # In the order in which of equal keys the first is taken.
+    keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)
+    singles = sum(1 << i for i in keys if np.uint64(1 << i) in unsafe)
+    rest = _without(unsafe, singles)
+    plans = (_by_frequency(rest, keys, cost), _by_size(rest, keys, cost))
+    sums = [math.fsum(cost[i] for i in keys if mask >> i & 1) for mask in plans]
+    blank = singles | plans[sums[0] - sums[1] > _ARGUS_MARGIN]
+    return blank, len(_without(unsafe, blank)) == 0
+
+
+def _without(sets: KeyMasks, blank: int) -> KeyMasks:
+    """Return the sets without a blanked key."""
+    left: KeyMasks = sets[sets & np.uint64(blank) == 0]
+    return left
+
+
+def _by_frequency(sets: KeyMasks, keys: list[int], cost: Floats) -> int:
+    """Blank again and again the key in most of the sets: plan (a) of mu-Argus."""
+    blank = 0
+    while True:
+        left = _without(sets, blank)
+        hits = {i: int(np.count_nonzero(left & np.uint64(1 << i))) for i in keys}
+        if not any(hits.values()):
+            return blank
+        blank |= 1 << min(keys, key=lambda i: (-hits[i], cost[i]))
+
+
+def _by_size(sets: KeyMasks, keys: list[int], cost: Floats) -> int:
+    """Blank the cheapest key of each set, the smallest first: plan (b) of mu-Argus."""
+    blank = 0
+    left = sets[sets & np.uint64(sum(1 << i for i in keys)) != 0]
+    while len(left):
+        own = [i for i in keys if int(left[0]) >> i & 1]
+        blank |= 1 << min(own, key=lambda i: cost[i])
+        left = _without(left, blank)
+    return blank

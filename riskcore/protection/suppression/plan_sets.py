@@ -1,0 +1,390 @@
+"""Local suppression for several sets of keys at once, record by record.
+
+What a record keeps of one set of keys is unsafe or not, whatever it keeps of the
+others. A set of its keys is least unsafe if it is unsafe and no part of it is. The
+record is safe from all sets of keys if it loses a key of each of its least unsafe sets.
+So the cheapest keys are those that hit them all: a small problem of hitting sets, for
+each record, of which most have the same. It is solved by branch and bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.progress import Lines, silent
+from riskcore.protection.suppression.plan_record import (
+    Draw,
+    Floats,
+    KeyMasks,
+    Margins,
+    Plan,
+    Positions,
+    Preference,
+    preference_of,
+)
+
+# Keys of all sets are a mask of 64 bits, and one set has 2**10 margins at most.
+MOST_KEYS = 63
+MOST_IN_SET = 10
+# Choices that are tried for one kind of record; then the best that was found stays.
+_NODES = 20_000
+# Say how far it is after so many sets of keys.
+_SAID = 20
+# Sums of the same costs in another order differ by less.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """What an intruder who knows one set of keys sees of the units.
+
+    Attributes
+    ----------
+    margins : Margins
+    columns : tuple of int
+        The position of each of its keys among all keys.
+    cell : integer ndarray, shape (U,)
+        The cell of each unit.
+    threshold : float64 ndarray, shape (U,)
+        A unit is unsafe if its risk is not below it.
+    """
+
+    margins: Margins
+    columns: tuple[int, ...]
+    cell: Positions
+    threshold: Floats
+
+    def unsafe(self, kept: int, of: Positions) -> NDArray[np.bool_]:
+        """Return whether units are unsafe with some of the keys."""
+        risk = self.margins.risk(kept, self.cell[of])
+        unsafe: NDArray[np.bool_] = risk >= self.threshold[of]
+        return unsafe
+
+    def seen(self, mask: int) -> int:
+        """Return a mask of its keys as one of all keys."""
+        return sum(1 << c for i, c in enumerate(self.columns) if mask >> i & 1)
+
+
+def plan_together(
+    sights: Sequence[Sight],
+    names: Sequence[Hashable],
+    cost: Floats,
+    along: Sequence[int],
+    progress: Lines | None = None,
+    *,
+    loss: Floats | None = None,
+    draw: Draw | None = None,
+) -> Plan:
+    """Choose the keys to blank, so that units are safe from all sets of keys.
+
+    Parameters
+    ----------
+    sights : sequence of Sight
+        Of risks that do not depend on what the keys are, each of at most
+        `MOST_IN_SET` keys.
+    names : sequence of column names, length C <= `MOST_KEYS`
+    cost : float64 ndarray, shape (C,)
+        What blanking each key costs, >= 0; infinity if it must not be blanked.
+    along : sequence of int, length C
+        The mask of the keys that are blanked with each, itself among them.
+    progress : callable, optional
+        Called with a line of text at each step.
+    loss : float64 ndarray, shape (C,), optional
+        As of `suppression.plan`, whose ties are decided alike.
+    draw : callable, optional
+        As of `suppression.plan`.
+
+    Returns
+    -------
+    Plan
+        ``safe`` if a unit is safe from all sets with what remains, and the keys are
+        proven to be the cheapest. From a set of keys from which it cannot be made safe
+        it loses all that may be blanked.
+
+    Examples
+    --------
+    Two sets of keys share one, without which no record is alone:
+
+    >>> from riskcore.data.cells import tabulate
+    >>> data = {"sex": [1, 1, 2, 2], "age": [1, 2, 1, 2], "job": [1, 2, 2, 1]}
+    >>> sights = [
+    ...     Sight(Margins(one, lambda f, F: 1 / f), at, one.inverse, np.full(4, 0.6))
+    ...     for one, at in (
+    ...         (tabulate(data, ["sex", "age"]), (0, 1)),
+    ...         (tabulate(data, ["age", "job"]), (1, 2)),
+    ...     )
+    ... ]
+    >>> plan_together(sights, list(data), np.ones(3), [1, 2, 4]).blank
+    array([2, 2, 2, 2], dtype=uint64)
+    """
+    say = progress or silent
+    units = len(sights[0].cell)
+    result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
+    unsafe = np.zeros(units, bool)
+    for one in sights:
+        unsafe |= one.unsafe(one.margins.all_keys, np.arange(units))
+    at = np.flatnonzero(unsafe)
+    if not len(at):
+        return result
+    first, task = _distinct(sights, at)
+    first = at[first]
+    say(
+        f"suppression for {len(at)} units unsafe from {len(sights)} sets of keys, "
+        f"{len(first)} of them distinct"
+    )
+    choose = _Choice.of(names, cost, along, loss)
+    unit: list[Positions] = [np.empty(0, np.int64)]
+    mask = [np.empty(0, np.uint64)]
+    forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
+    for number, one in enumerate(sights):
+        if number % _SAID == 0 and number:
+            say(f"{number} of {len(sights)} sets of keys")
+        found, asked, lost, helpless = _least_unsafe(one, first, choose.affordable)
+        unit.append(found)
+        mask.append(asked)
+        forced |= lost
+        safe &= ~helpless
+    units_of, masks = np.concatenate(unit), np.concatenate(mask)
+    open_ = masks & forced[units_of] == 0
+    blank = forced.copy()
+    kinds = _kinds(units_of[open_], masks[open_])
+    orders = [choose.preference] * len(kinds)
+    if draw is not None:
+        numbers = draw(len(kinds) * len(names)).reshape(len(kinds), len(names))
+        orders = [
+            Preference([0.0] * len(names), rank)
+            for rank in np.argsort(np.argsort(numbers)).tolist()
+        ]
+    for (kind, of), order in zip(kinds.items(), orders, strict=True):
+        keys, least = replace(choose, preference=order).cheapest(kind)
+        blank[of] |= np.uint64(keys)
+        safe[of] &= least
+    result.blank[at] = blank[task]
+    costs = {mask: choose.cost_of(mask) for mask in np.unique(blank).tolist()}
+    result.cost[at] = np.array([costs[mask] for mask in blank.tolist()])[task]
+    result.safe[at] = safe[task]
+    return result
+
+
+def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:
+    """Return the first of all units that are alike, and of each unit which."""
+    label = np.zeros(len(at), np.int64)
+    for one in sights:
+        for part in (one.cell[at], one.threshold[at]):
+            values, level = np.unique(part, return_inverse=True)
+            if len(values) > 1:
+                both = label * len(values) + level.reshape(-1)
+                label = np.unique(both, return_inverse=True)[1].reshape(-1)
+    _, first, task = np.unique(label, return_index=True, return_inverse=True)
+    return first, task.reshape(-1)
+
+
+def _least_unsafe(
+    sight: Sight, of: Positions, affordable: int
+) -> tuple[Positions, KeyMasks, KeyMasks, NDArray[np.bool_]]:
+    """Return the least unsafe sets of keys of units, what the hopeless lose, and who.
+
+    The sets come as pairs: a number in ``of``, and what may be blanked of the set. From
+    the largest down: a set is safe if one with a key more is.
+    """
+    margins, units = sight.margins, len(of)
+    m = len(sight.columns)
+    present = margins.present(sight.cell[of])
+    may = np.uint64(
+        sum(1 << i for i, c in enumerate(sight.columns) if affordable >> c & 1)
+    )
+    absent = present ^ np.uint64(margins.all_keys)
+    lacks = [present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]
+    every = set(np.unique(present).tolist())
+    unit, mask = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    hopeless = np.zeros(units, bool)
+    above: dict[int, NDArray[np.bool_]] = {}
+    for size in range(m, -1, -1):
+        level: dict[int, NDArray[np.bool_]] = {}
+        least = {kept: bad.copy() for kept, bad in above.items()}
+        for keys in combinations(range(m), size):
+            kept = sum(1 << i for i in keys)
+            more = [i for i in range(m) if not kept >> i & 1]
+            if kept not in every and not any(kept | 1 << i in above for i in more):
+                continue
+            perhaps = present & np.uint64(kept) == kept
+            for i in more:
+                larger = above.get(kept | 1 << i)
+                perhaps &= lacks[i] if larger is None else larger | lacks[i]
+            at = np.flatnonzero(perhaps)
+            bad = np.zeros(units, bool)
+            # What is missing is kept: it cannot be blanked.
+            for lack in np.unique(absent[at]).tolist():
+                some = at[absent[at] == lack]
+                bad[some] = sight.unsafe(kept | lack, of[some])
+            if bad.any():
+                level[kept] = bad
+                for i in more:
+                    if kept | 1 << i in least:
+                        least[kept | 1 << i] &= ~bad
+        if 0 in level:
+            least[0] = level[0]
+        for kept, bad in least.items():
+            at = np.flatnonzero(bad)
+            unit.append(at)
+            mask.append(np.full(len(at), sight.seen(kept & int(may)), np.uint64))
+            hopeless[at] |= kept & int(may) == 0
+        above = level
+    units_of, masks = np.concatenate(unit), np.concatenate(mask)
+    lost = np.zeros(units, np.uint64)
+    for keys_of in np.unique(present[hopeless]).tolist():
+        at = hopeless & (present == keys_of)
+        lost[at] = sight.seen(keys_of & int(may))
+    use = ~hopeless[units_of]
+    return units_of[use], masks[use], lost, hopeless
+
+
+def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
+    """Return the units that have the same sets of keys, by these."""
+    order = np.lexsort((mask, unit))
+    unit, mask = unit[order], mask[order]
+    same = np.zeros(len(unit), bool)
+    same[1:] = (unit[1:] == unit[:-1]) & (mask[1:] == mask[:-1])
+    unit, mask = unit[~same], mask[~same]
+    first = np.ones(len(unit), bool)
+    first[1:] = unit[1:] != unit[:-1]
+    bounds = [*np.flatnonzero(first).tolist(), len(unit)]
+    masks, kinds = mask.tolist(), dict[tuple[int, ...], list[int]]()
+    for begin, end in pairwise(bounds):
+        kinds.setdefault(tuple(masks[begin:end]), []).append(int(unit[begin]))
+    return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """How keys are chosen that hit all sets, of costs and of what is blanked along.
+
+    Attributes
+    ----------
+    cost : list of float
+    along : list of int
+    affordable : int
+    preference : Preference
+    """
+
+    cost: list[float]
+    along: list[int]
+    affordable: int
+    preference: Preference
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[Hashable],
+        cost: Floats,
+        along: Sequence[int],
+        loss: Floats | None,
+    ) -> _Choice:
+        """Return it for keys, of which some may not be blanked."""
+        plain = cost.tolist()
+        affordable = sum(
+            1 << c
+            for c, others in enumerate(along)
+            if all(plain[i] < math.inf for i in members(others))
+        )
+        return cls(plain, list(along), affordable, preference_of(names, loss))
+
+    def cost_of(self, mask: int) -> float:
+        """Return what keys cost together."""
+        return math.fsum(self.cost[i] for i in members(mask))
+
+    def rank(self, mask: int) -> tuple[float, int, float, list[int]]:
+        """Return what is smaller for keys to be taken."""
+        keys = tuple(members(mask))
+        return (self.cost_of(mask), len(keys), *self.preference.of(keys))
+
+    def cheapest(self, sets: Iterable[int]) -> tuple[int, bool]:
+        """Return the first keys, by rank, that hit all sets, and if that is proven.
+
+        A set that is hit least is hit in all ways, one after the other; what has been
+        tried is left out of what follows. A branch ends where sets that have no key in
+        common cost more than the best.
+        """
+        needed = _without_larger(sets)
+        best = self._greedy(needed)
+        best_rank = self.rank(best)
+        stack, tried = [(0, 0)], 0
+        while stack:
+            chosen, banned = stack.pop()
+            tried += 1
+            if tried > _NODES:
+                return best, False
+            left = [one for one in needed if not one & chosen]
+            if not left:
+                rank = self.rank(chosen)
+                if rank < best_rank:
+                    best, best_rank = chosen, rank
+                continue
+            if self._hopeless(left, chosen, banned, best_rank):
+                continue
+            one = min(left, key=lambda x: ((x & ~banned).bit_count(), x.bit_count(), x))
+            branches = []
+            for i in self.preference.sorted(members(one & ~banned)):
+                if not self.along[i] & banned:
+                    branches.append((chosen | self.along[i], banned))
+                banned |= 1 << i
+            stack += branches[::-1]
+        return best, True
+
+    def _hopeless(
+        self,
+        left: Sequence[int],
+        chosen: int,
+        banned: int,
+        best: tuple[float, int, float, list[int]],
+    ) -> bool:
+        """Whether what is chosen comes to nothing better than the best."""
+        cost, size, used = self.cost_of(chosen), chosen.bit_count(), 0
+        for one in left:
+            free = one & ~banned
+            if not free:
+                return True
+            if not free & used:
+                used |= free
+                cost += min(self.cost[i] for i in members(free))
+                size += 1
+        slack = _ROUNDING * abs(best[0])
+        return cost > best[0] + slack or (cost >= best[0] - slack and size > best[1])
+
+    def _greedy(self, sets: Sequence[int]) -> int:
+        """Return keys that hit all sets: each time the one in most for its cost."""
+        chosen = 0
+        while left := [one for one in sets if not one & chosen]:
+            keys = self.preference.sorted(members(_union(left)))
+            gain = {i: sum(one >> i & 1 for one in left) for i in keys}
+            chosen |= self.along[
+                max(keys, key=lambda i: gain[i] / max(self.cost[i], 1e-300))
+            ]
+        return chosen
+
+
+def members(mask: int) -> list[int]:
+    """Return the positions of the bits of a mask."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def _union(masks: Iterable[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
+
+
+def _without_larger(sets: Iterable[int]) -> list[int]:
+    """Return the sets that contain no other, the smallest first."""
+    kept: list[int] = []
+    for one in sorted(sets, key=lambda x: (x.bit_count(), x)):
+        if not any(less & ~one == 0 for less in kept):
+            kept.append(one)
+    return kept

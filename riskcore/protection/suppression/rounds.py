@@ -1,0 +1,348 @@
+"""One round of suppression: which records are unsafe, and which values to blank.
+
+A record is unsafe if its sample frequency is below k, or its risk reaches the threshold
+of the records, or its share of the threshold of its household. What a record loses is
+chosen for all sets of keys at once. Where records are tied together by keys of their
+households, for mu-Argus's heuristic and where risks depend on the keys themselves, sets
+are planned one after the other; what is blanked already is free for the next. Where no
+costs are given, the order of the keys and of their sets decides nothing.
+
+Rows are records; of data on an engine, cells of all keys, of which all records are
+planned alike, for without households nothing else counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.assess import Assessment, risk_of
+from riskcore.common.progress import Lines
+from riskcore.core.risk.anonymity import short_of
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.plan_record import (
+    Draw,
+    Margins,
+    entropies,
+    household_costs,
+    plan,
+)
+from riskcore.protection.suppression.plan_sets import (
+    MOST_IN_SET,
+    MOST_KEYS,
+    Sight,
+    plan_together,
+)
+
+Risks = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Masks = dict[Any, Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What makes the records of a file safe from an intruder with one set of keys.
+
+    Attributes
+    ----------
+    threshold : float
+        The individual risk that no record may reach; infinite if there is none.
+    household_threshold : float
+        The same for the risk of households.
+    within_households : bool
+        Whether members are unsafe only within unsafe households.
+    k : int or None
+        The smallest sample frequency that a record may have.
+    strata : tuple of column names
+        The keys that are never blanked.
+    """
+
+    threshold: float
+    household_threshold: float
+    within_households: bool
+    k: int | None = None
+    strata: tuple[Hashable, ...] = ()
+
+    @classmethod
+    def of(cls, assessment: Assessment, settings: Settings) -> Aim:
+        """Find the thresholds that the settings ask for in the recoded file."""
+        threshold, household = settings.threshold, settings.household_threshold
+        if settings.rate is not None:
+            threshold = assessment.risk_threshold(rate=settings.rate)
+        if settings.household_rate is not None:
+            household = assessment.household_threshold(rate=settings.household_rate)
+        return cls(
+            np.inf if threshold is None else float(threshold),
+            np.inf if household is None else float(household),
+            settings.within_households,
+            settings.k_of(assessment.cells.keys),
+            settings.strata,
+        )
+
+    @property
+    def of_households(self) -> bool:
+        """Whether there is a threshold for households."""
+        return self.household_threshold < np.inf
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether there is a threshold for records or households."""
+        return self.threshold < np.inf or self.of_households
+
+    def limit(self, assessment: Assessment) -> Risks:
+        """Return for each row the risk that makes it unsafe, shape (n,)."""
+        limit = np.full(len(assessment.cells.rows), self.threshold)
+        groups = assessment.households
+        if not self.of_households or groups is None:
+            return limit
+        member = groups.member_threshold(self.household_threshold)
+        if self.within_households:
+            member[~groups.unsafe(self.household_threshold)] = np.inf
+        lower: Risks = np.minimum(limit, member[groups.inverse])
+        return lower
+
+    def risk(self, f: NDArray[Any], risk: Risks) -> Risks:
+        """Return the risk that decides: infinite where f is below k.
+
+        So one comparison, with a limit that is infinite where there is no threshold,
+        decides for both goals, and the risk still falls when f grows.
+        """
+        return risk if self.k is None else np.where(short_of(f, self.k), np.inf, risk)
+
+    def unsafe(self, assessment: Assessment) -> Mask:
+        """Return the mask of the unsafe rows, shape (n,)."""
+        cells = assessment.cells
+        risk = self.risk(cells.sample_frequency, assessment.cell_risk)
+        return risk[cells.rows] >= self.limit(assessment)
+
+    def unsafe_households(self, assessment: Assessment) -> int:
+        """Return the number of households whose risk reaches their threshold."""
+        if not self.of_households:
+            return 0
+        return assessment.unsafe_household_count(self.household_threshold)
+
+
+def suppress(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    settings: Settings,
+    progress: Lines,
+    draw: Draw | None = None,
+) -> tuple[Masks, bool]:
+    """Return which values to blank so that the unsafe records become safe.
+
+    Parameters
+    ----------
+    assessments : sequence of Assessment
+        The file as it is, from each set of keys.
+    aims : sequence of Aim
+    costs : sequence of float64 ndarray, each shape (m,)
+        What blanking each key costs, see `costs_of_keys`.
+    settings : Settings
+    progress : callable
+        Called with a line of text at each step.
+    draw : callable, optional
+        Decides between keys of equal cost, see `suppression.plan`.
+
+    Returns
+    -------
+    masks : dict of column name to bool ndarray, each shape (n,)
+    cheapest : bool
+        Whether no record can be made safe by its own blanks for less.
+    """
+    n = len(assessments[0].cells.rows)
+    masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
+    if len(assessments) > 1 and plans_together(assessments, settings):
+        return masks, _suppress_together(
+            assessments, aims, costs, masks, settings, progress, draw
+        )
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:
+        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+    for assessment, aim, cost in sets:
+        _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
+    proven = (
+        len(assessments) == 1
+        and settings.suppression == "exact"
+        and not settings.household_keys
+        and not settings.related
+    )
+    return masks, proven
+
+
+def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
+    """Whether each record is planned for all sets of keys at once."""
+    return (
+        settings.planning > 1
+        and settings.suppression == "exact"
+        and not settings.household_keys
+        and all(one.model is None for one in assessments)
+        and len(settings.variables) <= MOST_KEYS
+        and max(len(one.cells.keys) for one in assessments) <= MOST_IN_SET
+    )
+
+
+def _suppress_together(
+    assessments: Sequence[Assessment],
+    aims: Sequence[Aim],
+    costs: Sequence[Risks],
+    masks: Masks,
+    settings: Settings,
+    progress: Lines,
+    draw: Draw | None,
+) -> bool:
+    """Blank what makes records safe from all sets of keys; whether it is the least."""
+    names = list(settings.variables)
+    price: dict[Hashable, float] = {}
+    loss: dict[Hashable, float] = {}
+    sights = []
+    for one, aim, cost in zip(assessments, aims, costs, strict=True):
+        keys = one.cells.keys
+        price |= dict(zip(keys, cost.tolist(), strict=True))
+        if settings.by_content:
+            loss |= dict(zip(keys, entropies(one.cells).tolist(), strict=True))
+        columns = tuple(names.index(key) for key in keys)
+        sights.append(
+            Sight(margins_of(one, aim), columns, one.cells.rows, aim.limit(one))
+        )
+    found = plan_together(
+        sights,
+        names,
+        np.array([price[name] for name in names]),
+        _along(names, settings),
+        progress,
+        loss=np.array([loss[name] for name in names]) if settings.by_content else None,
+        draw=draw,
+    )
+    for i, name in enumerate(names):
+        masks[name] |= (found.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
+    _join_related(masks, assessments[0], settings)
+    return bool(found.safe.all())
+
+
+def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
+    """Return the masks of the keys that are blanked with each."""
+    along = []
+    for name in names:
+        goes = [name]
+        for one in goes:
+            goes += [
+                other for other in settings.related.get(one, ()) if other not in goes
+            ]
+        along.append(sum(1 << i for i, key in enumerate(names) if key in goes))
+    return along
+
+
+def _suppress_set(
+    assessment: Assessment,
+    aim: Aim,
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+    progress: Lines,
+    draw: Draw | None,
+) -> None:
+    """Add to the masks what makes the file safe from one set of keys.
+
+    What is blanked already, for another set or another member of the household, is
+    free. So household keys are settled first, then the records' own.
+    """
+    cells, limit = assessment.cells, aim.limit(assessment)
+    unsafe = np.flatnonzero(aim.unsafe(assessment))
+    if not len(unsafe):
+        return
+    margins = margins_of(assessment, aim)
+    loss = entropies(cells) if settings.by_content else None
+    while True:
+        prices = _prices(assessment, unsafe, cost, masks, settings)
+        found = plan(
+            margins,
+            cells.rows[unsafe],
+            limit[unsafe],
+            prices,
+            settings.suppression,
+            progress,
+            loss=loss,
+            draw=draw,
+        )
+        new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
+        for i, key in enumerate(cells.keys):
+            new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
+        before = {key: masks[key].sum() for key in settings.household_keys}
+        shared = [key for key in cells.keys if key in settings.household_keys]
+        for key in shared:
+            masks[key] |= _spread(new[key], assessment)
+        settled = all(masks[key].sum() == before[key] for key in shared)
+        if settled or settings.suppression == "argus":
+            break
+    for key in cells.keys:
+        masks[key] |= new[key]
+    _join_related(masks, assessment, settings)
+
+
+def margins_of(assessment: Assessment, aim: Aim) -> Margins:
+    """Return what gives the risks that decide, of combinations of fewer keys."""
+    cells, model = assessment.cells_by_weights or assessment.cells, assessment.model
+    risk: Callable[..., Risks] = partial(risk_of, assessment.method)
+    if model is not None:
+        from riskcore.assessment.population import risk_of_margins
+
+        risk = partial(risk_of_margins, model, cells)
+
+    def deciding(f: Risks, F: Risks, *codes: Any) -> Risks:
+        return aim.risk(f, risk(f, F, *codes))
+
+    return Margins(cells, deciding, by_keys=model is not None)
+
+
+def _prices(
+    assessment: Assessment,
+    unsafe: NDArray[np.int64],
+    cost: Risks,
+    masks: Masks,
+    settings: Settings,
+) -> Risks:
+    """Return what each key costs each unsafe record, (U, m); if all the same, (m,)."""
+    keys, groups = assessment.cells.keys, assessment.households
+    if groups is None and not any(masks[key].any() for key in keys):
+        return cost
+    size = 1 if groups is None else groups.size[groups.inverse[unsafe]]
+    shared = [key in settings.household_keys for key in keys]
+    prices = household_costs(cost, shared, np.broadcast_to(size, len(unsafe)))
+    blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
+    return np.where(blanked, 0.0, prices)
+
+
+def _spread(mask: Mask, assessment: Assessment) -> Mask:
+    """Return the mask of all members of the households of some records."""
+    groups = assessment.households
+    assert groups is not None
+    hit = np.zeros(len(groups), bool)
+    hit[groups.inverse[mask]] = True
+    return hit[groups.inverse]
+
+
+def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> None:
+    """Blank related columns, and those of the whole household, with a key."""
+    total = -1
+    while total != (now := sum(int(mask.sum()) for mask in masks.values())):
+        total = now
+        for key, others in settings.related.items():
+            for other in others:
+                masks[other] |= masks[key]
+        for key in settings.household_keys:
+            masks[key] |= _spread(masks[key], assessment)
+
+
+def costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
+    """Return the cost of blanking each key."""
+    costs = np.array([settings.cost_of(key) for key in assessment.cells.keys])
+    if settings.cost == "entropy":
+        return np.where(np.isinf(costs), costs, entropies(assessment.cells))
+    return costs

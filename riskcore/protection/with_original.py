@@ -1,0 +1,110 @@
+"""The original beside what `protect` made of it: row by row, with known recodings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
+from riskcore.comparison.compare import check_columns, numbers_of
+from riskcore.comparison.measures import Floats
+from riskcore.comparison.result import Comparison
+from riskcore.comparison.statistics import File, compare_files
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, weights
+from riskcore.data.engines.groups import Groups
+
+if TYPE_CHECKING:
+    from riskcore.protection.result import Protected
+
+
+def comparison_of(
+    result: Protected,
+    columns: Iterable[Hashable] = (),
+    strata: Iterable[Hashable] = (),
+    *,
+    interactions: bool = False,
+    progress: Lines | None = None,
+) -> Comparison:
+    """Compare the file before and after protection, see `Protected.compare`."""
+    settings, source = result.settings, result.source
+    numbers = arguments.names("columns", columns)
+    by = arguments.names("strata", strata)
+    source.check([*numbers, *by])
+    keys, weight = settings.variables, settings.weight
+    check_columns(keys, weight, numbers, by)
+    names = list(dict.fromkeys([*keys, *by]))
+    if result.on_engine is not None:
+        _refuse_single(result, numbers, by)
+    before = _coded(result, names)
+    after = replace(
+        CodedRecords.of(result.rows, names),
+        weights=before.weights,
+        counted=before.counted,
+        n=before.n,
+    )
+    columns_before = {name: _numbers(result, name) for name in numbers}
+    columns_after = {name: _numbers(result, name, after=True) for name in numbers}
+    return compare_files(
+        File(before, columns_before),
+        File(after, columns_after),
+        keys,
+        weight,
+        recodings=settings.recodings,
+        strata=by,
+        aligned=True,
+        interactions=interactions,
+        labels=source.labels,
+        progress=progress or silent,
+    )
+
+
+def _coded(result: Protected, names: Sequence[Hashable]) -> CodedRecords:
+    """Return the rows as they were as codes, with their weights."""
+    coded = CodedRecords.of(result.before, names)
+    if result.on_engine is not None:
+        held = result.on_engine.coded
+        groups = held.counted
+        assert isinstance(groups, Groups)
+        rows = len(groups.records)
+        sums = groups.weight_sum(np.arange(rows), rows)
+        return replace(coded, weights=sums, counted=groups, n=held.n)
+    weight = result.settings.weight
+    if weight is None:
+        return coded
+    numbers = result.source.numbers(weight)
+    data = result.before if numbers is None else {weight: numbers}
+    return replace(coded, weights=weights(Records.of(data), weight))
+
+
+def _refuse_single(
+    result: Protected, numbers: Sequence[Hashable], strata: Sequence[Hashable]
+) -> None:
+    """Refuse what the rows of data on an engine have not."""
+    assert result.on_engine is not None
+    if numbers:
+        raise result.on_engine.engine.refuse_single("columns")
+    for name in strata:
+        if name not in result.settings.suppressible:
+            raise ValueError(
+                f"strata: {name!r} is neither a key nor related to one, and of data on "
+                "an engine only these are known: collect the data first"
+            )
+
+
+def _numbers(result: Protected, name: Hashable, *, after: bool = False) -> Floats:
+    """Return a column of numbers; of a file, that of the input without its blanks."""
+    source = result.source
+    if source.path is None:
+        data = result.rows if after else result.before
+        return numbers_of(data, name)
+    if name in result.settings.recodings:
+        raise ValueError(f"columns: {name!r} is recoded, and is read as text")
+    values = numbers_of({name: source.numbers(name)}, name)
+    if after and name in result.masks:
+        values = np.where(result.masks[name], np.nan, values)
+    return values

@@ -1,0 +1,338 @@
+"""The gate: each rule at its bound and beside it, and what the command says."""
+
+import json
+import math
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import riskcore
+from riskcore import assess, check, protect
+from riskcore.assessment.check import AreasUnknown
+from riskcore.data.files import formats
+from riskcore.report.sheet_page import public_rules_page
+from tests import needs
+
+KEYS = ["a", "b"]
+
+
+def survey(n=400, missing=0.0):
+    random = np.random.default_rng(2)
+    data = {
+        name: [str(v) for v in np.minimum(random.geometric(0.35, n), 7)]
+        for name in ("a", "b", "c")
+    }
+    for column in data.values():
+        for i in np.flatnonzero(random.random(n) < missing):
+            column[i] = None
+    data["w"] = np.round(random.uniform(2, 60, n), 2)
+    data["county"] = random.choice(["N", "S", "W"], n, p=[0.6, 0.3, 0.1]).tolist()
+    return data
+
+
+def by_rule(found):
+    return {(one.rule, one.keys): one for one in found.rules}
+
+
+def test_k_counts_records_and_cells():
+    data = survey()
+    result = assess(data, KEYS)
+    found = check(data, KEYS, k=5)
+    (rule,) = found.rules
+    assert (rule.rule, rule.keys, rule.asked) == ("k", ("a", "b"), 5)
+    assert rule.found == result.k_anonymity
+    below = result.below(5)
+    assert (rule.records, rule.cells) == (below.records, below.cells)
+    assert not rule.passed
+    assert not found.passed
+    assert found.broken == (rule,)
+
+
+@pytest.mark.parametrize(
+    ("rule", "figure"),
+    [("max_risk", "max_risk"), ("max_rate", "reidentification_rate")],
+)
+def test_bounds_are_kept_at_the_bound(rule, figure):
+    data = survey()
+    at = getattr(assess(data, KEYS, "w"), figure)
+    assert check(data, KEYS, "w", **{rule: at}).passed
+    below = check(data, KEYS, "w", **{rule: math.nextafter(at, 0)})
+    assert not below.passed
+    assert below.rules[0].found == at
+    if rule == "max_risk":
+        assert (below.rules[0].records, below.rules[0].cells) == (1, 1)
+
+
+def test_k_is_kept_at_the_bound():
+    data = {"a": [1, 1, 1, 2, 2]}
+    assert check(data, ["a"], k=2).passed
+    assert not check(data, ["a"], k=3).passed
+
+
+def test_every_area_has_its_people():
+    data = survey()
+    people = {}
+    for county, w in zip(data["county"], data["w"], strict=True):
+        people[county] = people.get(county, 0) + w
+    smallest = min(people.values())
+    how = {"min_population": smallest, "area": ["county"]}
+    found = check(data, KEYS, "w", **how)
+    assert found.passed
+    assert found.rules[0].found == pytest.approx(smallest)
+    found = check(data, KEYS, "w", min_population=smallest + 1, area=["county"])
+    (rule,) = found.rules
+    assert (rule.records, rule.cells) == (data["county"].count("W"), 1)
+    # Without weights the records are the people; an unknown area is none, and is said.
+    data["county"][:3] = [None] * 3
+    how = {"min_population": 4, "area": ["county"], "missing": "wildcard"}
+    with pytest.warns(AreasUnknown, match="area county: missing in 3 of 400 records"):
+        found = check(data, KEYS, **how)
+    assert found.passed
+    data["b"][:399] = [None] * 399
+    with pytest.warns(AreasUnknown, match="area county x b: missing in 399 of 400 rec"):
+        found = check(data, ["a"], **how | {"area": ["county", "b"]})
+    assert not found.passed
+    # Where no area is known none is too small: that would pass.
+    data["county"] = [None] * 400
+    for asked in (["county"], ["county", "c"]):
+        with pytest.raises(ValueError, match="missing in all 400 records: no area has"):
+            check(data, ["a"], **how | {"area": asked})
+    with pytest.raises(ValueError, match="missing key values: 'county' in 400"):
+        check(data, KEYS, min_population=4, area=["county"])
+
+
+def test_a_protected_file_passes_what_it_was_protected_for():
+    data = survey(missing=0.02)
+    how = {"k": 5, "strata": ["county"], "subsets": 2}
+    keys = ["a", "b", "c"]
+    before = check(data, keys, "w", max_risk=0.05, missing="wildcard", **how)
+    assert not before.passed
+    assert len(before.rules) == 6
+    safe = protect(data, keys, "w", threshold=0.05, **how)
+    after = check(safe.data, keys, "w", max_risk=0.05, missing="wildcard", **how)
+    assert after.passed
+    names = {one.keys for one in after.rules}
+    assert ("a", "b", "county") in names
+
+
+def test_each_set_of_keys_has_its_k():
+    data = survey()
+    found = by_rule(check(data, [["a"], KEYS], k={("a",): 3, ("b", "a"): 11}))
+    assert found["k", ("a",)].asked == 3
+    assert found["k", ("a", "b")].asked == 11
+    # A set of which nothing is asked has no rule.
+    found = check(data, [["a"], KEYS], k={("a",): 3})
+    assert [one.keys for one in found.rules] == [("a",)]
+
+
+@pytest.mark.parametrize("missing", ["category", "wildcard"])
+@needs.engine("duckdb")
+def test_on_an_engine(missing):
+    import duckdb
+
+    data = survey(missing=0.03)
+    how = {
+        "k": 5, "max_risk": 0.05, "max_rate": 0.01, "min_population": 3000,
+        "area": ["county"], "missing": missing,
+    }  # fmt: skip
+    here = check(data, KEYS, "w", **how)
+    frame = pl.DataFrame(data)
+    for held in (frame.lazy(), duckdb.connect().from_arrow(frame.to_arrow())):
+        there = check(held, KEYS, "w", **how)
+        assert len(there.rules) == len(here.rules) == 4
+        for one, other in zip(there.rules, here.rules, strict=True):
+            assert one.found == pytest.approx(other.found, rel=1e-12)
+            assert (one.rule, one.records, one.passed) == (
+                other.rule, other.records, other.passed
+            )  # fmt: skip
+            assert one.cells in (other.cells, None)
+
+
+def test_sensitive_variables():
+    data = survey(missing=0.02)
+    found = riskcore.diversity(
+        data, KEYS, ["c"], missing="wildcard", missing_sensitive="ignore"
+    )["c"]
+    how = {
+        "sensitive": ["c"], "missing": "wildcard", "missing_sensitive": "ignore",
+        "l": 3, "t": 0.4,
+    }  # fmt: skip
+    rules = by_rule(check(data, KEYS, **how))
+    of_l, of_t = rules["l", ("a", "b")], rules["t", ("a", "b")]
+    assert of_l.sensitive == of_t.sensitive == "c"
+    assert of_l.found == found.distinct_l.min()
+    assert of_l.cells == np.count_nonzero(found.distinct_l < 3) > 0
+    assert of_l.records == found.cells.records[found.distinct_l < 3].sum()
+    assert not of_l.passed
+    assert of_t.found == np.nanmax(found.closeness)
+    assert of_t.cells == np.count_nonzero(~(found.closeness <= 0.4)) > 0
+    # At the bound, and by another definition.
+    t = float(np.nanmax(found.closeness))
+    ends = check(data, ["a"], sensitive=["c"], l=1, t=1, missing="wildcard",
+                 missing_sensitive="category")  # fmt: skip
+    assert ends.passed
+    assert rules.keys() == {("l", ("a", "b")), ("t", ("a", "b"))}
+    assert not check(data, KEYS, **{**how, "t": t, "l": 1.5, "kind": "entropy"}).passed
+    at = by_rule(check(data, KEYS, **{**how, "t": t}))["t", ("a", "b")]
+    assert at.cells == np.count_nonzero(found.empty)
+    text = check(data, KEYS, **how).text()
+    assert "l-diversity  c in a x b" in text
+
+
+def test_a_cell_of_no_known_value_has_no_l():
+    data = {"a": [1, 1, 2, 2], "s": ["x", "y", None, None]}
+    found = check(data, ["a"], sensitive=["s"], l=1, missing_sensitive="ignore")
+    (rule,) = found.rules
+    assert (rule.found, rule.records, rule.cells, rule.passed) == (0, 2, 1, False)
+
+
+def test_what_is_said_is_plain_data():
+    found = check(survey(), KEYS, "w", k=5, max_rate=0.5)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["passed"] is False
+    assert [one["rule"] for one in plain["rules"]] == ["k", "max_rate"]
+    assert plain["rules"][0]["keys"] == KEYS
+    assert plain["rules"][1]["records"] is None
+    assert repr(found) == "<Checked: 400 records, 1 of 2 rules broken>"
+    assert "FAILED" in found._repr_html_()
+    good = check(survey(), ["a"], k=2)
+    assert good.verdict == "Passed: 1 of 1 rule kept, in 400 records."
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"k": None}, ValueError, "no rule: give k, max_risk"),
+        ({"max_risk": 2}, ValueError, "max_risk=2: need a risk in"),
+        ({"max_rate": math.nan}, ValueError, "max_rate=nan"),
+        ({"max_rate": "1%"}, TypeError, "max_rate='1%'"),
+        ({"min_population": 5}, ValueError, "min_population and area: give both"),
+        ({"area": ["county"]}, ValueError, "min_population and area: give both"),
+        ({"min_population": 0, "area": ["county"]}, ValueError, "min_population=0"),
+        ({"min_population": 5, "area": "county"}, TypeError, "area"),
+        ({"min_population": 5, "area": []}, ValueError, "area"),
+        ({"l": 3}, ValueError, "sensitive and l or t: give both"),
+        ({"sensitive": ["c"]}, ValueError, "sensitive and l or t: give both"),
+        ({"sensitive": ["c"], "l": 0}, ValueError, "l=0"),
+        ({"sensitive": ["a"], "l": 2}, ValueError, "'a' is both a key and the sens"),
+        ({"missing": "other"}, ValueError, "missing='other'"),
+        ({"method": "other"}, ValueError, "method='other'"),
+        ({"keys": ["nil"]}, KeyError, "no column 'nil'"),
+        ({"weight": "a"}, ValueError, "'a' is both a key and the weight"),
+    ],
+)
+def test_refusals(change, error, message):
+    with pytest.raises(error, match=message):
+        check(survey(), **{"keys": KEYS, "k": 3, **change})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    formats.write("survey.csv", survey())
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command(run):
+    command = ["check", "survey.csv", "--keys", *KEYS]
+    status, out, err = run(*command, "--k", "2", "--max-rate", "100%")
+    assert (status, err) == (1, "")
+    assert out.startswith(f"riskcore {riskcore.__version__}: survey.csv\n")
+    assert "k-anonymity" in out
+    assert "FAILED: 1 of 2 rules broken, in 400 records." in out
+    status, out, _ = run(*command, "--max-rate", "100%", "--json")
+    assert status == 0
+    assert json.loads(out)["passed"] is True
+    status, out, _ = run(
+        *command, "--weight", "w", "--area", "county", "--min-population", "1000000",
+        "--json",
+    )  # fmt: skip
+    assert status == 1
+    assert json.loads(out)["rules"][0]["cells"] == 3
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "no rule: give"),
+        (["--k", "1"], "--k 1: need a whole number from 2"),
+        (["--k", "2", "3"], "--k: 2 numbers for 1 sets"),
+        (["--max-risk", "3"], "is not in [0, 1]"),
+        (["--k", "2", "--area", "county"], "give both"),
+        (["--k", "2", "--strata", "nil"], "no column 'nil'"),
+    ],
+)
+def test_errors_are_no_failures_of_the_gate(run, options, message):
+    status, out, err = run("check", "survey.csv", "--keys", *KEYS, *options)
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+@needs.posix
+def test_reports(run, folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    rules = ["--k", "2", "--max-risk", "0.0123456", "--max-rate", "100%"]
+    command = ["check", "survey.csv", "--keys", *KEYS, "--weight", "w", *rules]
+    status, out, _ = run(
+        *command, "--report", "c.html", "--report-public", "p.html", "--json"
+    )
+    assert status == 1
+    found = json.loads(out)["rules"]
+    page = Path("c.html").read_text()
+    assert stat.S_IMODE(os.stat("c.html").st_mode) == 0o600
+    assert "survey.csv: check" in page
+    assert f"{found[1]['found']:.6g}" in page
+    public = Path("p.html").read_text()
+    assert stat.S_IMODE(os.stat("p.html").st_mode) & 0o044 == 0o044
+    assert "For publication" in public
+    assert public.count("BROKEN") == 2
+    assert "0.013" in public
+    figures = [f"{one['found']:.3g}" for one in found[1:]]
+    for told in ("survey", "1970", "0.0123", *figures):
+        assert told not in public
+    written = ["--report", "c.html", "--report-public", "q.html", "--overwrite"]
+    _, out, _ = run(*command, *written)
+    assert "  The report is in c.html." in out
+    assert "  The report for publication is in q.html." in out
+    assert Path("q.html").read_text() == public
+
+
+@needs.posix
+def test_a_page_to_hand_out_is_the_same_for_all_files_that_keep_the_rules(folder):
+    """What was found is not in it: of two files of one size one page."""
+    pages = set()
+    for largest in (40.0, 41.5, 1000.0):
+        data = survey()
+        data["w"][data["w"] == data["w"].max()] = largest
+        found = check(data, KEYS, "w", k=2, max_risk=0.9, max_rate=0.5)
+        pages.add(public_rules_page(found, title="Rules"))
+    assert len(pages) == 1
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "survey.csv", "--overwrite"], "survey.csv"),
+        (["--report-public", "survey.csv", "--overwrite"], "survey.csv"),
+        (["--report-title", "T"], "--report-title needs --report-public or --report"),
+        (["--overwrite"], "--overwrite needs --report-public or --report"),
+        (["--report", "old.html"], "exists"),
+    ],
+)
+def test_reports_are_refused_before_the_work(run, monkeypatch, options, message):
+    def work(*_, **__):
+        raise AssertionError
+
+    Path("old.html").write_text("old")
+    monkeypatch.setattr("riskcore.assessment.check.check", work)
+    status, _, err = run("check", "survey.csv", "--keys", *KEYS, "--k", "2", *options)
+    assert status == 2
+    assert message in err
+    assert Path("old.html").read_text() == "old"

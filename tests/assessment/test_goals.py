@@ -1,0 +1,385 @@
+"""k-anonymity as a goal: by counting all pairs of records, and beside thresholds."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from riskcore import Recoding, assess, protect
+from riskcore.assessment.goals import MOST_SETS, KeyGoals
+from riskcore.data.files import formats
+from riskcore.page import protection_page, public_protection_page
+from riskcore.protection.result import UnsafeError
+
+KEYS = ["a", "b", "c"]
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.result.SuppressedValueShows"
+)
+
+
+def survey(n=240, seed=1, missing=0.0):
+    """Make a small file of text keys, in no order."""
+    random = np.random.default_rng(seed)
+    sizes = {"a": 5, "b": 4, "c": 6, "d": 3}
+    data = {
+        name: [str(v) for v in np.minimum(random.geometric(0.4, n), size)]
+        for name, size in sizes.items()
+    }
+    for column in data.values():
+        for i in np.flatnonzero(random.random(n) < missing):
+            column[i] = None
+    data["w"] = np.round(random.uniform(2, 60, n), 2)
+    return {**data, "hh": random.integers(0, n // 3, n)}
+
+
+def f_of_pairs(data, keys):
+    """Return f of each record by the wildcard rule, over all pairs."""
+    rows = list(zip(*(data[key] for key in keys), strict=True))
+    blank = (None,) * len(keys)
+
+    def counts(x, y):
+        if y == blank and None not in x and len(keys) > 1:
+            return False
+        return all(u is None or v is None or u == v for u, v in zip(x, y, strict=True))
+
+    return np.array([sum(counts(x, y) for y in rows) for x in rows])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.06])
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_every_record_shares_its_keys_with_enough_others(k, missing):
+    data = survey(missing=missing)
+    assert f_of_pairs(data, KEYS).min() < k
+    result = protect(data, KEYS, k=k)
+    assert result.safe
+    assert f_of_pairs(result.data, KEYS).min() >= k
+    assert result.protected.k_anonymity >= k
+    assert sum(result.suppressed.values()) > 0
+    assert (
+        f"no record has a frequency f below {k} (missing keys match any value)"
+        in result.verdict
+    )
+
+
+def test_records_that_had_enough_others_keep_all():
+    data = survey()
+    result = protect(data, KEYS, k=3)
+    touched = np.logical_or.reduce(list(result.masks.values()))
+    assert np.array_equal(touched, f_of_pairs(data, KEYS) < 3)
+
+
+@pytest.mark.parametrize("suppression", ["exact", "argus"])
+@pytest.mark.parametrize("missing", ["wildcard", "argus", "category"])
+def test_without_weights_k_is_a_threshold_between_two_risks(missing, suppression):
+    """The risk is 1/f there: f < 3 is a risk of 1/2 or more."""
+    data = survey(missing=0.03)
+    how = {"missing": missing, "suppression": suppression, "cost": "entropy"}
+    by_k = protect(data, KEYS, k=3, **how)
+    by_risk = protect(data, KEYS, threshold=0.4, **how)
+    for key in KEYS:
+        assert by_k.data[key] == by_risk.data[key]
+    assert len(by_k.rounds) == len(by_risk.rounds)
+    assert sum(by_k.suppressed.values()) > 0
+
+
+def test_k_and_a_threshold_hold_both():
+    data = survey()
+    before = assess(data, KEYS, "w")
+    f = before.cells.sample_frequency[before.cells.inverse]
+    risk = before.individual_risk
+    unsafe = (f < 3) | (risk >= 0.025)
+    assert (unsafe & (f >= 3)).any()
+    assert (unsafe & (risk < 0.025)).any()
+    result = protect(data, KEYS, "w", k=3, threshold=0.025)
+    assert result.rounds[0].unsafe == np.count_nonzero(unsafe)
+    assert f_of_pairs(result.data, KEYS).min() >= 3
+    assert result.protected.max_risk < 0.025
+    goals = (
+        "no record has a frequency f below 3 and no record has a risk of 0.025 or more"
+    )
+    assert goals in result.verdict
+    figures = result.sets[0].comparison()["original"]
+    assert figures["unsafe_records"] == np.count_nonzero(unsafe)
+    assert figures["below_k"]["records"] == np.count_nonzero(f < 3)
+    assert figures["at_risk_threshold"] == np.count_nonzero(risk >= 0.025)
+    # With the rate the threshold is found from the file as ever.
+    rate = protect(data, KEYS, "w", k=3, rate=0.01)
+    assert rate.sets[0].aim.threshold == before.risk_threshold(rate=0.01)
+
+
+def test_households_and_k():
+    data = survey()
+    data["a"] = [str(i // 4) for i in data["hh"]]  # a is equal in households
+    result = protect(
+        data, KEYS, "w", "hh", k=3, household_threshold=0.5, household_keys=["a"]
+    )
+    assert result.safe
+    assert f_of_pairs(result.data, KEYS).min() >= 3
+    blanked = result.masks["a"]
+    assert blanked.any()
+    for one in np.unique(data["hh"]):
+        assert len(set(blanked[data["hh"] == one])) == 1
+
+
+def test_each_set_of_keys_has_its_k():
+    data = survey()
+    sets = [["a", "b"], ["b", "c", "d"]]
+    result = protect(data, sets, k={("b", "a"): 9, ("b", "c", "d"): 2})
+    assert [one.aim.k for one in result.sets] == [9, 2]
+    assert f_of_pairs(result.data, sets[0]).min() >= 9
+    assert f_of_pairs(result.data, sets[1]).min() >= 2
+    # A set of which no k is asked has a threshold.
+    result = protect(data, sets, "w", k={("b", "a"): 9}, threshold=0.2)
+    assert [one.aim.k for one in result.sets] == [9, None]
+    with pytest.raises(ValueError, match="nothing is asked of the set of keys b x c x"):
+        protect(data, sets, k={("b", "a"): 9})
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_all_subsets_of_m_keys(m):
+    data = survey()
+    keys = [*KEYS, "d"]
+    result = protect(data, keys, k=5, subsets=m)
+    assert [one.keys for one in result.sets] == list(combinations(keys, m))
+    for some in combinations(keys, m):
+        assert f_of_pairs(result.data, some).min() >= 5
+    assert result.safe
+
+
+def test_within_strata():
+    data = survey()
+    result = protect(data, KEYS, k=3, strata=["d"])
+    assert result.data["d"] == data["d"]
+    assert result.suppressed["d"] == 0
+    d = np.array(data["d"])
+    for stratum in set(data["d"]):
+        own = {key: np.array(result.data[key])[d == stratum].tolist() for key in KEYS}
+        assert f_of_pairs(own, KEYS).min() >= 3
+    more = sum(protect(data, KEYS, k=3).suppressed.values())
+    assert sum(result.suppressed.values()) > more
+    for cost in ("entropy", "equal", {"a": 3.0}):
+        result = protect(data, KEYS, k=3, strata=["d"], cost=cost)
+        assert result.safe
+        assert result.data["d"] == data["d"]
+    # A key that would take the stratum along stays, too.
+    result = protect(data, KEYS, k=3, strata=["d"], related={"a": ["d"]})
+    assert result.data["a"] == data["a"]
+
+
+def test_records_that_keep_their_stratum_alone_have_lost_all_keys():
+    data = {"a": list("xxxxyz"), "s": list("111111")}
+    result = protect(data, ["a"], k=3, strata=["s"])
+    assert result.safe
+    assert result.sets[0].without_keys == 2
+    assert "2 records have lost all keys" in result.verdict
+
+
+def test_recoding_comes_first():
+    data = survey()
+    rule = {"c": Recoding.mapping({"2": "1", "4": "3", "5": "3", "6": "3"})}
+    result = protect(data, KEYS, k=3, recodings=rule)
+    assert f_of_pairs(result.data, KEYS).min() >= 3
+    plain = protect(data, KEYS, k=3)
+    assert sum(result.suppressed.values()) < sum(plain.suppressed.values())
+
+
+def test_f_of_holes_that_count_in_part():
+    data = survey(missing=0.05)
+    result = protect(data, KEYS, k=3, alpha=0.5)
+    again = assess(result.data, KEYS, missing="wildcard", alpha=0.5)
+    assert again.k_anonymity >= 3
+    assert again.cells.sample_frequency.dtype == np.float64
+    more = sum(protect(data, KEYS, k=3).suppressed.values())
+    assert sum(result.suppressed.values()) > more
+
+
+def test_what_no_blank_can_mend():
+    data = survey(n=40)
+    result = protect(data, KEYS, k=41)
+    assert not result.safe
+    assert "40 of 40 records still have a frequency f below 41" in result.verdict
+    result = protect(data, KEYS, "w", k=41, threshold=0.5, cost={"a": np.inf})
+    assert (
+        "still have a risk at or above their threshold or have a frequency f below 41"
+        in result.verdict
+    )
+    with pytest.raises(UnsafeError, match="f below 41"):
+        result.write("nowhere.csv")
+
+
+def test_what_rounds_leave_below_k():
+    result = protect(survey(), KEYS, k=3, rounds=0)
+    assert "have a frequency f below 3" in result.verdict
+    assert "because suppression was limited to 0 rounds" in result.verdict
+
+
+def test_a_population_model_and_k():
+    data = survey()
+    result = protect(data, KEYS, "w", k=4, threshold=0.2, population="latent-class")
+    assert result.safe
+    assert f_of_pairs(result.data, KEYS).min() >= 4
+
+
+def test_on_an_engine():
+    data = survey(missing=0.04)
+    frame = pl.DataFrame(data)
+    here = protect(data, KEYS, k=4, strata=["d"])
+    with pytest.warns(UserWarning, match="not checked"):
+        there = protect(frame.lazy(), KEYS, k=4, strata=["d"])
+    assert there.safe
+    assert there.suppressed == here.suppressed
+    assert there.data.collect()["a"].to_list() == here.data["a"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Work in a folder that holds one survey."""
+    monkeypatch.chdir(tmp_path)
+    formats.write("survey.csv", survey())
+    return tmp_path
+
+
+def test_files_records_and_reports_know_k(folder, run):
+    status, out, _ = run(
+        "protect", "survey.csv", "--keys", *KEYS, "--k", "3", "--strata", "d",
+        "--output", "safe.csv", "--record-public", "public.json", "--report", "r.html",
+        "--report-public", "about.html", "--shuffle",
+    )  # fmt: skip
+    assert status == 0
+    assert "  k       3\n  strata  d\n" in out
+    assert "      f below k " in out
+    data = formats.read("safe.csv").to_pydict()
+    assert f_of_pairs(data, [*KEYS, "d"]).min() >= 3
+    record = json.loads((folder / "safe.csv.private.json").read_text())
+    assert record["settings"]["k"] == [3]
+    assert record["settings"]["strata"] == ["d"]
+    assert record["sets"][0]["risk"]["protected"]["k_anonymity"] >= 3
+    public = json.loads((folder / "public.json").read_text())
+    assert (public["k"], public["strata"]) == ([3], ["d"])
+    assert "no record has a frequency f below 3" in public["verdict"]
+    office = (folder / "r.html").read_text()
+    assert "the <i>k</i> asked for" in office
+    assert "strata, never blanked" in office
+    told = (folder / "about.html").read_text()
+    assert "no record has a frequency f below 3." in told
+    assert "k-anonymity" in told
+    status, out, _ = run(
+        "protect", "survey.csv", "--replay", "safe.csv.private.json",
+        "--output", "again.csv",
+    )  # fmt: skip
+    assert status == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_k_for_each_keys_on_the_command_line(run):
+    command = ["protect", "survey.csv", "--keys", "a", "b", "--keys", "b", "c"]
+    status, out, _ = run(*command, "--k", "5", "2", "--json")
+    assert status == 0
+    assert [one["k"] for one in json.loads(out)["sets"]] == [5, 2]
+    status, _, err = run(*command, "--k", "5", "2", "4")
+    assert status == 2
+    assert "--k: 3 numbers for 2 sets of keys" in err
+    status, _, err = run(*command, "--k", "1")
+    assert status == 2
+    assert "--k 1: need a whole number from 2, for every file has k = 1, to 2^40" in err
+
+
+def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
+    data = survey()
+    asked = protection_page(protect(data, KEYS, "w", threshold=0.03), title="T")
+    safe = protect(data, KEYS, "w", k=3)
+    told = protection_page(safe, title="T")
+    assert "Safe: by" in told
+    assert "No risk threshold was asked for." in told
+    assert "No risk threshold was asked for" not in asked
+    for page in (told, asked):
+        assert "where the slider stands" in page
+        assert "records are unsafe" not in page
+
+
+def test_the_pages_of_several_k():
+    result = protect(survey(), [["a"], ["b", "c"]], k={("a",): 4, ("b", "c"): 6})
+    told = public_protection_page(result)
+    assert "no record has a frequency f below 4 or 6." in told
+    assert "k-anonymity by b, c" in told
+    assert "<i>k</i> asked for" in protection_page(result, title="T", keys=1)
+    plain = protect(survey(), KEYS, threshold=0.9)
+    assert "<i>k</i> asked for" not in protection_page(plain, title="T")
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_sets_make_one_table(run):
+    """Of many sets the text has a line each, not a table."""
+    keys = [*KEYS, "d", "w", "hh"]
+    command = ["protect", "survey.csv", "--keys", *keys, "--k", "3", "--subsets", "2"]
+    _, out, _ = run(*command)
+    assert "Keys a x b\n" not in out
+    result = protect(survey(), KEYS, k=3, subsets=2)
+    before = result.sets[0].comparison()["original"]["unsafe_records"]
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(line.startswith(f"a x b 3 {before} 0 ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"k": None}, ValueError, "no threshold: give .*, or k"),
+        ({"k": 1}, ValueError, "k=1: need a whole number from 2"),
+        ({"k": 2**40 + 1}, ValueError, r"k=1099511627777: need .* to 2\^40, more rec"),
+        ({"k": 10**30}, ValueError, r"k=1000000000.*0: need .* to 2\^40, more records"),
+        ({"k": 10**5000}, ValueError, r"k=a int: need a whole number from 2"),
+        ({"k": 2.5}, TypeError, "k=2.5: need a whole number"),
+        ({"k": True}, TypeError, "k=True"),
+        ({"k": {("a", "d"): 3}}, ValueError, "a x d is no set of keys; these are a x"),
+        ({"k": {("a", "b", "c"): 0}}, ValueError, r"k of a x b x c=0"),
+        ({"subsets": 0}, ValueError, "subsets=0: need 1 to 3"),
+        ({"subsets": 4}, ValueError, "subsets=4: need 1 to 3"),
+        ({"subsets": "2"}, TypeError, "subsets='2'"),
+        ({"strata": "d"}, TypeError, "strata"),
+        ({"strata": ["a"]}, ValueError, "'a' is both a key and a stratum"),
+        ({"strata": ["d", "d"]}, ValueError, "stands twice"),
+        ({"strata": ["nil"]}, KeyError, "no column 'nil'"),
+        ({"strata": ["w"], "weight": "w"}, ValueError, "'w' is both a key and the wei"),
+    ],
+)
+def test_refusals(change, error, message):
+    with pytest.raises(error, match=message):
+        protect(survey(), **{"keys": KEYS, "k": 3, **change})
+
+
+def test_too_many_sets_are_refused_with_their_number():
+    keys = [tuple(f"k{i}" for i in range(16))]
+    with pytest.raises(ValueError, match="12,870 sets of keys"):
+        KeyGoals.of(keys, 3, 8, None)
+    assert len(KeyGoals.of(keys, 3, 2, None).keys) == 120 <= MOST_SETS
+    # Sets that two intruders share count once, with the larger k.
+    given = {("a", "b"): 3, ("b", "c"): 5}
+    both = KeyGoals.of(list(given), given, 1, None)
+    assert both.keys == (("a",), ("b",), ("c",))
+    assert both.k == (3, 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "message"),
+    [
+        ("k", [], "need one for each of 1 sets"),
+        ("k", [1], "need a whole number from 2"),
+        ("k", 3, "need a list of whole numbers"),
+        ("k", [None], "no threshold"),
+        ("strata", ["d"], "'d' is not in every set"),
+        ("strata", ["a", "b", "c"], "no key but strata"),
+    ],
+)
+def test_records_that_hold_anything(folder, run, member, value, message):
+    run("protect", "survey.csv", "--keys", *KEYS, "--k", "3", "--output", "safe.csv")
+    path = folder / "safe.csv.private.json"
+    record = json.loads(path.read_text())
+    record["settings"][member] = value
+    path.write_text(json.dumps(record))
+    status, _, err = run("protect", "survey.csv", "--replay", str(path))
+    assert status == 2
+    assert message in err

@@ -1,0 +1,143 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riskcore.core.risk.file_risk import (
+    capped_rate,
+    expected_reidentifications,
+    reidentification_percentage,
+    reidentification_rate,
+)
+
+risks = st.floats(0.0, 1.0)
+cells = st.lists(st.tuples(risks, st.integers(1, 2**40)), min_size=1, max_size=40).map(
+    lambda pairs: tuple(np.array(column) for column in zip(*pairs, strict=True))
+)
+
+
+def exact_sum(risk, frequency, cap=math.inf):
+    return sum(
+        (
+            int(f) * Fraction(min(float(r), cap))
+            for r, f in zip(risk, frequency, strict=True)
+        ),
+        Fraction(0),
+    )
+
+
+@settings(deadline=None)
+@given(cells)
+def test_expected_reidentifications_is_correctly_rounded(cells):
+    assert expected_reidentifications(*cells) == float(exact_sum(*cells))
+
+
+@settings(deadline=None)
+@given(cells, risks)
+def test_capped_rate_is_the_exact_one_rounded_twice(cells, cap):
+    risk, frequency = cells
+    want = float(exact_sum(risk, frequency, cap)) / int(frequency.sum())
+    assert capped_rate(risk, cap, frequency) == want
+
+
+@pytest.mark.parametrize(
+    ("risk", "want"),
+    [
+        ([1.0, 2.0**-53], 1.0),
+        ([1.0, 2.0**-53, 5e-324], 1.0 + 2.0**-52),
+        ([1.0, 2.0**-52, 2.0**-53], 1.0 + 2.0**-51),
+        ([5e-324] * 7, 7 * 5e-324),
+        ([0.0, 0.0], 0.0),
+    ],
+)
+def test_ties_are_decided_by_the_exact_sum(risk, want):
+    assert expected_reidentifications(risk) == want
+
+
+def test_a_sum_with_bits_far_apart_keeps_every_term():
+    # Enough cells for two terms in each partial sum, of very unequal size.
+    risk = np.tile([1.0, 2.0**-60, 2.0**-110], 400)
+    risk[-1] = 2.0**-44
+    assert expected_reidentifications(risk) == math.fsum(risk)
+
+
+def test_a_tie_below_the_last_bit_of_two_doubles():
+    risk = np.zeros(1025)
+    # All three go to one partial sum.
+    risk[[0, 512, 1024]] = 1.0, 2.0**-53, 2.0**-110
+    assert expected_reidentifications(risk) == 1.0 + 2.0**-52
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 100_003])
+def test_order_does_not_change_a_bit(n):
+    rng = np.random.default_rng(n)
+    risk = rng.random(n) ** 20
+    frequency = rng.integers(1, 1000, n)
+    want = math.fsum(risk)
+    for _ in range(5):
+        order = rng.permutation(n)
+        assert expected_reidentifications(risk[order]) == want
+        assert expected_reidentifications(
+            risk[order], frequency[order]
+        ) == expected_reidentifications(risk, frequency)
+
+
+def test_frequencies_repeat_records():
+    risk, frequency = np.array([0.1, 0.7, 0.3]), np.array([3, 1, 2])
+    records = np.repeat(risk, frequency)
+    assert expected_reidentifications(records) == expected_reidentifications(
+        risk, frequency
+    )
+    assert reidentification_rate(records) == reidentification_rate(risk, frequency)
+    assert capped_rate(records, 0.2) == capped_rate(risk, 0.2, frequency)
+    assert reidentification_percentage(risk, frequency) == pytest.approx(
+        100 * (0.3 + 0.7 + 0.6) / 6
+    )
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint64", "float64", "float32"])
+def test_frequencies_of_any_numeric_type(kind):
+    assert expected_reidentifications([0.5, 0.25], np.array([2, 4], kind)) == 2.0
+
+
+def test_strided_input():
+    risk = np.linspace(0, 1, 2001)
+    assert expected_reidentifications(risk[::2]) == math.fsum(risk[::2])
+    assert expected_reidentifications(risk[::-1]) == math.fsum(risk)
+
+
+@pytest.mark.parametrize(
+    ("risk", "frequency", "message"),
+    [
+        ([0.5, np.nan, 1.5, -0.1], None, "risk: 3 of 4 values"),
+        ([], None, "no records"),
+        ([], [], "0 records"),
+        ([0.5], [0], "0 records"),
+        ([[0.5]], None, r"shape \(1, 1\)"),
+        (0.5, None, r"shape \(\)"),
+        ([0.5, 0.5], [1], "2 risks"),
+        ([0.5, 0.5, 0.5], [1, -1, 2], "frequency: 1 of 3"),
+        ([0.5, 0.5, 0.5], [1.5, np.nan, np.inf], "frequency: 3 of 3"),
+        ([0.5, 0.5], [2**52, 2**52], "9007199254740992 records"),
+    ],
+)
+def test_bad_values_are_refused(risk, frequency, message):
+    with pytest.raises(ValueError, match=message):
+        expected_reidentifications(risk, frequency)
+
+
+@pytest.mark.parametrize("risk", [["0.5"], [None], [True], [0.5j]])
+def test_what_is_no_number_is_refused(risk):
+    with pytest.raises(TypeError, match="risk: need numbers"):
+        expected_reidentifications(risk)
+    with pytest.raises(TypeError, match="frequency: need numbers"):
+        expected_reidentifications([0.5], risk)
+
+
+@pytest.mark.parametrize("threshold", [math.nan, -0.1])
+def test_bad_thresholds_are_refused(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        capped_rate([0.5], threshold)

@@ -1,0 +1,601 @@
+"""Protecting on every engine: what the same data give in memory, record by record."""
+
+import datetime as dt
+import io
+import warnings
+from importlib import import_module
+
+import numpy as np
+import polars
+import pyarrow as pa
+import pytest
+
+import riskcore
+from riskcore import Recoding
+from riskcore.data.engines.door import engine_of
+from riskcore.data.recode import DoubtfulRules
+from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
+from riskcore.protection.result import SuppressedValueShows
+from tests import needs
+
+from .test_door import CASES
+
+N = 400
+# Each of them tells that other columns were not looked at.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.result.SuppressedValueShows",
+    "ignore::riskcore.assessment.assess.PopulationBelowSample",
+)
+
+
+def survey(n=N, seed=3):
+    """Return records of which some are unsafe, some with missing keys."""
+    rng = np.random.default_rng(seed)
+
+    def some(values, share=0.03):
+        drawn = rng.choice(values, n).tolist()
+        return [
+            None if u < share else v for u, v in zip(rng.random(n), drawn, strict=True)
+        ]
+
+    return pa.table(
+        {
+            "id": list(range(n)),
+            "sex": some(["f", "m"]),
+            "age": some(list(range(18, 30))),
+            "region": some(list("nesw")),
+            "born": some(["here", "there", "far"], 0.2),
+            "income": rng.integers(1, 2000, n),
+            "w": rng.integers(100, 9000, n) / 300,
+        }
+    )
+
+
+KEYS = ["sex", "age", "region"]
+SEVERAL = [["sex", "age"], ["region", "age"], ["sex", "region", "born"]]
+YOUNG = Recoding.intervals([21, 25], ["a", "b", "c"])
+NEVER = {"sex": float("inf")}
+ARGUS = {"missing": "argus", "suppression": "argus"}
+OTHER = Recoding.mapping({None: "x", "n": None})
+WAYS = {
+    "plain": (KEYS, {"threshold": 0.02}),
+    "rate": (KEYS, {"rate": 0.008}),
+    "no weight": (KEYS, {"threshold": 0.2, "weight": None}),
+    "several sets of keys": (SEVERAL, {"threshold": 0.004}),
+    "several sets at a rate": (SEVERAL, {"rate": 0.004, "missing": "category"}),
+    "a category": (KEYS, {"threshold": 0.02, "missing": "category"}),
+    "as mu-Argus": (KEYS, {**ARGUS, "threshold": 0.02, "cost": "equal"}),
+    "alpha": (KEYS, {"threshold": 0.02, "alpha": 0.5}),
+    "entropy": (KEYS, {"threshold": 0.02, "cost": "entropy"}),
+    "costs": (KEYS, {"threshold": 0.02, "cost": {"sex": 90, "age": 50, "region": 5}}),
+    "never": (KEYS, {"threshold": 0.02, "cost": NEVER}),
+    "one round": (KEYS, {"threshold": 0.02, "missing": "category", "rounds": 1}),
+    "no round": (KEYS, {"threshold": 0.02, "rounds": 0}),
+    "nothing to do": (["sex"], {"threshold": 0.9}),
+    "cannot be safe": (KEYS, {"threshold": 1e-6}),
+    "related": (
+        KEYS,
+        {"threshold": 0.02, "related": {"region": ["born"]}, "cost": {"region": 1}},
+    ),
+    "series": (KEYS, {"threshold": 0.02, "method": "series7"}),
+    "recoded": (KEYS, {"threshold": 0.003, "recodings": {"age": YOUNG}}),
+    "recoded alone": (
+        KEYS, {"threshold": 0.02, "recodings": {"age": YOUNG}, "rounds": 0}
+    ),
+    "recoded, no key": (
+        ["sex", "region"],
+        {
+            "threshold": 0.0009,
+            "recodings": {"income": Recoding.intervals([500], [1, 2]), "age": YOUNG},
+        },
+    ),
+    "missing recoded": (
+        KEYS,
+        {"threshold": 0.02, "recodings": {"region": OTHER}},
+    ),
+    "related recoded": (
+        KEYS,
+        {
+            "threshold": 0.02,
+            "related": {"region": ["born"]},
+            "cost": {"region": 1},
+            "recodings": {"born": Recoding.mapping({"far": "there"})},
+        },
+    ),
+}  # fmt: skip
+
+
+def value(one):
+    """Return a value so that those of all engines are equal if they are the same."""
+    if one is None or one != one:
+        return None
+    if isinstance(one, dt.datetime):
+        return one.astimezone(dt.UTC) if one.tzinfo else one
+    if isinstance(one, dt.date):  # pandas has no dates
+        return dt.datetime(one.year, one.month, one.day)
+    return one
+
+
+def values(table, in_order):
+    table = in_order(table)
+    return {
+        name: [value(one) for one in table[name].to_pylist()]
+        for name in table.column_names
+    }
+
+
+def assert_same(got, want, engine, in_order):
+    """Check all that two protections say, and every record."""
+    assert got.suppressed == want.suppressed
+    assert got.rounds == want.rounds
+    assert got.safe == want.safe
+    assert got.n == want.n
+    assert repr(got) == repr(want)
+    assert got.verdict.startswith(want.verdict)
+    for one, other in zip(got.sets, want.sets, strict=True):
+        assert one.keys == other.keys
+        assert one.aim == other.aim
+        assert one.comparison() == other.comparison()
+        assert one.without_keys == other.without_keys
+        for stage in ("original", "recoded", "protected"):
+            here, there = getattr(one, stage), getattr(other, stage)
+            np.testing.assert_array_equal(here.cell_risk, there.cell_risk)
+            np.testing.assert_array_equal(
+                here.cells.population_frequency, there.cells.population_frequency
+            )
+            np.testing.assert_array_equal(here.cells.records, there.cells.records)
+            assert here.cells.missing_values == there.cells.missing_values
+            assert here.figures == there.figures
+    plain, own = got.to_dict(), want.to_dict()
+    for name in ("shown", "verdict", "not_checked"):
+        plain.pop(name), own.pop(name, None)
+    assert plain == own
+    assert isinstance(got.data, engine.kind)
+    back = engine.collect(got.data)
+    assert back.column_names == want.data.column_names
+    if engine.in_order:
+        assert back["id"].to_pylist() == want.data["id"].to_pylist()
+    assert values(back, in_order) == values(want.data, in_order)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_as_in_memory(engine, way, in_order):
+    keys, settings = WAYS[way]
+    table = survey()
+    settings = {"weight": "w", **settings}
+    want = riskcore.protect(table, keys, **settings)
+    got = riskcore.protect(engine.hold(table), keys, **settings)
+    assert_same(got, want, engine, in_order)
+    if way not in ("no round", "nothing to do", "recoded alone"):
+        assert sum(want.suppressed.values()) > 0
+
+
+# Doubles that the engine adds have other last bits in every run.
+TRAPS = [name for name in CASES if name != "spread weights"]
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_the_same_as_in_memory_in_odd_data(engine, name, in_order):
+    columns, keys, weight, missing = CASES[name]
+    missing = "wildcard" if missing == "refuse" else missing
+    table = pa.table(columns)
+    cells = riskcore.tabulate(table, keys, weight, missing=missing)
+    risk = np.sort(riskcore.assess(table, keys, weight, missing=missing).cell_risk)
+    how = {"weight": weight, "missing": missing, "threshold": float(risk[-2])}
+    want = riskcore.protect(table, keys, **how)
+    got = riskcore.protect(engine.hold(table), keys, **how)
+    assert len(cells) > 1
+    assert sum(want.suppressed.values()) > 0
+    assert_same(got, want, engine, in_order)
+
+
+def test_weights_of_many_sizes(engine, in_order):
+    columns, keys, weight, _ = CASES["spread weights"]
+    table = pa.table(columns)
+    risk = np.sort(riskcore.assess(table, keys, weight).cell_risk)
+    how = {"weight": weight, "threshold": float(risk[-3] + risk[-2]) / 2}
+    want = riskcore.protect(table, keys, **how)
+    got = riskcore.protect(engine.hold(table), keys, **how)
+    assert got.suppressed == want.suppressed
+    assert sum(want.suppressed.values()) > 0
+    back = engine.collect(got.data)
+    assert values(back, in_order) == values(want.data, in_order)
+
+
+def test_assessed_again_on_the_engine_it_is_safe(engine):
+    got = riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
+    data = got.data
+    if engine.name == "dataset":  # what comes back is a reader, to be written first
+        data = engine.hold(data.read_all())
+    again = riskcore.assess(data, KEYS, "w", missing="wildcard")
+    assert again.unsafe_count(0.02) == 0
+    assert again.figures == got.protected.figures
+
+
+def test_data_can_be_had_again(engine):
+    got = riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
+    one, other = (engine.collect(got.data) for _ in range(2))
+    assert len(one) == len(other) == N
+
+
+def test_what_is_refused_before_any_work(engine, tmp_path):
+    table = survey()
+    data = engine.hold(table)
+    how = {"weight": "w", "threshold": 0.02}
+    with pytest.raises(TypeError, match=r"households need single records.* collect"):
+        riskcore.protect(data, KEYS, household="id", **how)
+    with pytest.raises(KeyError, match="no column 'b'"):
+        riskcore.protect(data, ["b"], **how)
+    with pytest.raises(KeyError, match="no column 'b'"):
+        riskcore.protect(data, KEYS, recodings={"b": YOUNG}, **how)
+    with pytest.raises(ValueError, match="no threshold"):
+        riskcore.protect(data, KEYS, "w")
+    result = riskcore.protect(data, KEYS, **how)
+    with pytest.raises(TypeError, match=r"write: .* holds the records.*\.data"):
+        result.write(tmp_path / "safe.csv")
+    with pytest.raises(TypeError, match="which records are unsafe: single records"):
+        _ = result.unsafe
+    with pytest.raises(TypeError, match="single records"):
+        _ = result.protected.individual_risk
+    with pytest.raises(TypeError, match="single records"):
+        _ = result.original.records
+
+
+def test_names_that_differ_by_case(engine):
+    table = pa.table({"Age": [1, 2, 1, 3], "age": [5, 5, 6, 6], "w": [2.0] * 4})
+    if not engine.case_blind:
+        want = riskcore.protect(table, ["Age", "age"], "w", threshold=0.5)
+        got = riskcore.protect(engine.hold(table), ["Age", "age"], "w", threshold=0.5)
+        assert engine.collect(got.data).to_pydict() == want.data.to_pydict()
+        assert want.suppressed["Age"] > 0
+        return
+    with pytest.raises(Exception, match=r"(?i)differ by case|ambiguous|no column"):
+        riskcore.protect(engine.hold(table), ["Age", "age"], "w", threshold=0.5)
+
+
+def test_no_records(engine):
+    empty = pa.table({"a": pa.array([], pa.int64())})
+    hold = pa.dataset.dataset if engine.name == "dataset" else engine.hold
+    data = hold(empty)
+    with pytest.raises(ValueError, match="the data hold no records"):
+        riskcore.protect(data, ["a"], threshold=0.5)
+
+
+def test_what_was_blanked_is_gone(engine):
+    """Not under a null either, nor in a list of categories."""
+    rare = "the only one that is so rare, and long enough to stand apart"
+    common = ["this is common, and also a long text", "this one is as common as that"]
+    number = 7_234_567_890_123_456_789
+    labels = [*common * 10, rare, *common * 10]
+    table = pa.table(
+        {
+            "id": list(range(41)),
+            "text": labels,
+            "kind": pa.array(labels).dictionary_encode(),
+            "number": [*[1, 2] * 10, number, *[1, 2] * 10],
+        }
+    )
+    keys = [["text"], ["kind"], ["number"]]
+    result = riskcore.protect(engine.hold(table), keys, threshold=0.5)
+    assert result.suppressed == {"text": 1, "kind": 1, "number": 1}
+    back = engine.collect(result.data)
+    assert [back[name].null_count for name in back.column_names] == [0, 1, 1, 1]
+    written = io.BytesIO()
+    with pa.ipc.new_stream(written, back.schema) as stream:
+        stream.write_table(back)
+    raw = written.getvalue()
+    assert rare.encode() not in raw
+    assert number.to_bytes(8, "little") not in raw
+    assert common[0].encode() in raw
+    told = f"{result!r} {result.verdict} {result._repr_html_()} {result.to_dict()}"
+    told += f"{result.data!r} {result.data}"
+    assert rare not in told
+    assert str(number) not in told
+    assert rare not in str(back.schema)
+
+
+def test_other_columns_are_named_as_not_checked(engine):
+    with pytest.warns(ColumnsNotChecked, match="'id', 'born', 'income', 'w' or the or"):
+        result = riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
+    assert result.not_checked == ("id", "born", "income", "w")
+    assert result.to_dict()["not_checked"] == ["id", "born", "income", "w"]
+    assert "But not checked: whether suppressed or recoded" in result.verdict
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ColumnsNotChecked)
+        result = riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.9)
+    assert result.not_checked == ()
+    assert "not checked" not in result.verdict
+
+
+def telling(n=600):
+    """Return records of which two columns tell a region, and one its places."""
+    rng = np.random.default_rng(8)
+    region = np.sort(rng.integers(0, 6, n))
+    return pa.table(
+        {
+            "id": range(n),
+            "region": region,
+            "province": [f"p{one}" for one in region],
+            "age": rng.integers(0, 40, n),
+            "number": 1000 + np.arange(n),
+            "noise": rng.integers(0, 5, n),
+            "w": rng.integers(10, 90, n).astype(float),
+        }
+    )
+
+
+def test_what_keys_and_other_columns_tell_is_what_it_is_in_memory(engine):
+    table = telling()
+    keys = [["region", "age"], ["province"]]
+    how = {"weight": "w", "threshold": 0.02, "cost": {"age": 90, "region": 1}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = riskcore.protect(table, keys, **how).shown
+    with pytest.warns(SuppressedValueShows, match="'region' show in 'province'"):
+        result = riskcore.protect(engine.hold(table), keys, **how)
+    parts = ("region", "province", "age")
+    assert result.shown == tuple(one for one in want if one.column in parts)
+    assert result.shown
+    others = ["number", "noise", "w"]
+    found = result.shown_in(others)
+    assert set(found) == {one for one in want if one.column in others}
+    assert {one.column for one in found} == {"number"}
+    assert result.shown_in(["province"]) == result.shown
+    with pytest.raises(KeyError, match="no column 'nothing'"):
+        result.shown_in(["nothing"])
+
+
+def test_what_tells_codes_before_recoding(engine):
+    table = telling()
+    coarse = Recoding.intervals([2], [0, 1])
+    how = {"weight": "w", "threshold": 0.02, "recodings": {"region": coarse}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = riskcore.protect(table, ["region", "age"], **how).shown
+    result = riskcore.protect(engine.hold(table), ["region", "age"], **how)
+    found = result.shown_in(["province", "number", "noise"])
+    assert set(found) == {
+        one for one in want if one.column in ("province", "number", "noise")
+    }
+    assert ("province", "finer") in {(one.column, one.rule) for one in found}
+
+
+def test_what_tells_codes_before_recoding_of_a_column_that_is_no_key(engine):
+    table = telling()
+    how = {
+        "weight": "w",
+        "threshold": 0.02,
+        "recodings": {"region": Recoding.intervals([2], [0, 1])},
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = riskcore.protect(table, ["province", "age"], **how).shown
+    result = riskcore.protect(engine.hold(table), ["province", "age"], **how)
+    assert result.not_checked == tuple(table.column_names)
+    found = result.shown_in(table.column_names)
+    # A column of which nothing is blanked, one that is a key, one that is none.
+    for column in ("age", "number", "noise"):
+        assert {one for one in found if one.column == column} == {
+            one for one in want if one.column == column
+        }
+    told = {(one.key, one.column, one.rule) for one in found}
+    assert ("region", "number", "finer") in told
+    assert ("region", "province", "finer") in told  # though values of it are blanked
+
+
+def test_warned_of_rules_that_fit_nothing(engine):
+    rules = {"income": Recoding.mapping({-5: 0}), "age": Recoding.mapping({99: 0})}
+    with pytest.warns(DoubtfulRules) as caught:
+        riskcore.protect(
+            engine.hold(survey()), KEYS, "w", threshold=0.02, recodings=rules
+        )
+    said = {str(one.message)[:14] for one in caught if "no code" in str(one.message)}
+    assert said == {"variable 'inco", "variable 'age'"}
+
+
+def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
+    """A join that leaves a value behind is seen, whatever the plan says."""
+
+    def as_it_was(one, *_):
+        if engine.name == "dataset":
+            return lambda: one.data.scanner().to_reader()
+        return lambda: one.data if engine.name == "dask" else one.native
+
+    monkeypatch.setattr("riskcore.protection.on_engine.changed", as_it_was)
+    with pytest.raises(RuntimeError, match="is not what was verified; nothing is ret"):
+        riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
+
+
+def test_data_that_change_meanwhile_are_refused():
+    frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
+    schema = polars.from_arrow(survey()).schema
+
+    def read(_):
+        return polars.from_arrow(next(frames))
+
+    lazy = polars.LazyFrame(schema=schema).map_batches(
+        read, predicate_pushdown=False, projection_pushdown=False
+    )
+    with pytest.raises(RuntimeError, match=r"not what was verified.*changed meanwhile"):
+        riskcore.protect(lazy, KEYS, "w", threshold=0.02)
+
+
+def test_data_that_change_are_refused_when_nothing_is_blanked():
+    frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
+    schema = polars.from_arrow(survey()).schema
+
+    def read(_):
+        return polars.from_arrow(next(frames))
+
+    lazy = polars.LazyFrame(schema=schema).map_batches(
+        read, predicate_pushdown=False, projection_pushdown=False
+    )
+    with pytest.raises(RuntimeError, match=r"not what was verified.*changed meanwhile"):
+        riskcore.protect(lazy, ["sex"], threshold=0.9)
+
+
+def test_every_cell_is_verified_once():
+    """Cells that come in batches are those expected, each once, with all records."""
+    table = pa.table({"a": [1, 1, 2, None], "b": ["x", "y", "x", "x"], "w": [1.5] * 4})
+    engine = engine_of(polars.from_arrow(table).lazy())
+    question = engine.count(["a", "b"], "w").question
+    expected = _Expected.of(_coded(engine, question, engine.cells(question)))
+
+    def verified(*parts):
+        batches = []
+        for rows in parts:
+            engine = engine_of(polars.from_arrow(table.take(rows)).lazy())
+            batches.append(engine.cells(question))
+        return expected.are(batches, question, [])
+
+    assert verified([0, 1], [2, 3])
+    assert verified([3], [1], [0, 2])
+    assert not verified([0, 1], [2])  # a cell is lost
+    assert not verified([0, 1], [2, 3, 3])  # a record more
+    assert not verified([0, 1], [2, 3], [0])  # a cell twice
+    table = table.set_column(0, "a", pa.array([1, 1, 7, None]))
+    assert not verified([0, 1], [2, 3])  # another value
+    table = table.set_column(0, "a", pa.array([1, 1, 1, None]))
+    assert not verified([0, 1], [2, 3])  # another cell of the same values
+    table = table.set_column(0, "a", pa.array([1, 1, 2, None]))
+    table = table.set_column(2, "w", pa.array([1.5, 1.5, 2.5, 1.5]))
+    assert not verified([0, 1], [2, 3])  # another weight
+
+
+def test_two_results_at_once(engine):
+    """Relations of one connection share its names: one must not show in another."""
+    one, other = survey(seed=3), survey(n=300, seed=9)
+    held = [
+        riskcore.protect(
+            engine.hold(table), KEYS, "w", threshold=0.02, recodings={"age": YOUNG}
+        ).data
+        for table in (one, other)
+    ]
+    for table, data in zip((one, other), held, strict=True):
+        want = riskcore.protect(
+            table, KEYS, "w", threshold=0.02, recodings={"age": YOUNG}
+        ).data
+        back = engine.collect(data)
+        assert sorted(back["id"].to_pylist()) == sorted(want["id"].to_pylist())
+        assert back["sex"].null_count == want["sex"].null_count
+        assert set(back["age"].to_pylist()) == set(want["age"].to_pylist())
+
+
+@needs.engine("duckdb")
+def test_lists_of_categories_hold_what_is_left():
+    duckdb = import_module("duckdb")
+    kinds = ["b", "it's a", "rare", "unused"]
+    values = [*["it's a", "b"] * 9, "rare", None]
+    frame = polars.LazyFrame({"k": polars.Series(values, dtype=polars.Enum(kinds))})
+    found = riskcore.protect(frame, ["k"], threshold=0.5)
+    assert found.suppressed == {"k": 1}
+    assert found.data.collect_schema()["k"] == polars.Enum(["b", "it's a"])
+    assert found.data.collect()["k"].to_list() == [*["it's a", "b"] * 9, None, None]
+    connection = duckdb.connect()
+    listed = ", ".join("'" + one.replace("'", "''") + "'" for one in kinds)
+    connection.execute(f"CREATE TYPE kind AS ENUM ({listed})")
+    plain = pa.table({"k": values})
+    rows = connection.from_arrow(plain).project("k::kind AS k")
+    found = riskcore.protect(rows, ["k"], threshold=0.5)
+    assert found.suppressed == {"k": 1}
+    (dtype,) = found.data.types
+    assert dict(dtype.children)["values"] == ["b", "it's a"]
+    assert found.data.to_arrow_table()["k"].null_count == 2
+    # All of them are blanked: no category is left.
+    alone = connection.from_arrow(pa.table({"k": ["b"]})).project("k::kind AS k")
+    found = riskcore.protect(alone, ["k"], threshold=0.5)
+    assert found.data.fetchall() == [(None,)]
+
+
+SIZES = ["low", "mid", "unused", "high"]
+SIZE = ["mid" if i == 5 else ["high", "low"][i % 2] for i in range(41)]
+
+
+@needs.engine("duckdb")
+def test_the_order_of_categories_is_kept_on_duckdb():
+    duckdb = import_module("duckdb")
+    data = duckdb.connect().from_arrow(pa.table({"k": SIZE}))
+    listed = ", ".join(map(repr, SIZES))
+    data = data.project(f"k::ENUM ({listed}) AS k")
+    found = riskcore.protect(data, ["k"], threshold=0.5)
+    (dtype,) = found.data.types
+    assert dict(dtype.children)["values"] == ["low", "high"]
+
+
+def test_the_order_of_categories_is_kept_by_polars():
+    data = polars.LazyFrame({"k": polars.Series(SIZE, dtype=polars.Enum(SIZES))})
+    found = riskcore.protect(data, ["k"], threshold=0.5)
+    assert found.data.collect_schema()["k"] == polars.Enum(["low", "high"])
+
+
+@needs.engine("dask")
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_order_of_categories_is_kept_by_dask(known, ordered):
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    values = pandas.Categorical(SIZE, SIZES, ordered=ordered)
+    data = frames.from_pandas(pandas.DataFrame({"k": values}), npartitions=3)
+    if not known:
+        data["k"] = data["k"].cat.as_unknown()
+    found = riskcore.protect(data, ["k"], threshold=0.5).data
+    back = found.compute()["k"]
+    assert back.cat.categories.tolist() == ["low", "high"]
+    assert back.cat.ordered == ordered
+    assert found["k"].dtype == back.dtype
+    assert back.isna().tolist() == [one == "mid" for one in SIZE]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_the_order_of_categories_is_kept_by_datasets(ordered):
+    codes = pa.array([SIZES.index(one) for one in SIZE], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, SIZES, ordered=ordered)
+    table = pa.table({"k": column})
+    pieces = [table.slice(0, 20), table.slice(20)]
+    data = import_module("pyarrow.dataset").dataset(pieces)
+    found = riskcore.protect(data, ["k"], threshold=0.5).data.read_all()
+    assert found.schema.field("k").type == table.schema.field("k").type
+    for chunk in found["k"].chunks:
+        assert chunk.dictionary.to_pylist() == ["low", "high"]
+    expected = [None if one == "mid" else one for one in SIZE]
+    assert found["k"].to_pylist() == expected
+
+
+@needs.engine("dask")
+def test_a_printed_query_of_dask_shows_nothing_blanked(tmp_path, capsys):
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    values = [*["x", "y"] * 10, "RARE"]
+    pandas.DataFrame({"k": values}).to_parquet(tmp_path / "a.parquet")
+    data = frames.read_parquet(tmp_path / "a.parquet")
+    safe = riskcore.protect(data, ["k"], threshold=0.5)
+    records = riskcore.assess(data, ["k"], missing="wildcard").records
+    said = ""
+    for found in (safe.data, records):
+        found.pprint()
+        found.optimize().pprint()
+        said += f"{found} {found.expr} {found.dask} {dict(found.dask)}"
+    said += capsys.readouterr().out
+    assert "MapPartitions" in said
+    assert "RARE" not in said
+
+
+def test_frames_of_narwhals_give_their_own():
+    import narwhals.stable.v2 as nw
+
+    frame = polars.from_arrow(survey()).lazy()
+    for threshold in (0.02, 0.9):
+        found = riskcore.protect(nw.from_native(frame), KEYS, "w", threshold=threshold)
+        assert isinstance(found.data, polars.LazyFrame)
+
+
+def test_polars_does_it_in_a_stream(tmp_path):
+    table = survey(800)
+    polars.from_arrow(table).write_parquet(tmp_path / "survey.parquet")
+    how = {"threshold": 0.008, "recodings": {"region": OTHER}}
+    want = riskcore.protect(table, KEYS, "w", **how)
+    lazy = polars.scan_parquet(tmp_path / "survey.parquet")
+    got = riskcore.protect(lazy, KEYS, "w", **how)
+    assert sum(want.suppressed.values()) > 0
+    got.data.sink_parquet(tmp_path / "safe.parquet")
+    back = polars.read_parquet(tmp_path / "safe.parquet")
+    assert back.equals(polars.from_arrow(want.data))

@@ -1,0 +1,249 @@
+"""Types of columns: each gives what it gives in memory, or an error that names it."""
+
+import copy
+import pickle
+import sqlite3
+from decimal import Decimal
+from importlib import import_module
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+import riskcore
+from riskcore import Recoding
+from tests import needs
+from tests.data.engines.conftest import engines
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.on_engine.ColumnsNotChecked"
+)
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(9, 3), (20, 3), (38, 20), (38, 3)])
+def test_decimal_weights_are_the_doubles_next_to_them(engine, digits, scale):
+    rng = np.random.default_rng(digits + scale)
+    numbers = [
+        Decimal(int(rng.integers(1, 10 ** (1 + i % min(digits, 18))))).scaleb(-scale)
+        for i in range(300)
+    ]
+    weights = pa.array(numbers, pa.decimal128(digits, scale))
+    table = pa.table({"k": range(300), "w": weights})
+    exact = [float(one) for one in numbers]
+    assert table["w"].cast("double").to_pylist() != exact  # what Arrow makes of them
+    for data in (table, engine.hold(table)):
+        found = riskcore.tabulate(data, ["k"], "w").population_frequency
+        assert found.tolist() == exact
+
+
+@pytest.mark.parametrize("scale", [0, 3])
+def test_decimal_weights_in_memory(scale):
+    numbers = [Decimal(i).scaleb(-scale) for i in (9_700, 8_100, 1, 2**53 + 1)]
+    weights = pa.array(numbers, pa.decimal128(20, scale))
+    table = pa.table({"k": range(4), "w": weights})
+    pandas, polars = import_module("pandas"), import_module("polars")
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    for data in (table, frame, polars.from_arrow(table), {"k": range(4), "w": numbers}):
+        found = riskcore.tabulate(data, ["k"], "w").population_frequency
+        assert found.tolist() == [float(one) for one in numbers]
+
+
+def test_whole_weights_beyond_doubles(engine):
+    table = pa.table({"k": [1, 2], "w": [2**53 + 1, 2**62 + 1]})
+    found = riskcore.tabulate(engine.hold(table), ["k"], "w").population_frequency
+    assert found.tolist() == [2.0**53, 2.0**62]
+
+
+@needs.engine("dask")
+def test_whole_and_decimal_weights_in_arrow_on_dask():
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    weights = pa.array([Decimal("9.7"), Decimal("8.1")], pa.decimal128(20, 3))
+    table = pa.table({"k": [1, 2], "w": weights, "v": [2**53 + 1, 3]})
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    data = frames.from_pandas(frame, npartitions=1)
+    for weight, want in (("w", [9.7, 8.1]), ("v", [2.0**53, 3])):
+        found = riskcore.tabulate(data, ["k"], weight).population_frequency
+        assert found.tolist() == want
+
+
+@needs.engine("dask")
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2, None, 2, 2], [1, 1, 2, 1, 1], [True, False, None, True, True], [1.5, 2, 2]],
+)
+def test_categories_that_are_numbers_on_dask(values):
+    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
+    frame = pandas.DataFrame({"k": pandas.Categorical(values)})
+    data = frames.from_pandas(frame, npartitions=2)
+    for missing in ("category", "wildcard"):
+        want = riskcore.assess(frame, ["k"], missing=missing)
+        got = riskcore.assess(data, ["k"], missing=missing)
+        assert got.figures == want.figures
+        assert got.cells.to_dict()["k"].tolist() == want.cells.to_dict()["k"].tolist()
+        pandas.testing.assert_frame_equal(
+            got.records.compute(), want.records, check_dtype=False
+        )
+    want = riskcore.protect(frame, ["k"], threshold=0.9)
+    got = riskcore.protect(data, ["k"], threshold=0.9)
+    assert got.suppressed == want.suppressed
+    pandas.testing.assert_frame_equal(got.data.compute(), want.data)
+
+
+@needs.engine("duckdb")
+def test_sums_of_128_bits_on_duckdb():
+    duckdb = import_module("duckdb")
+    connection = duckdb.connect()
+    connection.execute("SET arrow_lossless_conversion = true")
+    data = connection.sql("SELECT range % 2 AS k, 2.5 AS w FROM range(5)")
+    result = riskcore.assess(data, ["k"], "w")
+    assert result.cells.population_frequency.tolist() == [7.5, 5.0]
+    assert riskcore.protect(data, ["k"], "w", threshold=0.1).suppressed == {"k": 5}
+
+
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([3, 5], pa.int32()), ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1.0, 2.5, 2.5, None, 1.0], pa.float16()),
+        RUNS,
+        pa.array(["a", "b", "b", None, "a"], pa.string_view()),
+        pa.array([b"a", b"b", b"b", None, b"a"], pa.binary_view()),
+    ],
+    ids=lambda column: str(column.type)[:9],
+)
+def test_layouts_of_arrow_in_datasets(column):
+    table = pa.table({"k": column, "w": [2.0, 3.0, 4.0, 5.0, 6.0]})
+    data = pa.dataset.dataset(table)
+    want = riskcore.assess(table, ["k"], "w", missing="category")
+    got = riskcore.assess(data, ["k"], "w", missing="category")
+    assert got.figures == want.figures
+    assert got.cells.to_dict()["k"].tolist() == want.cells.to_dict()["k"].tolist()
+    back = got.records.read_all()
+    assert back["individual_risk"].to_pylist() == list(want.individual_risk)
+
+
+# In pandas, and so in dask, lists are objects.
+@pytest.mark.parametrize("engine", engines(but=("dask",)), indirect=True)
+def test_columns_without_an_order_are_refused(engine):
+    table = pa.table({"k": [[1], [2], [1]], "s": [{"a": 1}, {"a": 2}, {"a": 1}]})
+    data = engine.hold(table)
+    for key in ("k", "s"):
+        with pytest.raises(
+            TypeError, match=f"'{key}': values of type .* have no order"
+        ):
+            riskcore.assess(data, [key])
+        with pytest.raises(
+            TypeError, match=f"'{key}': values of type .* have no order"
+        ):
+            riskcore.protect(data, [key], threshold=0.5)
+
+
+def test_objects_on_polars_are_refused():
+    polars = import_module("polars")
+    data = polars.LazyFrame({"k": polars.Series(["a", "b"], dtype=polars.Object)})
+    with pytest.raises(TypeError, match="'k': a lazy frame of polars cannot join"):
+        riskcore.assess(data, ["k"])
+
+
+@needs.engine("ibis")
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option is deprecated")
+def test_what_backends_of_ibis_lack_is_told(tmp_path):
+    ibis, polars = import_module("ibis"), import_module("polars")
+    with sqlite3.connect(tmp_path / "s.db") as connection:
+        connection.execute("CREATE TABLE s (k INTEGER, w REAL)")
+        connection.execute("INSERT INTO s VALUES (1, 1.5), (2, 2.5)")
+    connection.close()
+    backend = ibis.sqlite.connect(tmp_path / "s.db")
+    with pytest.raises(TypeError, match=r"ibis on sqlite: .*IsNan.* another backend"):
+        riskcore.assess(backend.table("s"), ["k"], "w")
+    assert riskcore.assess(backend.table("s"), ["k"]).max_risk == 1
+    backend = ibis.polars.connect()
+    backend.create_table("s", polars.DataFrame({"k": [1, 2]}))
+    result = riskcore.assess(backend.table("s"), ["k"])
+    with pytest.raises(TypeError, match=r"ibis on polars .* polars itself"):
+        _ = result.records
+
+
+def test_copies_and_pickles(tmp_path):
+    """Of what can be pickled itself: a relation of duckdb cannot."""
+    polars = import_module("polars")
+    data = polars.LazyFrame({"k": [1, 2, 2]})
+    result = riskcore.assess(data, ["k"])
+    for make in (copy.copy, lambda one: pickle.loads(pickle.dumps(one))):
+        again = make(result)
+        assert again.figures == result.figures
+        assert not again.cells.collected
+        assert len(make(again.cells)) == 2
+        assert again.cells.sample_frequency.tolist() == [1, 2]
+        assert again.records.collect().equals(result.records.collect())
+    table = pa.dataset.dataset(pa.table({"k": [1, 2, 2]}))
+    assert len(copy.copy(riskcore.assess(table, ["k"]).cells)) == 2
+    safe = riskcore.protect(data, ["k"], threshold=0.7)
+    again = pickle.loads(pickle.dumps(safe))
+    assert again.suppressed == {"k": 1}
+    assert again.data.collect().equals(safe.data.collect())
+
+
+@pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
+def test_frames_of_narwhals(engine):
+    nw = import_module("narwhals.stable.v2")
+    data = engine.hold(pa.table({"k": [1, 2, 2]}))
+    wrapped = nw.from_native(data, pass_through=True)
+    result = riskcore.assess(wrapped, ["k"])
+    assert result.figures == riskcore.assess(data, ["k"]).figures
+    assert isinstance(result.records, engine.kind)
+    assert isinstance(riskcore.protect(wrapped, ["k"], threshold=1).data, engine.kind)
+
+
+@pytest.mark.parametrize(
+    "held", [pytest.param(True, marks=needs.engine("dask")), False]
+)
+def test_dictionaries_of_arrow_in_pandas_with_a_null(held):
+    pandas = import_module("pandas")
+    kind = pandas.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    values = ["a", "b", None, "a", "a"]
+    frame = pandas.DataFrame({"k": pandas.Series(values, dtype=kind)})
+    data = frame
+    if held:
+        frames = import_module("dask.dataframe")
+        data = frames.from_pandas(frame, npartitions=1)
+    found = riskcore.protect(data, ["k"], threshold=0.9, missing="category")
+    assert found.suppressed == {"k": 1}
+    back = found.data.compute() if held else found.data
+    assert [None if one is pandas.NA else one for one in back["k"]] == [
+        "a", None, None, "a", "a",
+    ]  # fmt: skip
+    assert back["k"].dtype == kind
+
+
+def noted():
+    """Return a table whose notes list the codes of a column."""
+    field = pa.field("k", pa.int64(), metadata={"codes": "1, 2, 7654321"})
+    schema = pa.schema([field], metadata={"codes": "1, 2, 7654321"})
+    return pa.table({"k": [1, 1, 2, 7654321]}, schema=schema)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_recoded_columns_have_no_notes(held):
+    table = noted()
+    data = pa.dataset.dataset(table) if held else table
+    rules = {"k": Recoding.mapping({7654321: 2})}
+    found = riskcore.protect(data, ["k"], threshold=0.9, recodings=rules)
+    assert not found.suppressed["k"]
+    back = found.data.read_all() if held else found.data
+    assert back.schema.metadata is None
+    assert back.schema.field("k").metadata is None
+    assert table.schema.metadata
+
+
+def test_recoded_columns_of_pandas_have_no_notes():
+    pandas = import_module("pandas")
+    frame = pandas.DataFrame({"k": [1, 1, 2, 7654321]})
+    frame.attrs = {"codes": "7654321"}
+    rules = {"k": Recoding.mapping({7654321: 2})}
+    found = riskcore.protect(frame, ["k"], threshold=0.9, recodings=rules)
+    assert found.data.attrs == {}
+    assert frame.attrs == {"codes": "7654321"}

@@ -1,0 +1,236 @@
+"""Reading CSV: text, delimiters, encodings, numbers, missing codes."""
+
+import gzip
+
+import pyarrow as pa
+import pytest
+
+import riskcore
+from riskcore.data.files import formats
+from riskcore.data.files.reading import Reading
+
+CSV = 'sex,age,w\n1,"01",1.5\n2,,2\n'
+
+
+def written(folder, text, name="a.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_csv_is_text_but_for_numeric_columns(tmp_path):
+    table = formats.read(written(tmp_path, CSV), numeric=["w"])
+    assert table.to_pydict() == {
+        "sex": ["1", "2"],
+        "age": ["01", None],
+        "w": [1.5, 2.0],
+    }
+    assert table.schema.field("w").type == pa.float64()
+
+
+def test_only_columns_asked_for_in_their_order(tmp_path):
+    path = written(tmp_path, CSV)
+    assert formats.read(path, ["w", "sex", "w"]).column_names == ["w", "sex"]
+    assert formats.read(path, ["sex"], numeric=["w"]).column_names == ["sex"]
+    for bad in ({"columns": ["Age"]}, {"columns": ["sex"], "numeric": ["Age"]}):
+        with pytest.raises(KeyError, match="no column 'Age'; did you mean 'age'"):
+            formats.read(path, **bad)
+    with pytest.raises(KeyError, match="no column 'u', 'v', 'x', 'y', 'z'; the col"):
+        formats.read(path, ["sex"], numeric={"z", "v", "x", "y", "u"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "a;b,c\n1;2\n"),
+        ("a.csv", "a;b,c;d;e,f\n1;2;3;4\n"),
+        ("a.tsv", "a,b\tc,d,e\n1\t2\n"),
+        ("a.txt", "a\tb\n1\t2\n"),
+        ("a.TXT", "a|b\r\n1|2\r\n"),
+        ("a.csv", 'a;"b,c,d,e"\n1;2\n'),
+        ("a.csv", "\ufeffa,b\n1,2\n"),
+        ("a.csv", "a\n1\n"),
+    ],
+)
+def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
+    path = written(tmp_path, text, name)
+    delimiter = {"a;": ";", "a,b\t": "\t", "a\t": "\t", "a|": "|"}
+    expected = next(
+        (d for start, d in delimiter.items() if text.startswith(start)), ","
+    )
+    if text == "a;b,c\n1;2\n":  # a tie: the comma comes first
+        with pytest.raises(ValueError, match="does not have 2 fields"):
+            formats.read(path)
+        expected = ";"
+        table = formats.read(path, reading=Reading(delimiter=";"))
+    else:
+        table = formats.read(path)
+    header = text.splitlines()[0].removeprefix("\ufeff").replace('"', "")
+    assert table.column_names == header.split(expected)
+    header = formats.columns_of(path, Reading(delimiter=expected))
+    assert table.column_names == list(header.names)
+    assert [column[0].as_py() for column in table.columns] == (
+        text.splitlines()[1].split(expected)
+    )
+
+
+def test_quotes_newlines_and_missing_values(tmp_path):
+    path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
+    with pytest.warns(formats.LineBreaksInFields, match="1 quoted fields .* 1 lines"):
+        table, intake = formats.read_counted(path)
+    assert table.to_pydict() == {
+        'x "y"': ["1\r\n2", "NA", "NA"],
+        "b\nc": ["", None, "3"],
+    }
+    assert str(intake) == "7 lines: 2 of names, 3 records, 1 empty, 1 within 1 field"
+    with pytest.warns(formats.LineBreaksInFields):
+        table = formats.read(path, reading=Reading(missing_codes=["NA"]))
+    assert table.column(0).to_pylist() == ["1\r\n2", None, "NA"]
+
+
+def test_an_empty_line_is_a_record_of_a_single_column(tmp_path):
+    assert formats.read(written(tmp_path, "a\n1\n\n2\n")).column(0).to_pylist() == [
+        "1",
+        None,
+        "2",
+    ]
+
+
+def test_a_header_alone_is_no_records(tmp_path):
+    with pytest.raises(ValueError, match=r"a\.csv: a header, but no records"):
+        formats.read(written(tmp_path, "a,b\n"))
+
+
+def test_encodings(tmp_path):
+    path = written(tmp_path, "région,b\n1,é\n".encode("cp1252"))
+    with pytest.raises(ValueError, match=r"not utf-8 at byte offset 1; give its enc"):
+        formats.columns_of(path)
+    assert formats.read(path, reading=Reading("cp1252")).to_pydict() == {
+        "région": ["1"],
+        "b": ["é"],
+    }
+    for encoding in ("utf-8-sig", "utf-16"):
+        path = written(tmp_path, CSV.encode(encoding))
+        table = formats.read(path, reading=Reading(encoding))
+        assert table.to_pydict()["age"] == ["01", None]
+    late = b"a,b\n" + b"1,2\n" * 600_000 + b"1,\xe9\n"
+    for name, content in (("b.csv", late), ("b.csv.gz", gzip.compress(late))):
+        with pytest.raises(ValueError, match=f"byte offset {late.index(0xE9)};"):
+            formats.read(written(tmp_path, content, name))
+    # A letter across the border of two parts of the file does not shift the offset.
+    border = b"a,b\n" + b"1,2\n" * (2**18 - 2) + "1,xé\n".encode() + b"1,\xff\n"
+    with pytest.raises(ValueError, match=f"byte offset {border.index(0xFF)};"):
+        formats.read(written(tmp_path, border))
+    with pytest.raises(ValueError, match="encoding='martian' is unknown; use utf-8"):
+        Reading("martian")
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_line_ends(tmp_path, line_end):
+    path = written(tmp_path, CSV.replace("\n", line_end))
+    assert formats.read(path).column("w").to_pylist() == ["1.5", "2"]
+
+
+def test_gzip(tmp_path):
+    path = written(tmp_path, gzip.compress(CSV.encode()), "a.csv.gz")
+    assert formats.read(path).equals(formats.read(written(tmp_path, CSV)))
+    with pytest.raises(ValueError, match="not a gzip file"):
+        formats.read(written(tmp_path, CSV, "b.csv.gz"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n1,2\n", "first line"),
+        ("a,b", "no records"),
+        ("a,b,a,b\n1,2,3,4\n", "given twice: a, b"),
+        ("a,b\n1,2\n1,2,3\n\n4\n", r"2 rows .* 2 fields .* row 2, line 3, has 3"),
+        ('a,b\n"1\n2",2\n1\n', "1 row .* row 2, line 4, has 1"),
+        ('a,b\n1,2\n1,"2\n3,4\n', "the quote opened in line 3 is not closed"),
+    ],
+)
+def test_bad_text_is_refused(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        formats.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "nan", "inf", "1e999", "0x10", "1_0", "1 2", "1.2.3", "-", "."]
+)
+def test_text_that_is_no_number_is_refused(tmp_path, text):
+    path = written(tmp_path, f"w,v\n1,1\n{text},1\n{text},1\n")
+    message = "w is not a number in 2 records, first in record 2: "
+    with pytest.raises(ValueError, match=message) as caught:
+        formats.read(path, numeric=["w"])
+    assert repr(text) in str(caught.value)
+
+
+def test_decimal_commas_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"w is not a number in 1 record.*'1,5'"):
+        formats.read(written(tmp_path, "w;v\n1,5;1\n"), numeric=["w"])
+
+
+def test_a_decimal_comma_is_suspected(tmp_path):
+    path = written(tmp_path, 'k;w\n1;"1,5"\n2;2\n')
+    with pytest.raises(ValueError, match=r"'1,5'; the decimal mark may be a comma"):
+        riskcore.assess(path, ["k"], "w")
+    result = riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
+    assert result.cells.population_frequency.tolist() == [1.5, 2.0]
+    path = written(tmp_path, "k;w\n1;1.234,5\n2;2\n")
+    with pytest.raises(ValueError, match=r"not a number in 1 record"):
+        riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
+
+
+def test_missing_codes_of_a_column_and_of_all(tmp_path):
+    path = written(tmp_path, 'mar,age,w\n9,9,1\n1,NA,"2,5"\n"NA",99,3\n,"9",4\n')
+    reading = Reading(
+        decimal=",", missing_codes={"": ["NA"], "mar": "9", "age": ["99"]}
+    )
+    table = formats.read(path, numeric=["w"], reading=reading)
+    assert table.to_pydict() == {
+        "mar": [None, "1", "NA", None],
+        "age": ["9", None, None, "9"],
+        "w": [1.0, 2.5, 3.0, 4.0],
+    }
+
+
+def test_codes_that_stand_nowhere_are_said(tmp_path):
+    path = written(tmp_path, "mar,w\n1,1\n2,2\n")
+    with pytest.warns(
+        formats.DoubtfulCodes, match="missing codes of mar, '9', stand nowh"
+    ):
+        formats.read(path, reading=Reading(missing_codes={"mar": ["9"]}))
+    with pytest.raises(KeyError, match="no column 'MARR'"):
+        formats.read(path, reading=Reading(missing_codes={"MARR": ["9"]}))
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16-le", "utf-32-be", "gb18030", "utf-16"]
+)
+def test_one_mark_is_no_part_of_a_name(tmp_path, encoding, packed):
+    path = tmp_path / f"a.csv{packed}"
+    opener = gzip.open if packed else open
+    for marks in ("", "\ufeff"):
+        text = f"{marks}sex,age\nf,é\n"
+        with opener(path, "wb") as file:
+            file.write(text.encode(encoding))
+        found = formats.read(path, reading=Reading(encoding))
+        assert found.to_pydict() == {"sex": ["f"], "age": ["é"]}
+        assert formats.columns_of(path, Reading(encoding)).names == ("sex", "age")
+
+
+def test_a_mark_before_a_quoted_name(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeff"sex, coded",age\nf,1\n'.encode())
+    found, intake = formats.read_counted(path, ["sex, coded"])
+    assert found.to_pydict() == {"sex, coded": ["f"]}
+    assert intake.records == 1
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_no_columns_are_none(tmp_path, name):
+    path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
+    table, intake = formats.read_counted(path, [])
+    assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)

@@ -1,0 +1,126 @@
+"""Codes that are recoded or blanked are those of recoded or blanked data."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from riskcore import Recoding, protect
+from riskcore.data.blank import blank
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import with_columns
+from riskcore.data.recode import recode, recoded_columns
+from tests import thin
+
+NUMBERS = st.lists(st.integers(-3, 300), min_size=1, max_size=30)
+HOLDERS = {
+    "list": lambda name, values: {name: values},
+    "tuple": lambda name, values: {name: tuple(values)},
+    "objects": lambda name, values: {name: np.array(values, object)},
+    "pandas": lambda name, values: pd.DataFrame({name: values}),
+    "pandas text": lambda name, values: pd.DataFrame(
+        {name: pd.array([None if v is None else str(v) for v in values], "string")}
+    ),
+    "pandas category": lambda name, values: pd.DataFrame(
+        {name: pd.Categorical([None if v is None else str(v) for v in values])}
+    ),
+    "polars": lambda name, values: pl.DataFrame({name: values}),
+    "polars text": lambda name, values: pl.DataFrame(
+        {name: [None if v is None else str(v) for v in values]}
+    ),
+    "pyarrow": lambda name, values: pa.table({name: values}),
+    "pyarrow dictionary": lambda name, values: pa.table(
+        {name: pa.array([None if v is None else str(v) for v in values])}
+    ).set_column(
+        0,
+        name,
+        pa.array(
+            [None if v is None else str(v) for v in values], pa.string()
+        ).dictionary_encode(),
+    ),
+}
+ARRAYS = {
+    "int8": lambda values: np.array(values, np.int16),
+    "uint": lambda values: np.array(values, np.int64).astype(np.uint64),
+    "float": lambda values: np.where(np.array(values) < 0, np.nan, values),
+    "text": lambda values: np.array([str(value) for value in values]),
+    "masked": lambda values: np.ma.masked_less(np.array(values), 0),
+    "times": lambda values: np.array(values, "datetime64[D]"),
+}
+
+
+def assert_the_same(coded, data, keys):
+    found = CodedRecords.of(data, keys)
+    for key in keys:
+        one, other = coded.columns[key], found.columns[key]
+        assert one.codes.tolist() == other.codes.tolist()
+        assert one.codes.dtype == other.codes.dtype
+        assert one.labels.dtype == other.labels.dtype
+        assert one.labels.tolist() == other.labels.tolist()
+        assert [*map(type, one.labels)] == [*map(type, other.labels)]
+        assert one.missing == other.missing
+    assert coded.equals(found)
+
+
+def some(values, draw):
+    return np.array(draw(st.lists(st.booleans(), min_size=len(values),
+                                  max_size=len(values))))  # fmt: skip
+
+
+def check(data, values, draw, *, number):
+    coded = CodedRecords.of(data, ["a"])
+    masks = [some(values, draw), some(values, draw)]
+    once = coded.blanked({"a": masks[0]})
+    assert_the_same(once, blank(data, {"a": masks[0]}), ["a"])
+    either = {"a": masks[0] | masks[1]}
+    assert_the_same(once.blanked({"a": masks[1]}), blank(data, either), ["a"])
+    if number is None:
+        return
+    rules = {"a": Recoding.intervals([0, 10], labels=number)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns = recoded_columns(data, rules, coded.columns)
+        recoded = recode(data, rules)
+    fresh = with_columns(data, columns)
+    assert_the_same(coded.recoded(columns), recoded, ["a"])
+    assert_the_same(coded.recoded(columns), fresh, ["a"])
+    assert_the_same(
+        coded.recoded(columns).blanked(either), blank(recoded, either), ["a"]
+    )
+
+
+# An example in a frame takes some 50 ms.
+@pytest.mark.parametrize("holder", HOLDERS)
+@thin.examples(25)
+@given(st.data(), st.lists(st.none() | st.integers(-3, 300), min_size=1, max_size=30))
+def test_of_any_holder(holder, data, values):
+    if all(value is None for value in values) and "pyarrow" in holder:
+        values = [*values, 1]  # a column of type null has no codes
+    labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))
+    check(HOLDERS[holder]("a", values), values, data.draw, number=labels)
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@thin.examples(50)
+@given(st.data(), NUMBERS)
+def test_of_arrays(kind, data, values):
+    labels = data.draw(st.sampled_from([[7, 8, 7], ["x", "y", "y"], [2.5, 1.0, 3.0]]))
+    number = None if kind == "times" else labels
+    if kind == "uint":
+        values = [abs(value) for value in values]
+    check({"a": ARRAYS[kind](values)}, values, data.draw, number=number)
+
+
+def test_protected_data_are_compared_with_what_was_verified(monkeypatch):
+    data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+    # A blanking that leaves a value behind.
+    monkeypatch.setattr(
+        "riskcore.protection.protect.blank", lambda data, masks: dict(data)
+    )
+    with pytest.raises(RuntimeError, match="not what was verified"):
+        protect(data, ["sex", "age"], "w", threshold=0.05)

@@ -1,0 +1,190 @@
+"""Hierarchies from files: trees, or the line that makes none."""
+
+import json
+
+import pytest
+
+from riskcore import Hierarchy, Recoding, check, diversity, protect
+from riskcore.data.files import formats
+from riskcore.data.recode import recode
+
+AREAS = "Lyon;F;EU\nNice;F;EU\nBonn;D;EU\nOslo;N;no EU\n"
+ALL = "".join(f"{line};*\n" for line in AREAS.splitlines())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "area.csv").write_text(ALL)
+    return tmp_path
+
+
+def test_levels_from_the_value_up():
+    areas = Hierarchy.read("area.csv")
+    assert areas.values == ("Lyon", "Nice", "Bonn", "Oslo")
+    assert [areas.group("Nice", level) for level in (1, 2, 3)] == ["F", "EU", "*"]
+    assert areas == Hierarchy(areas.levels, "area.csv")
+    with pytest.raises(KeyError):
+        areas.group("Rome", 1)
+    data = {"area": ["Oslo", "Nice", "Lyon", None]}
+    for level, codes in ((1, ["N", "F", "F"]), (2, ["no EU", "EU", "EU"])):
+        rule = areas.recoding(level)
+        assert recode(data, {"area": rule})["area"] == [*codes, None]
+        assert Recoding.from_dict(rule.to_dict()) == rule
+    with pytest.raises(ValueError, match="Rome"):
+        recode({"area": ["Rome"]}, {"area": areas.recoding(1)})
+    with pytest.raises(ValueError, match="level=4: need a level from 1 to 3"):
+        areas.recoding(4)
+
+
+@pytest.mark.parametrize(
+    ("raw", "values"),
+    [
+        (b"\xef\xbb\xbfa;x\nb;x\n", ("a", "b")),
+        (b"a;x\r\n\r\nb;x", ("a", "b")),
+        (b'"a;1";x\n"b\n2";x\n"c""";x\n', ("a;1", "b\n2", 'c"')),
+        (b";x\nb;y\n", (None, "b")),
+        (b" a;x\n", (" a",)),
+    ],
+)
+def test_ways_to_write_it(folder, raw, values):
+    (folder / "h.csv").write_bytes(raw)
+    assert Hierarchy.read("h.csv").values == values
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "h.csv: no line; need value;group;all"),
+        (b"a,x\n", "h.csv, line 1: one field; need the value and its groups"),
+        (b"a;x\nb;x;*\n", "h.csv, line 2: 3 fields, the first line has 2"),
+        (b"a;x\n\nb\n", "h.csv, line 3: one field"),
+        (b"a;x\nb;\n", "h.csv, line 2: level 1 is empty; repeat the group"),
+        (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' stands twice"),
+        (b"a;x;1\nb;x;2\n", "level 2 of the hierarchy of h.csv: it separates values"),
+        (b'a;"x\n', "h.csv, line 1: unexpected end of data"),
+        (b"a;\xff\n", "h.csv: byte 2 is no utf-8"),
+    ],
+)
+def test_what_is_no_hierarchy(folder, raw, message):
+    (folder / "h.csv").write_bytes(raw)
+    with pytest.raises(ValueError, match=message):
+        Hierarchy.read("h.csv")
+
+
+def test_files_that_are_none(folder):
+    with pytest.raises(FileNotFoundError):
+        Hierarchy.read("nil.csv")
+    with pytest.raises(IsADirectoryError, match="a directory"):
+        Hierarchy.read(folder)
+    for levels, error in (([], ValueError), ([[1]], TypeError)):
+        with pytest.raises(error, match="levels"):
+            Hierarchy(levels)
+    with pytest.raises(ValueError, match="level 2 of the hierarchy: no group for 'b'"):
+        Hierarchy([{"a": 1, "b": 1}, {"a": 1}])
+
+
+DATA = {
+    "k": [1, 1, 1, 2, 2, 2],
+    "area": ["Lyon", "Nice", "Nice", "Bonn", "Oslo", "Oslo"],
+}
+
+
+def test_closeness_is_that_of_the_mappings():
+    tree = Hierarchy.read("area.csv")
+    found = diversity(DATA, ["k"], "area", hierarchies={"area": tree})["area"]
+    # The top, of one group of all, counts nothing.
+    by_hand = {"area": tree.levels[:2]}
+    expected = diversity(DATA, ["k"], "area", hierarchies=by_hand)["area"]
+    assert found.closeness.tolist() == expected.closeness.tolist()
+    equal = diversity(DATA, ["k"], "area")["area"]
+    assert (found.closeness != equal.closeness).any()
+    # Numbers are found by their text.
+    numbers = {"Lyon": 1, "Nice": 2, "Bonn": 3, "Oslo": 4}
+    data = {"k": DATA["k"], "area": [numbers[one] for one in DATA["area"]]}
+    lines = [f"{numbers[v]};{tree.group(v, 1)};{tree.group(v, 2)}" for v in numbers]
+    with open("numbers.csv", "w") as file:
+        file.write("\n".join(lines))
+    told = Hierarchy.read("numbers.csv")
+    found = diversity(data, ["k"], "area", hierarchies={"area": told})["area"]
+    assert found.closeness.tolist() == expected.closeness.tolist()
+
+
+def test_a_value_without_a_group_is_refused():
+    data = {"k": [1, 1], "area": ["Rome", "Nice"]}
+    given = {"area": Hierarchy.read("area.csv")}
+    with pytest.raises(ValueError, match="level 1: no group for 'Rome'"):
+        diversity(data, ["k"], "area", hierarchies=given)
+
+
+def test_on_the_command_line(run):
+    formats.write("survey.csv", DATA)
+    tree = {"area": Hierarchy.read("area.csv")}
+    given = ["--sensitive", "area", "--hierarchy", "area=area.csv"]
+    status, out, _ = run("diversity", "survey.csv", "--keys", "k", *given, "--json")
+    assert status == 0
+    (variable,) = json.loads(out)["variables"]
+    expected = diversity(DATA, ["k"], "area", hierarchies=tree)["area"]
+    assert variable["closeness"] == expected.closeness.max()
+    assert variable["distance"] == "hierarchical"
+    gate = ["check", "survey.csv", "--keys", "k", *given, "--t", "0.5", "--json"]
+    status, out, _ = run(*gate)
+    by_python = check(DATA, ["k"], sensitive=["area"], t=0.5, hierarchies=tree)
+    assert json.loads(out)["rules"] == by_python.to_dict()["rules"]
+
+
+def test_recoding_on_the_command_line(run, folder):
+    formats.write("survey.csv", {name: map_to_text(v) for name, v in DATA.items()})
+    rule = "area=hierarchy:area.csv:2"
+    command = ["protect", "survey.csv", "--keys", "area", "k", "--k", "2"]
+    status, _, err = run(*command, "--recode", rule, "--output", "safe.csv")
+    assert status == 0, err
+    by_python = protect(
+        "survey.csv", ["area", "k"], k=2,
+        recodings={"area": Hierarchy.read("area.csv").recoding(2)},
+    )  # fmt: skip
+    safe = formats.read("safe.csv")
+    assert safe["area"].to_pylist() == by_python.data["area"].to_pylist()
+    (folder / "area.csv").unlink()
+    # The record holds the rules.
+    again = ["--replay", "safe.csv.private.json", "--output", "again.csv"]
+    status, out, _ = run("protect", "survey.csv", *again)
+    assert "byte for byte" in out
+
+
+def map_to_text(values):
+    return [str(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("area=hierarchy:area.csv", "need hierarchy:FILE:LEVEL"),
+        ("area=hierarchy:nil.csv:1", "nil.csv"),
+        ("area=hierarchy:area.csv:9", "need a level from 1 to 3"),
+        ("area=hierarchy:area.csv:x", "no whole number"),
+    ],
+)
+def test_refused_on_the_command_line(run, rule, message):
+    formats.write("survey.csv", DATA)
+    command = ["protect", "survey.csv", "--keys", "area", "--k", "2"]
+    status, _, err = run(*command, "--recode", rule)
+    assert status == 2
+    assert message in err
+
+
+def test_a_hierarchy_is_not_written_over(run, folder):
+    formats.write("survey.csv", {name: map_to_text(v) for name, v in DATA.items()})
+    rule = ["--recode", "area=hierarchy:area.csv:1", "--overwrite"]
+    command = ["protect", "survey.csv", "--keys", "area", "--k", "2", *rule]
+    status, _, err = run(*command, "--output", "area.csv")
+    assert (status, "area.csv" in err) == (2, True)
+    given = ["--sensitive", "area", "--hierarchy", "area=area.csv", "--overwrite"]
+    command = ["diversity", "survey.csv", "--keys", "k", *given]
+    assert run(*command, "--report", "area.csv")[0] == 2
+    assert (folder / "area.csv").read_text() == ALL
+    for odd in ("area", "=x", "area="):
+        assert run("diversity", "survey.csv", "--keys", "k", *given[:3], odd)[0] == 2
+    twice = [*given[:4], "area=area.csv"]
+    status, _, err = run("diversity", "survey.csv", "--keys", "k", *twice)
+    assert (status, "'area' stands twice" in err) == (2, True)

@@ -1,0 +1,508 @@
+"""What is written is read back: corruptions on the way to the file are caught."""
+
+import csv
+import gzip
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from riskcore import Recoding, assess, protect
+from riskcore.data.files import csv_writer, formats
+from riskcore.data.files.argus.metadata import read_metadata
+from riskcore.data.files.reading import Reading
+from riskcore.protection.release import layout, readback, writing
+from riskcore.protection.release.readback import ReadBackError
+from riskcore.protection.result import UnsafeError
+
+KEYS = ["sex", "age", "job"]
+FORMATS = [
+    "safe.csv", "safe.csv.gz", "safe.parquet", "safe.feather", "fixed.asc", "free.asc",
+]  # fmt: skip
+TYPED = (".parquet", ".feather")
+
+
+# The address of the survey has them; its ids give the order back.
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore::riskcore.data.files.formats.LineBreaksInFields"
+    ),
+    pytest.mark.filterwarnings(
+        "ignore::riskcore.protection.result.SuppressedValueShows"
+    ),
+]
+
+
+def survey(n=400):
+    """Make records of which some are rare, with text that needs quotes."""
+    random = np.random.default_rng(8)
+    household = np.sort(random.integers(0, n // 2, n))
+    return {
+        "id": [str(1000 + i) for i in range(n)],
+        "sex": random.choice(["1", "2"], n).tolist(),
+        "age": [str(v) for v in random.geometric(0.1, n) + 10],
+        "job": random.choice(["a", "b", "c"], n, p=[0.6, 0.3, 0.1]).tolist(),
+        "note": random.choice(
+            ["plain", 'with "quotes"', "a,b", "two\nlines"], n
+        ).tolist(),
+        "w": [f"{v:.2f}" for v in random.uniform(5, 60, n)],
+        "hh": [str(7000 + h) for h in household],
+    }
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """Return a maker of protected files, whose source has the format of a target."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(target, **more):
+        data = survey()
+        if target.endswith(".asc"):
+            path = argus_source(data, free=target.startswith("free"))
+        else:
+            path = formats.write("survey.csv", data)
+        roles = {"weight": "w", "household": "hh"}
+        return protect(path, KEYS, threshold=0.03, **roles, **more)
+
+    return make
+
+
+def argus_source(data, *, free):
+    """Write a survey as mu-Argus data, with its metadata."""
+    data = {name: values for name, values in data.items() if name != "note"}
+    widths = {name: max(map(len, values)) for name, values in data.items()}
+    lines, start = ['<SEPARATOR> ";"', "<NAMESINFRONT>"] if free else [], 1
+    for name, width in widths.items():
+        place = f"{width}" if free else f"{start} {width}"
+        lines.append(f"{name} {place}" + (" 99" if name == "age" else ""))
+        lines.append(
+            {"w": "  <WEIGHT>", "hh": "  <HOUSE_ID>"}.get(name, "  <RECODABLE>")
+        )
+        start += width
+    Path("s.rda").write_text("\n".join(lines) + "\n")
+    rows = zip(*data.values(), strict=True)
+    text = [
+        ";".join(row)
+        if free
+        else "".join(
+            value.rjust(width)
+            for value, width in zip(row, widths.values(), strict=True)
+        )
+        for row in rows
+    ]
+    Path("s.asc").write_text("\n".join([";".join(data)] * free + text) + "\n")
+    return Path("s.asc")
+
+
+def nothing_but(*names):
+    return {path.name for path in Path.cwd().iterdir()} - {
+        "survey.csv",
+        "s.asc",
+        "s.rda",
+    }
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("target", FORMATS)
+def test_what_is_right_is_written(source, target, shuffle):
+    result = source(target)
+    assert sum(result.suppressed.values()) > 20
+    record = result.write(target, shuffle=shuffle)
+    assert record["output"]["read_back"]
+    again = assess(formats.read(target, numeric=["w"]), KEYS, "w", missing="wildcard")
+    assert again.max_risk == result.protected.max_risk < 0.03
+
+
+def corrupt_lines(change):
+    """Return a wrapper of the writer that changes the lines of text."""
+
+    def corrupt(parts):
+        path = parts[0]
+        raw = path.read_bytes()
+        packed = raw[:2] == b"\x1f\x8b"
+        lines = (gzip.decompress(raw) if packed else raw).splitlines(keepends=True)
+        text = b"".join(change(lines))
+        path.write_bytes(gzip.compress(text) if packed else text)
+
+    return corrupt
+
+
+def corrupt_table(change):
+    def corrupt(parts):
+        path = parts[0]
+        if path.read_bytes().startswith(b"ARROW1"):
+            with pyarrow.ipc.open_file(path.read_bytes()) as file:
+                table = change(file.read_all())
+            with pyarrow.ipc.new_file(path, table.schema) as file:
+                file.write_table(table, max_chunksize=90)
+            return
+        table = pyarrow.parquet.read_table(path)
+        pyarrow.parquet.write_table(change(table), path, row_group_size=90)
+
+    return corrupt
+
+
+def swapped(lines, i=50, j=120):
+    lines[i], lines[j] = lines[j], lines[i]
+    return lines
+
+
+def taken(table, i=50, j=120):
+    rows = np.arange(len(table))
+    rows[[i, j]] = rows[[j, i]]
+    return table.take(rows)
+
+
+def one_changed(lines):
+    """Change a digit of a record."""
+    line = bytearray(lines[70])
+    place = next(i for i in range(5, len(line)) if chr(line[i]).isdigit())
+    line[place] = ord("0") if line[place] == ord("9") else line[place] + 1
+    return [*lines[:70], bytes(line), *lines[71:]]
+
+
+def one_cell(table):
+    ages = table["age"].to_pylist()
+    ages[70] = "1" if ages[70] is None else None
+    place = table.column_names.index("age")
+    return table.set_column(place, "age", pa.array(ages))
+
+
+DROPPED = (
+    lambda lines: lines[:60] + lines[61:],
+    lambda table: pa.concat_tables([table.slice(0, 60), table.slice(61)]),
+)
+DAMAGE = {
+    "a row dropped": DROPPED,
+    "a row twice": (
+        lambda lines: [*lines[:60], lines[60], *lines[60:]],
+        lambda table: pa.concat_tables([table.slice(0, 61), table.slice(60)]),
+    ),
+    "two rows swapped": (swapped, taken),
+    "a cell changed": (one_changed, one_cell),
+    "cut off": (lambda lines: [*lines[:-1], lines[-1][:5]], lambda t: t.slice(0, 399)),
+    "nothing": (lambda lines: [], lambda table: table.slice(0, 0)),
+    "a line more": (
+        lambda lines: [*lines, b"\n"],
+        lambda table: pa.concat_tables([table, table.slice(0, 1)]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("target", FORMATS)
+def test_damage_is_caught(source, monkeypatch, target, damage, shuffle):
+    result = source(target)
+    of_lines, of_table = DAMAGE[damage]
+    typed = target.endswith(TYPED)
+    corrupt = corrupt_table(of_table) if typed else corrupt_lines(of_lines)
+    write = layout.Layout.write
+
+    def damaged(self, *arguments):
+        parts = write(self, *arguments)
+        corrupt(parts)
+        return parts
+
+    monkeypatch.setattr(layout.Layout, "write", damaged)
+    with pytest.raises(ReadBackError, match="nothing is written") as caught:
+        result.write(target, shuffle=shuffle)
+    assert target in str(caught.value)
+    assert nothing_but() == set()
+    # Without the reading back it would have been written.
+    result.write(target, shuffle=shuffle, verify=False)
+    assert target in nothing_but()
+
+
+def test_a_cell_is_named_and_no_value(source, monkeypatch):
+    result = source("safe.csv")
+    write = csv_writer._rows_text
+
+    def changed(*given):
+        return write(*given).replace("1003,", "9993,", 1).replace("1005,", "9995,", 1)
+
+    monkeypatch.setattr(csv_writer, "_rows_text", changed)
+    with pytest.raises(ReadBackError) as caught:
+        result.write("safe.csv")
+    said = str(caught.value)
+    assert "'id' in 2 records, first in record 4" in said
+    assert "9993" not in said
+    assert "1003" not in said
+
+
+def test_a_quote_that_is_swallowed(source, monkeypatch):
+    result = source("safe.csv")
+    write = csv_writer._rows_text
+
+    def swallowed(*given):
+        return write(*given).replace('"two\nlines"', '"two\nlines', 1)
+
+    monkeypatch.setattr(csv_writer, "_rows_text", swallowed)
+    with pytest.raises(ReadBackError):
+        result.write("safe.csv")
+    assert nothing_but() == set()
+
+
+def test_a_blank_written_as_empty_text(source, monkeypatch):
+    # For readers that tell the two apart it is a value that nobody else has.
+    result = source("safe.csv")
+    write = csv_writer._rows_text
+
+    def quoted(*given):
+        return write(*given).replace(",,", ',"",', 1)
+
+    monkeypatch.setattr(csv_writer, "_rows_text", quoted)
+    with pytest.raises(ReadBackError, match="in 1 records"):
+        result.write("safe.csv")
+
+
+def test_empty_text_is_not_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "a,b,note\n" + '1,"",x\n1,,"say ""hi"", ""\n"\n2,"",""""""\n' * 20
+    Path("s.csv").write_text(text)
+    result = protect("s.csv", ["a"], threshold=0.5)
+    result.write("t.csv")
+    assert Path("t.csv").read_text() == text
+    write = csv_writer._rows_text
+    for before, after in (('"",x', ",x"), ('1,,"say', '1,"","say')):
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                csv_writer,
+                "_rows_text",
+                lambda *a, b=before, c=after: write(*a).replace(b, c, 1),
+            )
+            with pytest.raises(ReadBackError, match="'b' in 1 records"):
+                result.write("u.csv")
+
+
+def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = 'a,b\n1,"NA"\n1,NA\n2,x\n' * 20
+    Path("s.csv").write_text(text)
+    reading = Reading(missing_codes=["NA", "."])
+    result = protect("s.csv", ["a"], threshold=0.5, reading=reading)
+    for shuffle in (False, True):
+        result.write("t.csv", shuffle=shuffle, overwrite=True)
+        safe = formats.read("t.csv", reading=reading)["b"]
+        assert safe.null_count == safe.to_pylist().count("NA") == 20
+    write = csv_writer._rows_text
+    monkeypatch.setattr(
+        csv_writer, "_rows_text", lambda *a: write(*a).replace('"NA"', "NA", 1)
+    )
+    with pytest.raises(ReadBackError, match="'b' in 1 records, first in record 1"):
+        result.write("u.csv")
+
+
+def test_values_that_were_not_blanked(source, monkeypatch):
+    # The writer and the comparison are given the unprotected values: masks and the
+    # assessment of what was read still see it.
+    result = source("safe.csv")
+    masks = result.masks
+    object.__setattr__(result, "rows", result.source.data)
+    with pytest.raises(ReadBackError, match=r"'(sex|age|job)' in \d+ records"):
+        result.write("safe.csv")
+    object.__setattr__(
+        result, "masks", {name: np.zeros_like(mask) for name, mask in masks.items()}
+    )
+    with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
+        result.write("safe.csv")
+    assert nothing_but() == set()
+    record = result.write("safe.csv", allow_unsafe=True)
+    assert record["safe"] is False
+    assert record["verdict"].startswith("NOT SAFE")
+
+
+def test_one_column(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("s.csv").write_text("a,b\n" + "1,x\n" * 30 + "2,x\n")
+    result = protect("s.csv", ["a"], threshold=0.5)
+    assert result.suppressed == {"a": 1}
+    with pytest.raises(ValueError, match="1 missing values of the only column, 'a'"):
+        result.write("t.csv", drop=["b"])
+    assert nothing_but() == {"s.csv"}
+    result.write("t.parquet", drop=["b"])
+    assert formats.read("t.parquet")["a"].null_count == 1
+    result.write("t.csv", drop=["a"])
+    assert Path("t.csv").read_text() == "b\n" + "x\n" * 31
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("target", ["t.csv", "t.parquet", "t.feather"])
+def test_data_of_all_types(tmp_path, monkeypatch, make, target):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(3)
+    n = 200
+    data = make(
+        {
+            "k": random.integers(0, 5, n),
+            "flag": random.random(n) < 0.5,
+            "x": np.where(random.random(n) < 0.2, np.nan, random.normal(size=n)),
+            "small": random.normal(size=n).astype(np.float32),
+            "day": np.datetime64("2001-01-01") + random.integers(0, 900, n),
+            "text": random.choice(["", "a", 'b"', "c,"], n).astype(object),
+            "big": random.integers(0, 2**62, n),
+        }
+    )
+    if make is pd.DataFrame:
+        data["kind"] = pd.Categorical(random.choice(["u", "v"], n))
+        data["whole"] = pd.array(random.integers(0, 9, n), "Int64")
+    result = protect(data, ["k", "flag"], threshold=0.035)
+    assert sum(result.suppressed.values()) > 0
+    result.write(target, shuffle=True, allow_unsafe=True)
+
+
+def test_blocks_do_not_matter(source, monkeypatch):
+    result = source("safe.csv")
+    monkeypatch.setattr(readback, "_ROWS", 7)
+    monkeypatch.setattr(readback, "_CHUNK", 1)
+    result.write("safe.csv", shuffle=True)
+    write = csv_writer._rows_text
+    monkeypatch.setattr(
+        csv_writer, "_rows_text", lambda *a: write(*a).replace("1399,", "9999,", 1)
+    )
+    with pytest.raises(ReadBackError, match="'id' in 1 records, first in record 400"):
+        result.write("again.csv")
+
+
+def test_an_interrupt_leaves_nothing_behind(source, monkeypatch):
+    # The prompt keeps the last error, and with it readers that have not ended.
+    result = source("safe.csv")
+    limit = csv.field_size_limit()
+    block = readback._Arrow.block
+
+    def interrupted(self, rows):
+        monkeypatch.setattr(readback._Arrow, "block", block)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(readback._Arrow, "block", interrupted)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        result.write("safe.csv")
+    assert kept.traceback
+    assert csv.field_size_limit() == limit
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    result.write("safe.csv")
+
+
+@pytest.mark.parametrize("target", ["free.asc", "fixed.asc", "safe.csv.gz"])
+def test_blocks_of_two_files_in_turn(source, target):
+    # As two threads read them, none of which waits until the other is done.
+    result = source(target)
+    result.write(target)
+    part, metadata = Path(target), Path(target).with_suffix(".rds")
+    csv_file = target.endswith(".csv.gz")
+
+    def opened():
+        read = readback._BLOCKS["csv" if csv_file else "argus"]
+        return read(part, [part, metadata], formats.Format("csv"))[1]
+
+    one, other = opened(), opened()
+    first = next(one)
+    assert not readback._FIELD_LIMIT_LOCK.locked()
+    assert next(other) == first
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_a_block_does_not_copy_the_column(monkeypatch, tmp_path, parquet):
+    # CSV is read as a column of many pieces. Arrow makes them one before it takes
+    # records here and there: done for each block, by the square of their number.
+    column = pa.chunked_array([pa.array([str(i), None]) for i in range(50)])
+    order = np.random.default_rng(1).permutation(len(column))
+    ordered = pa.table({"a": column.combine_chunks().take(pa.array(order))})
+    path = tmp_path / ("s.parquet" if parquet else "s.csv")
+    if parquet:
+        pyarrow.parquet.write_table(ordered, path, row_group_size=20)
+    else:
+        formats.write(path, {**ordered.to_pydict(), "b": order})
+    monkeypatch.setattr(readback, "_ROWS", 20)
+    columns = {"a": nw.from_native(column, series_only=True), "b": np.arange(100)}
+    expected = readback.Expected(
+        {name: columns[name] for name in formats.columns_of(path).names}, order, {}
+    )
+    taken, pieces = readback._taken, []
+
+    def noted(column, rows):
+        pieces.append(column.num_chunks)
+        return taken(column, rows)
+
+    monkeypatch.setattr(readback, "_taken", noted)
+    readback.read_back(path, [path], None, expected)
+    assert set(pieces) == {1}
+    assert len(pieces) >= 5
+
+
+def test_long_fields(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    limit = csv.field_size_limit()
+    rows = [f"{i % 3},{'x' * 200_000}" for i in range(9)]
+    Path("s.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    protect("s.csv", ["a"], threshold=0.9).write("t.csv")
+    assert csv.field_size_limit() == limit
+
+
+def test_encodings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        Path("s.csv").write_text("Région;ü\n" + "é;1\nß;2\n" * 9, encoding=encoding)
+        result = protect_in(encoding)
+        result.write("t.csv", overwrite=True)
+        assert Path("t.csv").read_text(encoding) == Path("s.csv").read_text(encoding)
+
+
+def protect_in(encoding):
+    from riskcore.data.source import Source
+    from riskcore.protection.protect import protect_source
+    from riskcore.protection.settings import Settings
+
+    source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
+    settings = Settings.from_dict(
+        {**protect({"Région": ["é"]}, ["Région"], threshold=1.0).settings.to_dict()}
+    )
+    return protect_source(source, settings)
+
+
+def test_recoded_mu_argus(source):
+    result = source("fixed.asc", recodings={"age": Recoding.top_bottom(top=30)})
+    result.write("fixed.asc", shuffle=True, drop=["id"])
+    assert read_metadata("fixed.rds").names == ("sex", "age", "job", "w", "hh")
+
+
+def test_every_format_is_read_back():
+    kinds = {one.kind for one in formats.FORMATS if one.targets or one.own_targets}
+    assert kinds == {*readback._PIECES, *readback._BLOCKS}
+
+
+def test_not_read_back(source, monkeypatch):
+    monkeypatch.setattr(readback, "read_back", None)
+    record = source("safe.csv").write("safe.csv", verify=False)
+    assert record["output"]["read_back"] is False
+
+
+def test_columns_left_out_are_taken_from_memory(source):
+    result = source("safe.csv")
+    for drop in (["w"], ["hh"], ["w", "hh", "age"]):
+        for shuffle in (False, True):
+            record = result.write(
+                "safe.csv", drop=drop, shuffle=shuffle, overwrite=True
+            )
+            assert record["safe"]
+            largest = record["sets"][0]["risk"]["protected"]["max_risk"]
+            assert largest == result.protected.max_risk
+
+
+def test_households_are_read_back(source, monkeypatch):
+    # New ids that put all records in one household: only their risk tells.
+    data = survey()
+    path = formats.write("survey.csv", data, overwrite=True)
+    result = protect(path, KEYS, "w", "hh", household_threshold=0.2)
+    assert result.safe
+    monkeypatch.setattr(
+        writing, "random_ids", lambda secret, name, codes, taken: codes * 0 + 1
+    )
+    with pytest.raises(UnsafeError, match="As read back: NOT SAFE"):
+        result.write("safe.csv")
+    result.write("safe.csv", renumber=())

@@ -1,0 +1,791 @@
+"""The records of a protection: what they tell whom, and what is refused in them."""
+
+import contextlib
+import hashlib
+import hmac
+import itertools
+import json
+import operator
+import os
+import stat
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskcore import Recoding, cli, protect
+from riskcore.data.files import arrow, formats
+from riskcore.data.files.argus.metadata import read_metadata
+from riskcore.protection.release import secret
+from riskcore.protection.release.record import coarse, method_of, read_record
+from riskcore.protection.result import InputCannotBeChecked, OrderCanBeFound
+from tests import needs, thin
+
+# The households of the survey are numbered in order, which undoes a shuffle.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.result.SuppressedValueShows"
+)
+
+KEYS = ["sex", "age"]
+AGES = range(121)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in a folder of its own, with a key of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "config"))
+
+
+def survey(age="93", n=120):
+    """Make a file in which one age is rare."""
+    random = np.random.default_rng(12)
+    ages = random.integers(20, 24, n).astype(str).tolist()
+    ages[7] = age
+    return {
+        "sex": random.choice(["1", "2"], n).tolist(),
+        "age": ages,
+        "job": random.choice(["a", "b", "c"], n).tolist(),
+        "w": [f"{value:.1f}" for value in random.uniform(20, 60, n)],
+        "hh": [str(300 + i // 3) for i in range(n)],
+    }
+
+
+def protected(age="93", **thresholds):
+    data = survey(age)
+    path = formats.write(f"survey-{age}.csv", data, overwrite=True)
+    return protect(path, KEYS, "w", **(thresholds or {"threshold": 0.02}))
+
+
+def all_strings(plain):
+    """Yield every text in a record, also parts of it and as bytes of digits."""
+    if isinstance(plain, dict):
+        for name, value in plain.items():
+            yield name
+            yield from all_strings(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from all_strings(value)
+    elif isinstance(plain, str):
+        yield plain
+
+
+def as_keys(plain):
+    for text in all_strings(plain):
+        yield text.encode()
+        with contextlib.suppress(ValueError):
+            yield bytes.fromhex(text)
+
+
+def digests(content, keys):
+    """Yield what somebody could compute of a guess at the input."""
+    for name in ("sha256", "sha1", "md5", "sha512"):
+        yield hashlib.new(name, content).hexdigest()
+    for key in keys:
+        yield hmac.digest(key, content, "sha256").hex()
+        yield hashlib.sha256(key + content).hexdigest()
+
+
+def test_no_digest_checks_a_guess():
+    result = protected()
+    assert result.suppressed["age"] == 1
+    result.write("safe.csv", public_record="public.json", shuffle=True)
+    original = Path("survey-93.csv").read_bytes()
+    for name in ("safe.csv.private.json", "public.json"):
+        text = Path(name).read_text()
+        keys = [*as_keys(json.loads(text)), b""]
+        for age in AGES:
+            guess = original.replace(b",93,", b",%d," % age)
+            assert (guess == original) == (age == 93)
+            assert not any(digest in text for digest in digests(guess, keys))
+        assert "bytes" not in text
+        assert secret.user_key().value.hex() not in text
+    # The owner can: the digest is there, and is that of the input.
+    record = read_record("safe.csv.private.json")
+    fits = [
+        age
+        for age in AGES
+        if hmac.digest(
+            secret.user_key().value, original.replace(b",93,", b",%d," % age), "sha256"
+        ).hex()
+        == record.digest
+    ]
+    assert fits == [93]
+    assert record.key == secret.user_key().id
+
+
+def plain_figures(result):
+    """Return both records, but for what is random or names a file."""
+    result.write("x.csv", overwrite=True, allow_unsafe=True, public_record="p.json")
+    both = [json.loads(Path(n).read_text()) for n in ("x.csv.private.json", "p.json")]
+    for record in both:
+        record.pop("input", None)
+        record.pop("output", None)
+    return both
+
+
+THRESHOLDS = [
+    {"threshold": 0.02}, {"rate": 0.0022}, {"rate": 0.0022, "missing": "argus"},
+]  # fmt: skip
+
+
+# With all of the guesses it is slow.
+@pytest.mark.parametrize(
+    ("thresholds", "step"),
+    thin.cases(product(THRESHOLDS, [3, 9]), lambda _, step: step == 9),
+)
+def test_no_figure_checks_a_guess(thresholds, step):
+    truth = protected(**thresholds)
+    assert truth.suppressed["age"] > 0
+    released = arrow.table_of(truth.data, plain=True).to_pydict()
+    known = plain_figures(truth)
+    without, left, told = [], [], []
+    for age in range(3 % step, 121, step):
+        guess = protected(str(age), **thresholds)
+        if arrow.table_of(guess.data, plain=True).to_pydict() != released:
+            continue
+        without.append(age)
+        if plain_figures(guess) == known:
+            left.append(age)
+        if guess.to_dict() == truth.to_dict():
+            told.append(age)
+    assert 93 in left
+    assert len(without) > 10
+    assert left == without
+    assert 93 in told
+
+
+def test_figures_of_the_original_would_check_a_guess():
+    # So they are in neither record: here the number of cells tells that the age is
+    # one that occurs, or one that does not.
+    figures = {
+        age: protected(age).sets[0].comparison()["original"] for age in ("93", "21")
+    }
+    assert figures["93"] != figures["21"]
+
+
+def test_figures_of_the_original_are_in_no_record():
+    result = protected(rate=0.0022)
+    record = result.write("safe.csv", public_record="p.json")
+    before = result.to_dict()["sets"][0]
+    exact = result.sets[0].aim.threshold
+    shown = [json.dumps(record), Path("p.json").read_text()]
+    shown.append(Path("safe.csv.private.json").read_text())
+    for text in shown:
+        for stage in ("original", "recoded"):
+            for name, figure in before["risk"].get(stage, {}).items():
+                # With the threshold of a rate the capped rate is the rate asked for.
+                if isinstance(figure, float) and name != "capped_rate":
+                    assert repr(figure) not in text
+                    assert f"{figure:.5g}" not in text
+        assert f"{exact:.2g}" not in text
+        assert (
+            "the threshold for a re-identification rate of 0.22 %"
+            in json.loads(text)["verdict"]
+        )
+    assert f"{exact:.8g}" in result.verdict
+
+
+def test_the_public_record():
+    data = {**survey(), "job": ["x", "y"] + ["z"] * 118}
+    rare = Recoding.mapping({"x": "secret-code", "z": "z2"})
+    result = protect(
+        data | {"w": np.array(data["w"], float)}, [*KEYS, "job"], "w", threshold=0.02,
+        recodings={"age": Recoding.top_bottom(top=90), "job": rare},
+    )  # fmt: skip
+    result.write("safe.csv", public_record="p.json", shuffle=True)
+    text = Path("p.json").read_text()
+    public = json.loads(text)
+    assert public["recodings"] == {
+        "age": {"kind": "top and bottom", "intervals": ["[90, inf)"]},
+        "job": {"kind": "mapping"},
+    }
+    assert "secret-code" not in text
+    assert any(0 < count < 10 for count in result.suppressed.values())
+    for name, count in result.suppressed.items():
+        said = "fewer than 10" if 0 < count < 10 else coarse(count)
+        assert public["suppressed"][name] == said
+    assert (public["records"], public["safe"]) == (120, True)
+    assert (public["shuffled"], public["renumbered"]) == (True, [])
+    for word in (
+        "sha256",
+        "hmac",
+        "digest",
+        "seed",
+        "secret",
+        "bytes",
+        "path",
+        'file"',
+    ):
+        assert word not in text
+    assert not any(len(word) > 30 and " " not in word for word in all_strings(public))
+
+
+def test_kinds_of_recodings():
+    assert method_of(Recoding.truncation(2)) == {"kind": "truncation", "characters": 2}
+    both = Recoding.mapping({"1": "2"})
+    assert method_of(both) == {"kind": "mapping"}
+
+
+@needs.posix
+def test_only_the_owner_reads_the_private_record():
+    os.umask(0o022)
+    protected().write("safe.csv", public_record="p.json")
+    modes = {
+        name: stat.S_IMODE(Path(name).stat().st_mode)
+        for name in ("safe.csv", "safe.csv.private.json", "p.json")
+    }
+    assert modes == {"safe.csv": 0o644, "safe.csv.private.json": 0o600, "p.json": 0o644}
+    text = Path("safe.csv.private.json").read_text()
+    first = text.split("\n")[1].strip()
+    assert first.startswith('"private": "Do not publish this record.')
+
+
+def test_without_a_place_for_the_key(monkeypatch):
+    Path("file").touch()
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "file/below")
+    with pytest.warns(
+        InputCannotBeChecked, match="will not be able to check the input: no place was"
+    ):
+        protected().write("safe.csv")
+    digest = json.loads(Path("safe.csv.private.json").read_text())["input"]["digest"]
+    assert digest["hmac_sha256"] is None
+    assert "no place was found" in digest["why"]
+    out = again("the record has no digest of the input")
+    assert "warning: a replay will not be able to check the input: no place" in out
+
+
+def again(*said, status=0, more=()):
+    """Replay the record, and look at what is said."""
+    Path("again.csv").unlink(missing_ok=True)
+    Path("again.csv.private.json").unlink(missing_ok=True)
+    arguments = ["--replay", "safe.csv.private.json", "--output", "again.csv", *more]
+    with (
+        Path("out").open("w") as out,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(out),
+    ):
+        assert cli.main(["protect", "survey-93.csv", *arguments]) == status
+    out = Path("out").read_text()
+    for words in said:
+        assert words in out
+    return out
+
+
+def test_replays_here_and_elsewhere(monkeypatch):
+    protected().write("safe.csv", shuffle=True)
+    out = again("It is, byte for byte, that of the record.")
+    assert "cannot be checked" not in out
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another")
+    where = "warning: the key of this record is not here: that the input is the same"
+    again(where, "It is, byte for byte, that of the record.")
+    formats.write("survey-93.csv", survey("94"), overwrite=True)
+    again(where, "It is, byte for byte, that of the record.")
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(Path.cwd() / "config"))
+    # Another file is refused before anything is written.
+    refused = "survey-93.csv is another file than that of safe.csv.private.json"
+    again(f"error: {refused}; --other-input protects it", status=2)
+    assert not list(Path().glob("again*"))
+    again("made of another file than that of the record.", more=["--other-input"])
+    assert Path("again.csv").exists()
+    again("error: survey-93.csv", status=2, more=["--json"])
+
+
+# What the first version with records of this format wrote, of the survey of the test.
+EARLY = {
+    "format": 2,
+    "input": {
+        "file": "early.csv",
+        "reading": {
+            "encoding": "utf-8", "delimiter": None, "decimal": ".",
+            "missing_codes": {"": []}, "metadata": None,
+        },
+        "columns": ["sex", "age", "w"],
+        "digest": {
+            "hmac_sha256":
+                "34d8c27768c90c2354d6d97795a15660b1636969c9a22f481ea974b84df8e426",
+            "key": "a33ae68045ee5f23",
+        },
+    },
+    "output": {
+        "file": "safe.csv",
+        "sha256": "714dbe7a7b00baf5db9f7db0d7a121ffcc7b58455edbab9994946b2b5c97eebe",
+        "read_back": True, "dropped": [], "shuffled": True, "renumbered": [],
+        "secret": "cc02aae14d821ab30f5e911546add4ecf6533ed2415594fe70407c5aeb1427b4",
+    },
+    "settings": {
+        "keys": [["sex", "age"]], "weight": "w", "household": None, "threshold": 0.02,
+        "rate": None, "household_threshold": None, "household_rate": None,
+        "within_households": True, "recodings": {}, "household_keys": [], "related": {},
+        "cost": "equal", "suppression": "exact", "method": "exact",
+        "missing": "wildcard", "alpha": 1.0, "rounds": None,
+    },
+}  # fmt: skip
+
+
+def test_a_record_of_the_first_version_replays(capsys):
+    ages = [93 if i == 7 else 20 + i % 3 for i in range(24)]
+    rows = [f"{'12'[i % 2]},{age},{20 + i}.5" for i, age in enumerate(ages)]
+    Path("early.csv").write_text("\n".join(["sex,age,w", *rows, ""]))
+    Path("early.json").write_text(json.dumps(EARLY))
+    settings = read_record("early.json").settings
+    assert (settings.population, settings.level) == ("weights", "record")
+    assert (settings.plan, settings.k, settings.strata) == ("record", (None,), ())
+    replay = ["--replay", "early.json", "--output", "again.csv"]
+    assert cli.main(["protect", "early.csv", *replay]) == 0
+    out, err = capsys.readouterr()
+    assert "It is, byte for byte, that of the record." in out
+    assert "the key of this record is not here" in err
+    # The next version had models; then came k, strata and level; then plans.
+    for later in (
+        {"population": "latent-class"},
+        {"population": "weights", "k": [3], "strata": [], "level": "record"},
+    ):
+        plain = {**EARLY, "settings": EARLY["settings"] | later}
+        Path("early.json").write_text(json.dumps(plain))
+        kept = read_record("early.json").settings.to_dict()
+        assert later.items() <= kept.items()
+    # A record with k and without strata is of no version.
+    plain = {**EARLY, "settings": EARLY["settings"] | {"k": [3]}}
+    Path("early.json").write_text(json.dumps(plain))
+    with pytest.raises(ValueError, match="not the settings of a protection: level"):
+        read_record("early.json")
+
+
+def test_what_cannot_be_checked_is_said_in_json_too(monkeypatch, capsys):
+    protected().write("safe.csv")
+    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another")
+    arguments = ["--replay", "safe.csv.private.json", "--output", "again.csv", "--json"]
+    assert cli.main(["protect", "survey-93.csv", *arguments]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["safe"]
+    assert "cannot be checked" in err
+
+
+def test_an_exposed_key_is_refused_before_any_work(capsys):
+    protected().write("safe.csv")
+    Path("config/record.key").chmod(0o644)
+    status = cli.main(
+        ["protect", "survey-93.csv", "--keys", *KEYS, "--weight", "w", "--threshold",
+         "0.02", "--output", "t.csv"]
+    )  # fmt: skip
+    assert status == 2
+    assert "others may read or write the key of records" in capsys.readouterr().err
+    assert not Path("t.csv").exists()
+
+
+def test_what_is_printed_as_json_is_no_secret(capsys):
+    protected()
+    arguments = [
+        "protect", "survey-93.csv", "--keys", *KEYS, "--weight", "w", "--threshold",
+        "0.02", "--household", "hh", "--output", "safe.csv", "--shuffle", "--json",
+        "--record-public", "p.json",
+    ]  # fmt: skip
+    assert cli.main(arguments) == 0
+    text = capsys.readouterr().out
+    printed = json.loads(text)
+    record = read_record("safe.csv.private.json")
+    for hidden in (record.secret, record.digest, record.key):
+        assert hidden not in text
+    assert printed["output"] == {
+        "file": "safe.csv", "record": "safe.csv.private.json",
+        "public_record": "p.json", "read_back": True, "dropped": [],
+        "shuffled": True, "renumbered": ["hh"], "formulas_guarded": False,
+    }  # fmt: skip
+    assert printed["sets"][0]["risk"]["original"]["max_risk"] > 0
+
+
+def households(path, name="hh", **how):
+    """Return the sets of records that share an id, and the ids."""
+    columns = arrow.table_of(formats.read(path, **how), plain=False).to_pydict()
+    groups = {}
+    triples = zip(columns["job"], columns["w"], columns[name], strict=True)
+    for job, weight, id in triples:
+        groups.setdefault(id, []).append((job, weight))
+    return sorted(map(sorted, groups.values())), set(groups)
+
+
+@pytest.mark.parametrize("target", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_new_ids(target, shuffle):
+    path = formats.write("s.csv", survey())
+    result = protect(path, KEYS, "w", "hh", threshold=0.02)
+    record = result.write(target, shuffle=shuffle)
+    assert record["output"]["renumbered"] == ["hh"]
+    members, ids = households(target)
+    assert members == households("s.csv")[0]
+    assert ids == {str(i) for i in range(1, 41)}
+    assert result.data["hh"].to_pylist() == survey()["hh"]
+    kept = result.write(f"kept-{target}", renumber=())
+    assert kept["output"]["renumbered"] == []
+    assert households(f"kept-{target}")[1] == set(survey()["hh"])
+    left = result.write(f"left-{target}", drop=["hh"])
+    assert left["output"]["renumbered"] == []
+    many = result.write(f"many-{target}", renumber=["hh", "job"])
+    assert many["output"]["renumbered"] == ["hh", "job"]
+    assert set(formats.read(f"many-{target}")["job"].to_pylist()) == {"1", "2", "3"}
+
+
+def test_integers_stay_integers_in_parquet():
+    data = survey()
+    n = len(data["hh"])
+    frame = pd.DataFrame(data)
+    frame["w"] = frame["w"].astype(float)
+    frame["hh"] = frame["hh"].astype("int16")
+    frame["person"] = np.arange(n).astype("int8")
+    frame["part"] = pd.array([None if i % 7 == 0 else i % 5 for i in range(n)], "Int64")
+    frame["mixed"] = [None if i % 7 == 0 else f"p{i % 5}" for i in range(n)]
+    frame["many"] = np.arange(n).astype("uint8")
+    frame.loc[0, "many"] = 255
+    result = protect(frame, KEYS, "w", "hh", threshold=0.02)
+    names = ["hh", "person", "part", "mixed"]
+    result.write("t.parquet", renumber=names)
+    table = formats.read("t.parquet")
+    assert [str(table[name].type) for name in names] == [
+        "int16", "int8", "int64", table["mixed"].type.__str__(),
+    ]  # fmt: skip
+    assert sorted(set(table["hh"].to_pylist())) == list(range(1, 41))
+    assert sorted(table["person"].to_pylist()) == list(range(1, n + 1))
+    assert [v is None for v in table["part"].to_pylist()] == [
+        i % 7 == 0 for i in range(n)
+    ]
+    assert set(table["mixed"].to_pylist()) == {None, "1", "2", "3", "4", "5"}
+    result.write("t.csv", renumber=names)
+    assert set(formats.read("t.csv")["part"].to_pylist()) == {None, *"12345"}
+
+
+@pytest.mark.parametrize(
+    ("renumber", "message"),
+    [
+        (["age"], "'age' is a key or related"),
+        (["job"], "'job' is a key or related"),
+        (["w"], "'w' is the weight"),
+        (["code"], "'code' is recoded"),
+        (["hh"], "'hh' is left out"),
+        (["nil"], "nil"),
+        ("hh", r"write \['hh'\]"),
+    ],
+)
+def test_what_has_no_new_ids(renumber, message):
+    data = {**survey(), "code": ["ab"] * 120}
+    data["w"] = np.array(data["w"], float)
+    result = protect(
+        data, KEYS, "w", "hh", threshold=0.02, related={"age": ["job"]},
+        recodings={"code": Recoding.truncation(1)},
+    )  # fmt: skip
+    with pytest.raises((KeyError, TypeError, ValueError), match=message):
+        result.write("t.csv", renumber=renumber, drop=["hh"])
+    assert not Path("t.csv").exists()
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_new_ids_of_mu_argus(free):
+    # Ids of one place, left-aligned and with a missing code that a new one would be.
+    header = '<SEPARATOR> ";"\n' if free else ""
+    place = (lambda start, width: f"{width}") if free else "{} {}".format
+    Path("s.rda").write_text(
+        f"{header}HH {place(1, 3)} 9\n  <HOUSE_ID>\nA {place(4, 1)}\n  <RECODABLE>\n"
+        f"W {place(5, 4)}\n  <WEIGHT>\n"
+    )
+    ids = [chr(ord("A") + i) if i % 2 else str(i + 1) for i in range(16)]
+    ids = [id for id in ids if id != "9"]
+    mark = ";" if free else ""
+    rows = [f"{id:<3}{mark}{i % 2}{mark}30.5" for i, id in enumerate(ids * 8)]
+    Path("s.asc").write_text("\n".join(rows) + "\n")
+    # They are new whether or not the declared household has a part in the risk.
+    results = [
+        protect("s.asc", ["A"], household=given, threshold=0.5)
+        for given in (None, "HH")
+    ]
+    for result, shuffle in itertools.product(results, (False, True)):
+        record = result.write("t.saf", shuffle=shuffle, overwrite=True)
+        assert record["output"]["renumbered"] == ["HH"]
+        read = formats.read("t.saf")
+        new = set(read["HH"].tolist())
+        assert new == {str(i) for i in range(1, 17) if i != 9}
+        # Nothing tells an id that is the same by chance from the others.
+        first = [line.split(mark)[0] if free else line[:2]
+                 for line in Path("t.saf").read_text().splitlines()]  # fmt: skip
+        assert {(id if free else id.rjust(2)) for id in first} == set(first)
+        assert not any(id.endswith(" ") for id in first)
+    width = read_metadata("t.rds").variables[0].width
+    assert width == 2
+    kept = results[0].write("t.saf", renumber=(), overwrite=True)
+    assert kept["output"]["renumbered"] == []
+    # What is blanked, recoded or left out has no new ids.
+    for keys, given, how in (
+        (["HH"], {}, {}), (["A"], {}, {"drop": ["HH"]}),
+        (["A"], {"related": {"A": ["HH"]}}, {}),
+        (["A"], {"recodings": {"HH": Recoding.mapping({"1": "3"})}}, {}),
+    ):  # fmt: skip
+        result = protect("s.asc", keys, threshold=0.99, **given)
+        record = result.write("t.saf", overwrite=True, allow_unsafe=True, **how)
+        assert record["output"]["renumbered"] == []
+
+
+def test_recode_files_are_not_written_over():
+    rules = Path("age.grc")
+    rules.write_text("1: 20 - 22\n2: 23 - \n")
+    path = formats.write("s.csv", survey())
+    for given in (rules, "age.grc"):
+        result = protect(path, KEYS, "w", threshold=0.02, recodings={"age": given})
+        for role in ("record", "public_record"):
+            with pytest.raises(ValueError, match=r"age\.grc: is read from"):
+                result.write("t.csv", overwrite=True, **{role: rules})
+    assert rules.read_text().startswith("1: 20")
+
+
+@pytest.mark.parametrize("moment", ["before", "while writing"])
+def test_the_digest_is_that_of_the_file_that_was_read(monkeypatch, moment):
+    # The record would name another file than the one that was protected.
+    result = protected()
+
+    def other():
+        Path("survey-93.csv").write_text("sex,age,job,w,hh\n1,2,3,4,5\n")
+
+    if moment == "before":
+        other()
+    else:
+        write = formats.write
+        monkeypatch.setattr(
+            formats, "write", lambda *a, **k: (other(), write(*a, **k))[1]
+        )
+    with pytest.raises(ValueError, match=r"survey-93\.csv: has changed since"):
+        result.write("safe.csv")
+    assert not Path("safe.csv").exists()
+
+
+def test_seeds_are_for_tests():
+    result = protected()
+    for seed in (0, 7):
+        with pytest.warns(OrderCanBeFound, match=f"that of seed {seed}"):
+            result.write(f"{seed}.csv", shuffle=seed)
+    with pytest.warns(OrderCanBeFound):
+        result.write("again.csv", shuffle=7)
+    texts = [Path(name).read_text() for name in ("0.csv", "7.csv", "again.csv")]
+    assert texts[0] != texts[1] == texts[2]
+    for one in ("a.csv", "b.csv"):
+        result.write(one, shuffle=True)
+    assert Path("a.csv").read_text() != Path("b.csv").read_text()
+    for seed, error in ((-1, ValueError), (1.5, TypeError), (None, TypeError)):
+        with pytest.raises(error):
+            result.write("no.csv", shuffle=seed)
+
+
+def members(plain, path=()):
+    """Yield the place of every member of a record."""
+    yield path
+    items = plain.items() if isinstance(plain, dict) else ()
+    if isinstance(plain, list):
+        items = enumerate(plain)
+    for name, value in items:
+        yield from members(value, (*path, name))
+
+
+@pytest.fixture
+def record():
+    formats.write("survey-93.csv", survey())
+    result = protect(
+        "survey-93.csv", KEYS, "w", "hh", threshold=0.02, cost={"age": 3},
+        recodings={"age": Recoding.intervals([22, 60])}, related={"age": ["job"]},
+        household_keys=["sex"],
+    )  # fmt: skip
+    return result.write("safe.csv", shuffle=True)
+
+
+# Deliberately odd: none may end in a traceback.
+ODD = [None, True, 0, -1, 2.5, 1e300, "", "x", [], ["x"], [None], {}, {"x": 1}, [[]]]
+
+
+def replayed(text, capsys):
+    """Replay a record of this text; return the status and the error."""
+    Path("odd.json").write_text(text)
+    status = cli.main(
+        ["protect", "survey-93.csv", "--replay", "odd.json", "--threshold", "0.02"][:4]
+    )
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return status, err
+
+
+def changed(record, path, change):
+    """Return a record of which one member is changed."""
+    copy = json.loads(json.dumps(record))
+    at = copy
+    for name in path[:-1]:
+        at = at[name]
+    change(at, path[-1])
+    return copy
+
+
+def of_the_replay(record):
+    needed = ("settings", "input", "output", "format")
+    return [path for path in members(record) if path and path[0] in needed]
+
+
+def is_read(plain):
+    """Whether a record is read; if not, one clear error says why."""
+    Path("odd.json").write_text(json.dumps(plain))
+    said = ""
+    try:
+        read_record("odd.json")
+    except ValueError as error:
+        said = str(error)
+    assert said == "" or said.startswith("odd.json: no record of a protection: ")
+    assert "\n" not in said
+    return not said
+
+
+def test_members_of_any_kind(record, capsys):
+    places = of_the_replay(record)
+    assert len(places) > 60
+    number = 0
+    for path in places:
+        for value in ODD:
+            plain = changed(
+                record, path, lambda at, name, v=value: operator.setitem(at, name, v)
+            )
+            read, number = is_read(plain), number + 1
+            # Of those that can be read, some are replayed: the file may not fit.
+            if (read and number % 7 == 0) or "reading" in path:
+                status, err = replayed(json.dumps(plain), capsys)
+                assert status in (0, 1, 2)
+                errors = [one for one in err.splitlines() if "error:" in one]
+                assert len(errors) == (status == 2)
+
+
+def test_members_that_lack(record):
+    lacking = [path for path in of_the_replay(record) if isinstance(path[-1], str)]
+    read = [
+        path
+        for path in lacking
+        if is_read(changed(record, path, lambda at, name: at.pop(name)))
+    ]
+    # What is not needed: of recodings what has a default, of files their names.
+    assert {path[-1] for path in read} <= {
+        "ties", "formulas_guarded",  # later than an early record
+        "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
+        "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
+        "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: "[" * 100_000, "nested"),
+        (lambda r: '{"a": ' * 100_000, "nested"),
+        (lambda r: "[" * 100_000 + "]" * 100_000, "nested"),
+        (lambda r: "", "not JSON"),
+        (lambda r: "null", "no object"),
+        (lambda r: "[]", "no object"),
+        (lambda r: "{}", "format: lacks"),
+        (lambda r: json.dumps(r).replace("0.02", "NaN"), "'NaN' is no number"),
+        (lambda r: json.dumps(r).replace("0.02", "-Infinity"), "is no number"),
+        (lambda r: json.dumps(r).replace("0.02", "1e999"), "'1e999' is no number"),
+        (lambda r: json.dumps(r).replace("0.02", "9" * 5000), "is no number"),
+        (lambda r: json.dumps(r).replace("0.02", "9" * 18), "need a risk in"),
+        (lambda r: json.dumps(r)[:-1] + ', "format": 2}', "'format' stands twice"),
+        (
+            lambda r: json.dumps(r | {"format": 1}),
+            "format: 1, and this version reads 2",
+        ),
+        (lambda r: json.dumps(r | {"format": True}), "format: True is no int"),
+        (
+            lambda r: json.dumps(r | {"input": {"sha256": "ab", "bytes": 3}}),
+            "of an earlier version",
+        ),
+        (lambda r: json.dumps({"public": "x"}), "it is the public one"),
+        (
+            lambda r: json.dumps(r | {"settings": r["settings"] | {"keys": None}}),
+            "settings.keys: need a list of lists of names, not None",
+        ),
+        (
+            lambda r: json.dumps(r | {"output": r["output"] | {"secret": "0"}}),
+            "secret: 64 hexadecimal",
+        ),
+        (
+            lambda r: json.dumps(r | {"output": r["output"] | {"secret": None}}),
+            "output.secret: missing",
+        ),
+        (
+            lambda r: json.dumps(r | {"output": r["output"] | {"dropped": ["w", 3]}}),
+            "output.dropped: 3 is no name",
+        ),
+        (
+            lambda r: json.dumps(r | {"output": r["output"] | {"renumbered": [None]}}),
+            "output.renumbered: None is no name",
+        ),
+        (
+            lambda r: json.dumps(
+                r | {"settings": r["settings"] | {"recodings": {"age": {"drop": []}}}}
+            ),
+            "settings.recodings.age.drop: need a whole number, not []",
+        ),
+    ],
+)
+def test_what_is_no_record(record, capsys, change, message):
+    status, err = replayed(change(record), capsys)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "odd.json: no record of a protection" in err
+    assert message in err
+
+
+def test_files_that_are_no_record(capsys):
+    formats.write("survey-93.csv", survey())
+    Path("odd.json").mkdir()
+    arguments = ["protect", "survey-93.csv", "--replay", "odd.json"]
+    assert cli.main(arguments) == 2
+    assert "odd.json: a directory" in capsys.readouterr().err
+    Path("odd.json").rmdir()
+    Path("odd.json").write_bytes(bytes(range(256)))
+    assert cli.main(arguments) == 2
+    assert "odd.json: no record of a protection: not text" in capsys.readouterr().err
+
+
+def test_a_record_opens_no_files(record, capsys):
+    Path("other.txt").write_text("what nobody should see\n")
+    record["input"]["reading"] = {"metadata": "other.txt"}
+    status, err = replayed(json.dumps(record), capsys)
+    assert status == 2
+    assert "give them with --metadata" in err
+    assert "nobody" not in err
+
+
+def test_metadata_of_its_own():
+    Path("meta.rda").write_text("A 1 1\n  <RECODABLE>\nB 2 1\n  <RECODABLE>\n")
+    Path("s.txt").write_text("".join(f"{i % 3}{i % 2}\n" for i in range(60)))
+    first = ["--metadata", "meta.rda", "--keys", "A", "B", "--threshold", "0.2"]
+    assert cli.main(["protect", "s.txt", *first, "--output", "t.saf"]) == 0
+    replay = ["protect", "s.txt", "--replay", "t.saf.private.json", "--output", "u.saf"]
+    assert cli.main(replay) == 2
+    assert cli.main([*replay, "--metadata", "meta.rda"]) == 0
+
+
+def test_what_safety_has_cost():
+    data = survey()
+    data["w"] = np.array(data["w"], float)
+    data["job"] = [f"j{i}" for i in range(110)] + ["z"] * 10
+    cost = {"sex": 9, "age": 9, "job": 1}
+    result = protect(data, [*KEYS, "job"], "w", threshold=0.02, cost=cost)
+    assert result.safe
+    count = result.suppressed["job"]
+    assert count > 60
+    share = f"{100 * count / 120:.3g} %"
+    assert f"; but job is blanked in {share} of the records" in result.verdict
+    assert result.to_dict()["blanked_share"]["job"] == count / 120
+    record = result.write("safe.csv", public_record="p.json")
+    public = json.loads(Path("p.json").read_text())
+    for one in (record, public):
+        assert "; but job is blanked in more than half of the records" in one["verdict"]
+    assert "but job is blanked" in result._repr_html_()
+    # Those that had no value before do not count.
+    data["job"] = ["z"] * 57 + [None] * 60 + ["a", "b", "c"]
+    few = protect(data, ["job"], "w", threshold=0.02, missing="category")
+    assert few.suppressed["job"] == 3
+    assert "job is blanked" not in few.verdict
+    assert "; but 3 records have lost all keys" in few.verdict
+    assert few.to_dict()["sets"][0]["records_without_keys"] == 3

@@ -1,0 +1,201 @@
+"""Suppression for several sets of keys at once: against all that can be blanked."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from riskcore.data.cells import tabulate
+from riskcore.protection.suppression import plan_sets
+from riskcore.protection.suppression.plan_record import Margins, plan
+from riskcore.protection.suppression.plan_sets import Sight, plan_together
+
+NAMES = ["d", "b", "e", "a", "c"]
+SETS = [("d", "b", "e"), ("b", "a"), ("a", "c", "e", "d")]
+
+
+def made(seed, missing):
+    """Return a file of 40 records, with gaps if missing is a rule."""
+    rng = np.random.default_rng(seed)
+    data = {name: rng.integers(0, 2 + i, 40) for i, name in enumerate(NAMES)}
+    if missing != "complete":
+        for name in NAMES:
+            data[name] = np.ma.MaskedArray(data[name], rng.random(40) < 0.1)
+    data["w"] = rng.uniform(1, 9, 40)
+    return data
+
+
+def risk(f, F):
+    return 1 / (f + F / 4)
+
+
+def sights_of(data, missing, alpha, limits):
+    rule = "wildcard" if missing == "complete" else missing
+    found = []
+    for keys, limit in zip(SETS, limits, strict=True):
+        cells = tabulate(data, list(keys), "w", missing=rule, alpha=alpha)
+        at = tuple(NAMES.index(key) for key in keys)
+        each = np.full(40, limit)
+        found.append(Sight(Margins(cells, risk), at, cells.inverse, each))
+    return found
+
+
+def closed(keys, along):
+    return sum(1 << i for i in range(5) if any(along[k] >> i & 1 for k in keys))
+
+
+def by_hand(sights, unit, cost, along, loss):
+    """Return the keys that a unit loses, by trying all; None if nothing helps."""
+    by_name = sorted(range(5), key=NAMES.__getitem__)
+    best = None
+    for size in range(6):
+        for keys in combinations(range(5), size):
+            mask = closed(keys, along)
+            lost = [i for i in range(5) if mask >> i & 1]
+            if len(lost) != size or any(np.isinf(cost[i]) for i in lost):
+                continue
+            present = 0
+            for one in sights:
+                own = int(one.margins.present(one.cell[[unit]])[0])
+                present |= one.seen(own)
+            if mask & ~present:
+                continue
+            safe = True
+            for one in sights:
+                gone = sum(1 << i for i, c in enumerate(one.columns) if mask >> c & 1)
+                kept = one.margins.all_keys & ~gone
+                found = one.margins.risk(kept, one.cell[[unit]])[0]
+                safe &= found < one.threshold[unit]
+            rank = (
+                sum(sorted(cost[i] for i in lost)), size,
+                sum(sorted(loss[i] for i in lost)),
+                sorted(by_name.index(i) for i in lost),
+            )  # fmt: skip
+            if safe and (best is None or rank < best[0]):
+                best = rank, mask
+    return None if best is None else best[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("missing", "alpha"),
+    [("complete", 1.0), ("wildcard", 1.0), ("wildcard", 0.5), ("category", 1.0)],
+)
+def test_each_record_loses_the_cheapest_keys_of_all(seed, missing, alpha):
+    sights = sights_of(made(seed, missing), missing, alpha, (0.2, 0.1, 0.25))
+    rng = np.random.default_rng(seed)
+    cost = rng.choice([1.0, 1.0, 2.0, 2.5], 5)
+    if seed % 3 == 2:
+        cost[3] = np.inf
+    along = [1 << i for i in range(5)]
+    loss = rng.integers(1, 3, 5).astype(float)
+    found = plan_together(sights, NAMES, cost, along, loss=loss)
+    blanked = 0
+    for unit in range(40):
+        best = by_hand(sights, unit, cost, along, loss)
+        assert found.safe[unit] == (best is not None), unit
+        if best is not None:
+            assert int(found.blank[unit]) == best, unit
+            blanked += best != 0
+            spent = sum(cost[i] for i in range(5) if best >> i & 1)
+            assert found.cost[unit] == pytest.approx(spent, rel=1e-15)
+    assert blanked >= 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_keys_that_go_together(seed):
+    sights = sights_of(made(seed, "complete"), "complete", 1.0, (0.2, 0.1, 0.25))
+    # d takes e along, and a and c each other.
+    along = [0b00101, 0b00010, 0b00100, 0b11000, 0b11000]
+    cost, loss = np.array([1.0, 2.0, 1.0, 1.0, 1.5]), np.ones(5)
+    found = plan_together(sights, NAMES, cost, along, loss=loss)
+    for unit in range(40):
+        best = by_hand(sights, unit, cost, along, loss)
+        assert found.safe[unit] == (best is not None)
+        if best is not None:
+            spent = sum(cost[i] for i in range(5) if best >> i & 1)
+            mask = int(found.blank[unit])
+            assert mask == closed([i for i in range(5) if mask >> i & 1], along)
+            assert found.cost[unit] == spent
+
+
+def test_one_set_of_keys_is_planned_as_before():
+    data = made(1, "complete")
+    cells = tabulate(data, NAMES, "w")
+    margins, limit = Margins(cells, risk), np.full(40, 0.2)
+    rng = np.random.default_rng(1)
+    cost, loss = rng.uniform(1, 2, 5), rng.uniform(1, 2, 5)
+    alone = plan(margins, cells.inverse, limit, cost, loss=loss)
+    sight = Sight(margins, tuple(range(5)), cells.inverse, limit)
+    same = plan_together([sight], NAMES, cost, [1, 2, 4, 8, 16], loss=loss)
+    assert alone.blank.any()
+    assert same.blank.tolist() == alone.blank.tolist()
+    assert same.cost.tolist() == alone.cost.tolist()
+    assert same.safe.tolist() == alone.safe.tolist()
+
+
+def test_who_cannot_be_made_safe_from_one_set_is_made_so_from_the_others():
+    data = {"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "c": [1, 2, 2, 2]}
+    sights = []
+    for keys, limit in ((["a", "b"], 0.2), (["b", "c"], 0.6)):
+        cells = tabulate(data, keys)
+        at = tuple("abc".index(key) for key in keys)
+        margins = Margins(cells, lambda f, F: 1 / f)
+        sights.append(Sight(margins, at, cells.inverse, np.full(4, limit)))
+    found = plan_together(sights, list("abc"), np.ones(3), [1, 2, 4])
+    assert not found.safe.any()
+    # Of the first set all is lost; by the second all but one are safe then.
+    assert found.blank.tolist() == [0b111, 0b011, 0b011, 0b011]
+
+
+def test_a_search_that_is_given_up_is_safe_and_not_proven(monkeypatch):
+    monkeypatch.setattr(plan_sets, "_NODES", 2)
+    sights = sights_of(made(0, "complete"), "complete", 1.0, (0.2, 0.1, 0.25))
+    along = [1 << i for i in range(5)]
+    found = plan_together(sights, NAMES, np.ones(5), along)
+    monkeypatch.undo()
+    best = plan_together(sights, NAMES, np.ones(5), along)
+    assert best.safe.all()
+    assert not found.safe.all()
+    assert np.all(found.cost >= best.cost)
+    for one in sights:
+        for unit in range(40):
+            gone = sum(
+                1 << i
+                for i, c in enumerate(one.columns)
+                if int(found.blank[unit]) >> c & 1
+            )
+            kept = one.margins.all_keys & ~gone
+            assert one.margins.risk(kept, one.cell[[unit]])[0] < one.threshold[unit]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_hitting_sets_are_the_cheapest_by_all_subsets(seed):
+    rng = np.random.default_rng(seed)
+    number = 9
+    sets = [
+        int(sum(1 << int(i) for i in rng.choice(number, rng.integers(1, 5), False)))
+        for _ in range(rng.integers(2, 14))
+    ]
+    cost = rng.choice([1.0, 2.0, 3.5], number)
+    names = [chr(97 + i) for i in rng.permutation(number)]
+    choice = plan_sets._Choice.of(names, cost, [1 << i for i in range(number)], None)
+    mask, proven = choice.cheapest(sets)
+    assert proven
+    hits = [x for x in range(1 << number) if all(x & one for one in sets)]
+    assert mask == min(hits, key=choice.rank)
+
+
+def test_records_are_counted_once_that_are_alike():
+    said = []
+    data = {"a": [1] * 3 + [2, 2], "b": [1] * 3 + [2, 2], "c": [1, 1, 1, 2, 2]}
+    sights = []
+    for keys in (["a", "b"], ["b", "c"]):
+        cells = tabulate(data, keys)
+        at = tuple("abc".index(key) for key in keys)
+        margins = Margins(cells, lambda f, F: 1 / f)
+        sights.append(Sight(margins, at, cells.inverse, np.full(5, 0.4)))
+    found = plan_together(sights, list("abc"), np.ones(3), [1, 2, 4], said.append)
+    assert said[0].endswith("1 of them distinct")
+    assert found.blank[3] == found.blank[4] != 0
+    assert all(a == b for a, b in pairwise(found.blank[:3].tolist()))

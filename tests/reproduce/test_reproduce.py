@@ -1,0 +1,397 @@
+"""Published tables and figures: the numbers, the verdicts, the command."""
+
+import csv
+import math
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from riskcore import reproduce
+from riskcore.reproduce import comparison, takemura, thesis
+
+NOTES = Path(__file__).resolve().parents[2] / "notes"
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return all comparisons."""
+    return {
+        source: reproduce.compare(source, replicates=60) for source in reproduce.SOURCES
+    }
+
+
+def rows_of(comparison, exhibit, item=""):
+    return [
+        row
+        for row in comparison.rows
+        if row.exhibit.startswith(exhibit) and row.item.startswith(item)
+    ]
+
+
+# --- verdicts ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed", "verdict"),
+    [
+        ("0.14", 0.1449, "reproduced"),
+        ("0.14", 0.1451, "differs"),
+        ("0.14", 0.1349, "differs"),
+        ("0.145", 0.1455, "reproduced"),
+        ("1,234", 1234.4, "reproduced"),
+        ("-3.71", -3.714, "reproduced"),
+        ("-3.71", 3.71, "differs"),
+        ("1.0", math.nan, "no data"),
+        ("", 3.0, "added"),
+    ],
+)
+def test_verdict_of_one_number(printed, computed, verdict):
+    assert comparison.exact("T", "x", printed, computed).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (1.0, 3.0, "consistent"),
+        (1.0, 1.96, "consistent"),
+        (1.0, 1.94, "differs"),
+        (2.04, 3.0, "consistent"),
+        (2.06, 3.0, "differs"),
+    ],
+)
+def test_verdict_of_a_range(low, high, verdict):
+    assert comparison.within("T", "x", "2.0", low, high).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("printed", "verdict"),
+    [("18.5", "consistent"), ("18.6", "differs"), ("1.5", "consistent")],
+)
+def test_verdict_of_a_simulation(printed, verdict):
+    row = comparison.simulated("T", "x", printed, [8.0, 12.0])
+    assert (row.computed, row.deviation) == (10.0, pytest.approx(8**0.5))
+    assert row.computed_text == "10.0 +- 2.8"
+    assert row.verdict == verdict  # 10 +- 3 sqrt(8) is 1.51 to 18.49
+
+
+# --- all sources -------------------------------------------------------------------
+
+
+def test_what_differs_says_why(found):
+    for source in found.values():
+        assert [r for r in source.rows if r.verdict == "differs" and not r.why] == []
+
+
+def test_errata_that_are_named_exist(found):
+    named = {
+        tuple(map(int, number.split(".")))
+        for source in found.values()
+        for row in source.rows
+        for number in re.findall(r"errata (\d+\.\d+)", row.why)
+    }
+    sections = re.split(r"^## (\d+)\.", (NOTES / "errata.md").read_text(), flags=re.M)
+    texts = dict(zip(map(int, sections[1::2]), sections[2::2], strict=True))
+    assert {section for section, _ in named} == {4, 5, 6}
+    for section, number in named:
+        assert re.search(rf"^{number}\. ", texts[section], flags=re.M)
+
+
+@pytest.mark.parametrize("source", ["takemura", "mokken"])
+def test_the_page_in_the_notes_is_up_to_date(found, source):
+    assert reproduce.markdown(found[source]) in (NOTES / "reproductions.md").read_text()
+
+
+def test_what_is_not_simulated_in_the_page_is_up_to_date(found):
+    page = (NOTES / "reproductions.md").read_text()
+    lines = zip(found["thesis"].rows, table_lines(found["thesis"]), strict=True)
+    still = [line for row, line in lines if not row.deviation >= 0.0]
+    assert len(still) > 40
+    assert [line for line in still if line not in page] == []
+
+
+def table_lines(source):
+    lines = reproduce.markdown(source).splitlines()
+    return [line for line in lines if re.match(r"\| [^|-]", line)]
+
+
+def test_columns(found):
+    columns = found["takemura"].columns
+    assert set(columns["source"]) == {"takemura"}
+    row = found["takemura"].rows[5]
+    assert columns["computed"][5] == row.computed
+    assert columns["printed"][5] == row.printed == "5.88"
+
+
+def test_plain_and_markdown_show_every_row(found):
+    for source in found.values():
+        text, page = reproduce.plain(source), reproduce.markdown(source)
+        assert len([line for line in text.splitlines() if line.startswith("    ")]) == (
+            len(source.rows)
+        )
+        tables = len({row.exhibit for row in source.rows})
+        lines = [line for line in page.splitlines() if line.startswith("|")]
+        assert len(lines) == len(source.rows) + 2 * tables
+
+
+# --- Mokken ------------------------------------------------------------------------
+
+
+def test_all_that_mokken_prints_is_reproduced(found):
+    table = rows_of(found["mokken"], "Table 1", "f = ")
+    assert [row.verdict for row in table] == ["reproduced"] * 18 + ["added"]
+    assert found["mokken"].counts["differs"] == 0
+
+
+def test_single_numbers_of_mokken(found):
+    # By an independent computation in 50 digits.
+    many = {
+        row.item: row.computed
+        for row in found["mokken"].rows
+        if row.printed.startswith("0.061")
+    }
+    assert many["a = 1000, m = 1000"] == pytest.approx(0.0616721069, abs=5e-11)
+    assert many["a = 300, m = 1000"] == pytest.approx(0.0611425715, abs=5e-11)
+    assert many["maximum, E a_m = N"] == pytest.approx(0.0616721148, abs=5e-11)
+    other = rows_of(found["mokken"], "Section 4", "a = 1000, m = 1000")[1:3]
+    assert [round(row.computed, 6) for row in other] == [0.062025, 0.061642]
+    assert rows_of(found["mokken"], "Table 1")[-1].computed == pytest.approx(
+        21.467, abs=5e-4
+    )
+
+
+# --- Takemura ----------------------------------------------------------------------
+
+
+def test_tails_hold_the_records_that_are_left():
+    for sizes in (takemura.equal_tail(), takemura.giant_tail()):
+        assert (sizes.n, sizes.u, sizes[1]) == (9809, 3623, 2249)
+
+
+def test_estimates_of_takemura(found):
+    # By an independent computation in multi-precision.
+    values = {
+        f"{row.exhibit} {row.item}": round(row.computed, 2)
+        for row in found["takemura"].rows
+    }
+    assert values["Ewens moments, E S1"] == 5.88
+    assert values["Ewens ML"] == 5.49
+    assert values["Ewens ML, not given the s1"] == 4.18
+    assert values["Pitman E S1, E K"] == 114.81
+    assert values["Pitman E S1, E S2"] == 112.17
+    assert values["Pitman closed form, start of ML"] == 111.82
+    assert values["Pitman closed form, start of ML, not given the s1"] == 112.46
+    assert values["Pitman ML, equal large cells"] == 118.94
+    assert values["Pitman ML, equal large cells, not given the s1"] == 119.49
+    assert values["Pitman ML, one giant cell"] == 134.37
+    assert values["Pitman ML, one giant cell, not given the s1"] == 137.04
+    assert values["Pitman sigma = s1/u, theta = 0"] == 213.64
+    assert values["Pitman sigma = 0.621, theta = 0"] == 213.96
+
+
+def test_only_pitman_differs(found):
+    differing = [r.exhibit for r in found["takemura"].rows if r.verdict == "differs"]
+    assert differing == ["Pitman"]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0])
+def test_range_of_renormalised_estimates(spread):
+    rng = np.random.default_rng(1)
+    M, c = takemura.N - takemura.n, 1.4
+    p = 1e-7 * np.exp(spread * rng.standard_normal(2249))
+    raw, new = (np.exp(M * np.log1p(-q)).sum() for q in (p, p / c))
+    low, high = takemura._renormalised_range(raw, c - 1)
+    assert low < raw <= new < high
+    if spread == 0.0:
+        assert high == pytest.approx(new, rel=1e-3)
+
+
+# --- the thesis --------------------------------------------------------------------
+
+
+def test_numbers_of_the_thesis_that_are_not_simulated(found):
+    rows = [row for row in found["thesis"].rows if not row.deviation >= 0.0]
+    differing = [
+        (row.exhibit.partition(":")[0], row.item)
+        for row in rows
+        if row.verdict == "differs"
+    ]
+    assert differing == [
+        ("Section 4.1", "% of cells in the population"),
+        ("Section 4.1", "tau_1 by its alpha, 292 uniques"),
+        ("Table 4.1", "2, tau_1"),
+        ("Table 4.1", "3, tau_1"),
+        ("Table 4.1", "4, tau_1"),
+        ("Table 4.3", "s = 0.9, difference"),
+        ("Table 4.3", "s = 1.2, difference"),
+    ]
+
+
+def test_first_row_of_the_survey(found):
+    section = rows_of(found["thesis"], "Section 4.1")
+    assert [round(row.computed, 2) for row in section[-2:]] == [84.96, 84.98]
+    tau = rows_of(found["thesis"], "Table 4.1", "1, tau")[-1]
+    assert (tau.low, tau.high, tau.verdict) == (72, 103, "consistent")
+
+
+def test_simulated_numbers_of_the_thesis(found):
+    """One of the printed ones is far off; the seed is fixed."""
+    rows = [row for row in found["thesis"].rows if row.deviation > 0.0 and row.printed]
+    assert len(rows) == 47
+    far = [row.item for row in rows if row.verdict == "differs"]
+    assert far == ["s = 0.9, alpha"]
+
+
+@pytest.mark.parametrize("s", [0.5, 0.9, 1.5])
+def test_simulated_uniques_have_their_expectations(found, s):
+    K, N, n = thesis.ZIPF_K, thesis.ZIPF_N, 30_000
+    p = np.arange(1, K + 1.0) ** -s
+    p /= p.sum()
+    tau = rows_of(found["thesis"], "Table 4.3", f"s = {s}, tau")[-1]
+    uniques = rows_of(found["thesis"], "Table 4.2", f"s = {s},")
+    for row, expected in (
+        (uniques[0], (N * p * (1 - p) ** (N - 1)).sum()),
+        (uniques[1], (n * p * (1 - p) ** (n - 1)).sum()),
+        (tau, (n * p * (1 - p) ** (N - 1)).sum()),
+    ):
+        assert abs(row.computed - expected) < 4.5 * row.deviation / 60**0.5
+
+
+def test_uniques_of_the_model_have_their_expectations(found):
+    simulated, exact = rows_of(found["thesis"], "Table 4.4")[:2]
+    assert exact.computed == pytest.approx(1171.83, abs=5e-3)
+    assert (
+        abs(simulated.computed - exact.computed) < 4.5 * simulated.deviation / 60**0.5
+    )
+    implied = rows_of(found["thesis"], "Table 4.4", "4, sample")[0]
+    assert 1262 < implied.low < 1264 < implied.high < 1265
+    assert rows_of(found["thesis"], "Table 4.4", "tau exp")[0].computed == (
+        pytest.approx(115.33, abs=5e-3)
+    )
+
+
+def test_a_seed_gives_the_same_numbers():
+    first, again, other = (
+        reproduce.compare("thesis", replicates=2, seed=seed).columns["computed"]
+        for seed in (5, 5, 6)
+    )
+    assert first.tobytes() == again.tobytes() != other.tobytes()
+
+
+def test_progress_is_told():
+    told = []
+    reproduce.compare("thesis", replicates=2, progress=lambda *at: told.append(at))
+    assert told == [(i, 9) for i in range(9)]
+
+
+# --- refusals ----------------------------------------------------------------------
+
+
+def test_unknown_sources_are_refused():
+    with pytest.raises(ValueError, match="unknown source 'casc'; known are thesis, "):
+        reproduce.compare("casc")
+
+
+@pytest.mark.parametrize("replicates", [-1, 0, 1])
+def test_one_replicate_has_no_spread(replicates):
+    with pytest.raises(ValueError, match="replicates: need at least 2, got"):
+        reproduce.compare("thesis", replicates=replicates)
+
+
+# --- files and the command ---------------------------------------------------------
+
+
+@pytest.fixture
+def run(run, tmp_path, monkeypatch):
+    """Run ``riskcore reproduce`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return partial(run, "reproduce")
+
+
+def test_command_prints(run, found):
+    status, out, err = run("mokken", "takemura", "mokken")
+    mokken, takemura = (reproduce.plain(found[name]) for name in ("mokken", "takemura"))
+    assert (status, out, err) == (0, f"{mokken}\n\n{takemura}\n", "")
+
+
+def test_command_writes_a_folder(run, found):
+    status, out, _ = run("mokken", "--output", "new")
+    assert status == 0
+    assert out.endswith("  Tables and figures are in new\n")
+    names = {"reproductions.csv", "reproductions.md", "mokken-figure-1.png"}
+    assert {path.name for path in Path("new").iterdir()} == names
+    with open("new/reproductions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["computed"] or "nan") for row in rows] == [
+        pytest.approx(row.computed, abs=0, nan_ok=True) for row in found["mokken"].rows
+    ]
+    page = Path("new/reproductions.md").read_text()
+    assert page.startswith("## Mokken")
+    assert page.endswith("![mokken-figure-1.png](mokken-figure-1.png)\n")
+
+
+def test_files_are_replaced_if_asked(run):
+    assert run("mokken", "--output", "new", "--figures", "svg")[0] == 0
+    before = {path.name: path.read_bytes() for path in Path("new").iterdir()}
+    status, _, err = run("mokken", "--output", "new", "--figures", "svg")
+    assert status == 2
+    assert "reproductions.csv: exists" in err
+    assert run("mokken", "--output", "new", "--figures", "svg", "--overwrite")[0] == 0
+    assert {path.name: path.read_bytes() for path in Path("new").iterdir()} == before
+
+
+def test_a_figure_that_fails_leaves_nothing(tmp_path, found):
+    def broken():
+        raise RuntimeError("no figure")
+
+    source = found["mokken"]
+    bad = comparison.Comparison("mokken", source.title, source.rows, {"bad": broken})
+    with pytest.raises(RuntimeError, match="no figure"):
+        reproduce.write(tmp_path / "new", [source, bad])
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "reproductions.md").write_text("kept")
+    with pytest.raises(RuntimeError, match="no figure"):
+        reproduce.write(tmp_path / "old", [source, bad], overwrite=True)
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["reproductions.md"]
+    assert (tmp_path / "old" / "reproductions.md").read_text() == "kept"
+
+
+def test_all_figures_can_be_drawn(tmp_path, found):
+    written = reproduce.write(tmp_path / "all", found.values())
+    names = [path.name for path in written[2:]]
+    assert len(names) == 9
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written[2:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["census"], "unknown source 'census'; known are thesis, takemura, mokken"),
+        (["thesis", "--replicates", "1"], "replicates: need at least 2, got 1"),
+        (["mokken", "--output", "no/such"], "no: no such directory"),
+        (["mokken", "--output", "file"], "file: not a directory"),
+    ],
+)
+def test_refusals_of_the_command(run, arguments, said):
+    Path("file").write_text("")
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_nothing_to_write(tmp_path):
+    with pytest.raises(ValueError, match="no comparisons to write"):
+        reproduce.write(tmp_path / "new", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_need_matplotlib(run, monkeypatch):
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    status, _, err = run("mokken", "--output", "new")
+    assert status == 2
+    assert "pip install matplotlib" in err
+    assert run("mokken", "--output", "new", "--figures", "none")[0] == 0
+    assert len(list(Path("new").iterdir())) == 2
