@@ -63,9 +63,22 @@ def imports(tree, enclosing=""):
             yield from imports(node, node.name if is_function else enclosing)
 
 
+def named(tree):
+    """Yield what is imported by a string: the name, or how it begins."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            ("import_module", "__import__")
+        ):
+            first = node.args[0]
+            parts = first.values if isinstance(first, ast.JoinedStr) else [first]
+            if isinstance(parts[0], ast.Constant):
+                yield parts[0].value
+
+
 def units_imported(module):
     """Return the units that a module imports, now or late; "" is the package itself."""
-    names = [[*name.split("."), ""] for name, _ in imports(modules[module])]
+    found = [name for name, _ in imports(modules[module])]
+    names = [[*name.split("."), ""] for name in (*found, *named(modules[module]))]
     return {name[1] for name in names if name[0] == "riskcore"}
 
 
@@ -83,6 +96,14 @@ def test_every_module_imports_only_what_lies_below(module):
     # The package gives every name away when it is asked: "" would be a circle.
     assert others <= HEIGHT.keys()
     assert [other for other in others if HEIGHT[other] >= HEIGHT[unit]] == []
+
+
+def test_imports_by_string_are_seen(monkeypatch):
+    code = (
+        'import_module("riskcore.cli")\nimportlib.import_module(f"riskcore.data.{n}")'
+    )
+    monkeypatch.setitem(modules, "core/new", ast.parse(code))
+    assert units_imported("core/new") == {"cli", "data"}
 
 
 def test_plain_imports_of_the_package_are_seen(monkeypatch):

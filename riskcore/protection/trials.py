@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import pprint
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -264,8 +265,8 @@ class Trials:
             written["reading"] = how
         lines = ["import riskcore", "", "safe = riskcore.protect(", f"    {data},"]
         for key, value in written.items():
-            begin = f"    {key}="
-            lines.append(f"{begin}{_python(key, value, 4, len(begin))},")
+            text = _python(key, value).replace("\n", "\n        ")
+            lines.append(f"    {key}={text},")
         lines.append(")")
         if path is not None:
             output = safe_name(self.source) if output is None else output
@@ -575,67 +576,49 @@ def _plain(value: Any) -> Any:
     return value if plain else str(value)
 
 
-def _python(key: str, value: Any, indent: int, before: int) -> str:
-    """Return the text of a setting in Python, lists and mappings among them.
+class _Source(str):
+    """The text of a call, which `pprint` leaves as it is."""
 
-    Parameters
-    ----------
-    key : str
-        The argument.
-    value : object
-    indent, before : int
-        Columns that its line is indented, and that stand before it there.
+    __slots__ = ()
 
-    Raises
-    ------
-    TypeError
-        If there is none.
-    """
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _python(key: str, value: Any) -> str:
+    """Return the text of a setting in Python."""
+    return pprint.pformat(_source(key, value), width=_WIDTH - 8, sort_dicts=False)
+
+
+def _source(key: str, value: Any) -> Any:
+    """Return a setting of which every part is a literal, or the text of a call."""
     if isinstance(value, Reading):
-        return _called("riskcore.Reading", key, _differing(value), indent, before)
+        given = _differing(value).items()
+        words = ", ".join(f"{name}={_python(key, one)}" for name, one in given)
+        return _Source(f"riskcore.Reading({words})")
     if isinstance(value, Recoding):
-        own = _mapped(value)
-        opening = "riskcore.Recoding.mapping("
-        if own is None:
-            own, opening = _differing(value), "riskcore.Recoding.from_dict("
-        return f"{opening}{_python(key, own, indent, before + len(opening))})"
-    inner = indent + 4
+        codes = _mapped(value)
+        made = "from_dict" if codes is None else "mapping"
+        text = _python(key, _differing(value) if codes is None else codes)
+        return _Source(f"riskcore.Recoding.{made}(\n{text})")
     if isinstance(value, Mapping):
-        items = []
-        for name, one in value.items():
-            begin = f"{_python(key, name, inner, inner)}: "
-            items.append(f"{begin}{_python(key, one, inner, inner + len(begin))}")
-        return _bracketed("{", items, "}", indent, before)
+        return {_source(key, k): _source(key, one) for k, one in value.items()}
     if isinstance(value, list | tuple):
-        items = [_python(key, one, inner, inner) for one in value]
-        if isinstance(value, list):
-            return _bracketed("[", items, "]", indent, before)
-        return _bracketed("(", items, ",)" if len(items) == 1 else ")", indent, before)
-    return _scalar(key, getattr(value, "item", lambda: value)())
+        return type(value)(_source(key, one) for one in value)
+    return _literal(key, getattr(value, "item", lambda: value)())
 
 
-def _called(
-    name: str, key: str, given: Mapping[str, Any], indent: int, before: int
-) -> str:
-    """Return the text of a call with these arguments by name."""
-    inner = indent + 4
-    items = [
-        f"{argument}={_python(key, value, inner, inner + len(argument) + 1)}"
-        for argument, value in given.items()
-    ]
-    return _bracketed(f"{name}(", items, ")", indent, before)
-
-
-def _bracketed(
-    opening: str, items: Sequence[str], closing: str, indent: int, before: int
-) -> str:
-    """Return items on one line, or a line for each if it were too long."""
-    line = f"{opening}{', '.join(items)}{closing}"
-    # What may stand behind: the brackets around it, and a comma.
-    if "\n" not in line and before + len(line) + 3 <= _WIDTH:
-        return line
-    each = "".join(f"\n{' ' * (indent + 4)}{item}," for item in items)
-    return f"{opening}{each}\n{' ' * indent}{closing[-1]}"
+def _literal(key: str, value: Any) -> Any:
+    """Return a number, a word or a path as what its text gives back."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return _Source(f"float({str(value)!r})")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(
+        f"{key}={arguments.shown(value)}: no text of a program gives it back"
+    )
 
 
 def _mapped(value: Recoding | Reading) -> dict[Any, Any] | None:
@@ -653,21 +636,3 @@ def _differing(value: Recoding | Reading) -> dict[str, Any]:
     else:
         usual = {one.name: one.default for one in fields(value)}
     return {k: v for k, v in value.to_dict().items() if v and v != usual[k]}
-
-
-def _scalar(key: str, value: Any) -> str:
-    """Return the text of a number, a word or a path in Python."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"float({str(value)!r})"
-    if value is None or isinstance(value, str | bool | int | float):
-        return repr(value)
-    return _path(key, value)
-
-
-def _path(key: str, value: Any) -> str:
-    """Return the text of a path; nothing else is left."""
-    if not isinstance(value, os.PathLike):
-        raise TypeError(
-            f"{key}={arguments.shown(value)}: no text of a program gives it back"
-        )
-    return repr(os.fspath(value))

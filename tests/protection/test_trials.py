@@ -272,7 +272,7 @@ def test_a_script_has_no_long_lines(tmp_path):
     tried = try_out(data, [["sex", "region"]], {"a": settings}, strata=["age"])
     program = tried.script("a")
     assert max(map(len, program.splitlines())) <= 88
-    assert "Recoding.mapping({" in program
+    assert "Recoding.mapping(\n" in program
     told = {}
     monkey = {"riskcore": types.SimpleNamespace(
         protect=lambda data, **given: told.update(given),
