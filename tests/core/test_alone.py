@@ -17,17 +17,17 @@ def test_core_works_with_the_other_wings_taken_away(python, tmp_path):
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.pyc"))
         else:
             shutil.copy(source, target)
-    code = """
+    code = f"""
 import pkgutil
 from importlib import import_module
 import riskcore
-assert riskcore.__file__.startswith({0!r}), riskcore.__file__
+assert riskcore.__file__.startswith({str(tmp_path)!r}), riskcore.__file__
 for found in pkgutil.walk_packages(riskcore.__path__, "riskcore."):
     import_module(found.name)
 from riskcore.embed import c_function
 print(riskcore.individual_risk(3, 0.1), riskcore.forms.closed_form(3, 0.5))
 print(c_function("individual_risk")(3.0, 0.1))
-""".format(str(tmp_path))
+"""
     alone = python(code, path=tmp_path).split()
     here = [riskcore.individual_risk(3, 0.1), riskcore.forms.closed_form(3, 0.5)]
     assert alone == [str(each) for each in (*here, here[0])]
