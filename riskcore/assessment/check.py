@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,13 @@ from riskcore.assessment.assess import (
     assess_coded,
     check_roles,
 )
-from riskcore.assessment.diversity import SensitiveVariable, Tree, diversity
+from riskcore.assessment.diversity import (
+    Diversity,
+    SensitiveRules,
+    SensitiveVariable,
+    Tree,
+    diversity_of,
+)
 from riskcore.assessment.goals import Goal, KeyGoals, key_sets
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -315,68 +321,113 @@ def check(
     held = None if secrets else source.in_batches(sets, weight)
     if held is None:
         held, _ = source.read([*needed, weight], weight)
-    on_engine = engine_of(held) is not None
-    coded = None if on_engine else CodedRecords.of(held, list(needed), weight)
-    of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
+    seen = _Seen.of(held, list(needed), weight, method, missing, alpha)
     rules: list[Rule] = []
-    records = 0
     for names in goals.keys if secrets else ():
         say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
-        measured = diversity(
-            held, names, list(secrets), missing=missing, alpha=alpha,
-            missing_sensitive=missing_sensitive, ordered=list(ordered),
-            hierarchies=hierarchies,
-        )  # fmt: skip
-        records = measured.cells.n
-        for variable in measured.variables:
+        how = SensitiveRules.of(
+            names, list(secrets), missing_sensitive, 3, list(ordered), hierarchies
+        )
+        for variable in seen.diversity(names, how).variables:
             rules += _of_sensitive(variable, names, l, kind, t)
+    of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
     for names, goal in zip(goals.keys, goals.k, strict=True):
         if goal is None and not of_risk:
             continue
         say(f"counting by {' x '.join(map(str, names))}")
-        found: Assessment | None = None
-        if coded is None or of_risk:
-            found = _assessed(
-                held, coded, names, weight, method, missing, alpha, bounds["max_risk"]
-            )
-            cells = found.cells
-        else:
-            cells = tabulate_coded(coded, names, missing, alpha)
-        records = cells.n
+        found = seen.assessed(names, bounds["max_risk"]) if of_risk else None
         if goal is not None:
+            cells = seen.cells(names) if found is None else found.cells
             rules.append(_of_k(cells, names, goal))
         if found is not None:
             rules += _of_risk(found, names, bounds["max_risk"], bounds["max_rate"])
     least = bounds["min_population"]
     if least is not None:
         say(f"counting by {' x '.join(map(str, areas))}")
-        cells = _cells_of_areas(held, coded, areas, weight, missing)
-        records = cells.n
-        rules.append(_of_areas(cells, areas, least))
-    return Checked(records, tuple(rules))
+        rules.append(_of_areas(seen.cells_of_areas(areas), areas, least))
+    return Checked(seen.records, tuple(rules))
 
 
-def _assessed(
-    held: Any,
-    coded: CodedRecords | None,
-    keys: tuple[Hashable, ...],
-    weight: Hashable | None,
-    method: Method,
-    missing: str,
-    alpha: float,
-    above: float | None,
-) -> Assessment:
-    """Return the risks by a set of keys; on an engine its cells stay there.
+@dataclass(slots=True)
+class _Seen:
+    """A file as its rules see it: columns are coded once, and cells counted once."""
 
-    ``above`` is the risk above which cells are counted.
-    """
-    engine = engine_of(held)
-    if engine is not None and missing not in WILDCARDS:
-        counts = engine.count(keys, weight)
-        return HeldAssessment.of(held, counts, method, missing, above=above)
-    if coded is None:
-        coded = CodedRecords.of(held, keys, weight)
-    return assess_coded(held, coded, keys, method=method, missing=missing, alpha=alpha)
+    held: Any
+    coded: CodedRecords | None  # of data on an engine only what is counted there
+    weight: Hashable | None
+    method: Method
+    missing: str
+    alpha: float
+    records: int = 0
+    counted: dict[tuple[Hashable, ...], Cells] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        held: Any,
+        columns: Sequence[Hashable],
+        weight: Hashable | None,
+        method: Method,
+        missing: str,
+        alpha: float,
+    ) -> _Seen:
+        """Code the columns, unless an engine holds them."""
+        coded = None
+        if engine_of(held) is None:
+            coded = CodedRecords.of(held, columns, weight)
+        return cls(held, coded, weight, method, missing, alpha)
+
+    def diversity(self, keys: tuple[Hashable, ...], how: SensitiveRules) -> Diversity:
+        """Measure the sensitive variables by a set of keys."""
+        coded = self.coded or CodedRecords.of(self.held, [*keys, *how.names])
+        found = diversity_of(self.held, coded, keys, how, self.missing, self.alpha)
+        self.counted[keys], self.records = found.cells, found.cells.n
+        return found
+
+    def cells(self, keys: tuple[Hashable, ...]) -> Cells:
+        """Return the cells of a set of keys."""
+        if self.coded is None:
+            return self.assessed(keys, None).cells
+        if keys not in self.counted:
+            found = tabulate_coded(self.coded, keys, self.missing, self.alpha)
+            self.counted[keys] = found
+        self.records = self.counted[keys].n
+        return self.counted[keys]
+
+    def assessed(self, keys: tuple[Hashable, ...], above: float | None) -> Assessment:
+        """Return the risks by a set of keys; on an engine its cells stay there.
+
+        ``above`` is the risk above which cells are counted.
+        """
+        engine = engine_of(self.held)
+        found: Assessment
+        if engine is not None and self.missing not in WILDCARDS:
+            counts = engine.count(keys, self.weight)
+            found = HeldAssessment.of(
+                self.held, counts, self.method, self.missing, above=above
+            )
+        else:
+            coded = self.coded or CodedRecords.of(self.held, keys, self.weight)
+            found = assess_coded(
+                self.held,
+                coded,
+                keys,
+                method=self.method,
+                missing=self.missing,
+                alpha=self.alpha,
+            )
+        self.records = found.cells.n
+        return found
+
+    def cells_of_areas(self, areas: Sequence[Hashable]) -> Cells:
+        """Return the cells of areas: none but a cell's own records are in it."""
+        rule = "refuse" if self.missing == "refuse" else "category"
+        if self.coded is None:
+            found = tabulate(self.held, areas, self.weight, rule)
+        else:
+            found = tabulate_coded(self.coded, areas, rule, 1.0)
+        self.records = found.n
+        return found
 
 
 def _bounds(
@@ -476,20 +527,6 @@ def _of_risk(
         rate = found.reidentification_rate
         passed = rate <= max_rate
         yield Rule("max_rate", keys, None, max_rate, rate, None, None, passed)
-
-
-def _cells_of_areas(
-    data: Any,
-    coded: CodedRecords | None,
-    areas: Sequence[Hashable],
-    weight: Hashable | None,
-    missing: str,
-) -> Cells:
-    """Return the cells of the areas: none but a cell's own records are in it."""
-    rule = "refuse" if missing == "refuse" else "category"
-    if coded is not None:
-        return tabulate_coded(coded, areas, rule, 1.0)
-    return tabulate(data, areas, weight, rule)
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:

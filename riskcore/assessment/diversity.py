@@ -40,6 +40,7 @@ from riskcore.data.cells import (
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.hierarchy import Hierarchy
 from riskcore.data.source import Source
@@ -166,40 +167,78 @@ def diversity(
     array([ True, False, False])
     """
     check_missing(missing, alpha)
-    arguments.one_of("missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
-    constant = _constant(c)
     keys = arguments.names("keys", keys)
-    names = _sensitive_names(sensitive)
-    hierarchies = dict(hierarchies or {})
-    ordered = arguments.names("ordered", ordered)
-    _check_roles(keys, names, ordered, hierarchies)
-    data, intake = Source.of(data, reading).read([*keys, *names])
-    coded = CodedRecords.of(data, [*keys, *names])
+    rules = SensitiveRules.of(
+        keys, sensitive, missing_sensitive, c, ordered, hierarchies
+    )
+    data, intake = Source.of(data, reading).read([*keys, *rules.names])
+    coded = CodedRecords.of(data, [*keys, *rules.names])
+    return diversity_of(
+        data, coded, keys, rules, missing, alpha, together=together, intake=intake
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveRules:
+    """How sensitive variables are measured: the arguments of `diversity`, checked."""
+
+    names: list[Hashable]
+    missing: str
+    c: Fraction
+    ordered: list[Hashable]
+    hierarchies: dict[Hashable, Tree]
+
+    @classmethod
+    def of(
+        cls,
+        keys: Sequence[Hashable],
+        sensitive: Hashable | Sequence[Hashable],
+        missing: str,
+        c: Any = 3,
+        ordered: Sequence[Hashable] = (),
+        hierarchies: Mapping[Hashable, Tree] | None = None,
+    ) -> SensitiveRules:
+        """Check the arguments, whose names are those of `diversity`."""
+        arguments.one_of("missing_sensitive", missing, MISSING_SENSITIVE)
+        constant = _constant(c)
+        names = _sensitive_names(sensitive)
+        trees = dict(hierarchies or {})
+        in_order = arguments.names("ordered", ordered)
+        _check_roles(keys, names, in_order, trees)
+        return cls(names, missing, constant, in_order, trees)
+
+
+def diversity_of(
+    data: Any,
+    coded: CodedRecords,
+    keys: Sequence[Hashable],
+    rules: SensitiveRules,
+    missing: str,
+    alpha: float,
+    *,
+    together: bool = False,
+    intake: Intake | None = None,
+) -> Diversity:
+    """Measure l-diversity and t-closeness of records whose columns are coded."""
     columns = [
-        _in_order(column) if column.name in ordered else column
-        for column in coded.keys(names)
+        _in_order(column) if column.name in rules.ordered else column
+        for column in coded.keys(rules.names)
     ]
     sizes = None if coded.counted is None else coded.counted.records
     for line in doubtful_codes(columns, sizes):
         warn(line, DoubtfulCodes)
-    if missing_sensitive == "refuse":
+    if rules.missing == "refuse":
         _refuse_missing(columns, coded.n)
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
     variables = []
     for column in columns:
         within = cells
-        if together and len(names) > 1:
-            others = [name for name in names if name != column.name]
+        if together and len(columns) > 1:
+            others = [name for name in rules.names if name != column.name]
             within = _within(coded, [*keys, *others], missing, alpha)
-        distance = "ordered" if column.name in ordered else "equal"
-        variables.append(
-            _measured(
-                within, column, constant, missing_sensitive, distance,
-                hierarchies.get(column.name),
-            )
-        )  # fmt: skip
+        variables.append(_measured(within, column, rules))
     return Diversity(
-        data, cells, tuple(variables), float(constant), missing_sensitive, together
+        data, cells, tuple(variables), float(rules.c), rules.missing, together
     )
 
 
@@ -216,7 +255,7 @@ def _sensitive_names(sensitive: Any) -> list[Hashable]:
 
 
 def _check_roles(
-    keys: list[Hashable],
+    keys: Sequence[Hashable],
     names: list[Hashable],
     ordered: list[Hashable],
     hierarchies: Mapping[Hashable, Tree],
@@ -266,15 +305,12 @@ def _within(
 
 
 def _measured(
-    cells: Cells,
-    column: CodedColumn,
-    c: Fraction,
-    missing_sensitive: str,
-    distance: str,
-    hierarchy: Tree | None,
+    cells: Cells, column: CodedColumn, rules: SensitiveRules
 ) -> SensitiveVariable:
     """Measure one sensitive variable."""
-    as_value = missing_sensitive == "category" and column.missing > 0
+    as_value = rules.missing == "category" and column.missing > 0
+    hierarchy = rules.hierarchies.get(column.name)
+    distance = "ordered" if column.name in rules.ordered else "equal"
     levels = len(column.labels) + as_value
     if levels == 0:
         raise ValueError(f"sensitive variable {column.name!r}: all values are missing")
@@ -285,7 +321,7 @@ def _measured(
             "them out"
         )
     found = distributions(cells, column.codes, levels)
-    l = diverse(found, c)  # noqa: E741
+    l = diverse(found, rules.c)  # noqa: E741
     if hierarchy is not None:
         distance = "hierarchical"
         closeness = _hierarchical(cells, column, found, hierarchy, as_value)

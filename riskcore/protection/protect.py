@@ -37,8 +37,9 @@ from riskcore.data.recode import Recoding, recoded_columns, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
 from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
+from riskcore.protection.protected_records import Round
 from riskcore.protection.release.secret import Draw, new_secret
-from riskcore.protection.result import Protected, Round
+from riskcore.protection.result import Protected
 from riskcore.protection.settings import Costs, Level, Plan, Settings, Ties
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.certificate import (

@@ -1,48 +1,37 @@
-"""The protected file, and the risks before and after."""
+"""The protected file: what it tells of itself, and how it is written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from riskcore.assessment.assess import Assessment
 from riskcore.assessment.figures import table
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
-from riskcore.comparison.compare import Comparison
+from riskcore.comparison.result import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
-from riskcore.data.coded import count_records
 from riskcore.data.columns import Records
-from riskcore.data.files.labels import Labels
-from riskcore.data.source import Source
+from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.disclosure import Shown
 from riskcore.protection.leaks.showing import (
     SuppressedValueShows,
     shown_by,
     shown_on_engine,
-    shown_plain,
 )
-from riskcore.protection.on_engine import OnEngine, unchecked
+from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords, Round
 from riskcore.protection.release import writing
 from riskcore.protection.release.writing import (
     InputCannotBeChecked,
     OrderCanBeFound,
     UnsafeError,
 )
-from riskcore.protection.settings import Settings
-from riskcore.protection.suppression.by_household import Units
-from riskcore.protection.suppression.certificate import Certificate
-from riskcore.protection.suppression.key_sets import KeySet, present
-from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+from riskcore.protection.suppression.key_sets import KeySet
 from riskcore.protection.verdict import verdict_of
 from riskcore.protection.with_original import comparison_of
 
@@ -53,52 +42,11 @@ __all__ = [
     "Round",
     "SuppressedValueShows",
     "UnsafeError",
-    "finite",
 ]
-
-# What columns tell is counted in 32 bits.
-_MOST_SHOWN = 1 << 31
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of suppression.
-
-    Attributes
-    ----------
-    unsafe : int
-        Records unsafe before it, or households, from any set of keys.
-    suppressed : dict of column name to int
-        The values blanked.
-    """
-
-    unsafe: int
-    suppressed: dict[Any, int]
-
-    @classmethod
-    def of(
-        cls,
-        assessments: Sequence[Assessment],
-        aims: Sequence[Aim],
-        masks: Masks,
-        sizes: NDArray[np.int64] | None = None,
-    ) -> Round:
-        """Count what was unsafe, and what is blanked for it.
-
-        ``sizes``: the members of each row that is a household.
-        """
-        pairs = zip(aims, assessments, strict=True)
-        unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
-        count_of = assessments[0].cells.count_of
-        counts = {
-            name: count_of(mask) if sizes is None else count_records(mask, sizes)
-            for name, mask in masks.items()
-        }
-        return cls(count_of(unsafe), counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Protected:
+class Protected(ProtectedRecords):
     """A protected file, and the risks before and after.
 
     It holds the original data too: pickled, it is as confidential as they are.
@@ -149,87 +97,6 @@ class Protected:
     'safe.csv'
     """
 
-    source: Source
-    settings: Settings
-    rows: Any
-    sets: tuple[KeySet, ...]
-    masks: Masks
-    rounds: tuple[Round, ...]
-    rule_files: tuple[Path, ...] = ()
-    on_engine: OnEngine | None = None
-    units: Units | None = None
-    certificate: Certificate | None = None
-    secret: str | None = None
-
-    @property
-    def data(self) -> Any:
-        """The protected records, of the type of the input; of a path all its columns.
-
-        They are in the order of the input. Of data on an engine they are as lazy as
-        these, in an order of the engine's choice if it has none; of a dataset of
-        pyarrow they are a reader of its batches, a new one each time.
-        """
-        if self.on_engine is None:
-            return self.rows
-        assert self.on_engine.give is not None
-        return self.on_engine.give()
-
-    @property
-    def before(self) -> Any:
-        """The rows as they were."""
-        return self.source.data if self.on_engine is None else self.on_engine.rows
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return (
-            self.sets[0].protected.cells.n if self.units is None else len(self.units.of)
-        )
-
-    @property
-    def suppressed(self) -> dict[Any, int]:
-        """The number of values suppressed, by column."""
-        count_of = self.sets[0].protected.cells.count_of
-        return {name: count_of(mask) for name, mask in self.masks.items()}
-
-    @property
-    def suppressed_rows(self) -> dict[Any, int]:
-        """The same of what the assessments count: of records, or of households."""
-        if self.units is None:
-            return self.suppressed
-        # A household counts if a member has lost a value.
-        masks = self.masks.items()
-        of = self.units.of
-        return {name: len(np.unique(of[mask])) for name, mask in masks}
-
-    @property
-    def household_of(self) -> NDArray[np.int64] | None:
-        """The household of each record by numbers from 0, None without households."""
-        if self.units is not None:
-            return self.units.of
-        groups = self.sets[0].protected.households
-        return None if groups is None else groups.inverse
-
-    @cached_property
-    def unsafe(self) -> Mask:
-        """Mask of the records still unsafe from any set of keys, shape (n,).
-
-        Raises
-        ------
-        TypeError
-            If an engine holds the records.
-        """
-        counted = self.sets[0].protected.cells.counted
-        if counted is not None:
-            raise counted.refuse_single("which records are unsafe")
-        either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
-        return either if self.units is None else either[self.units.of]
-
-    @property
-    def safe(self) -> bool:
-        """Whether no risk reaches its threshold, from any set of keys."""
-        return all(one.safe for one in self.sets)
-
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
         """What the columns and the order of the data tell that they do not show.
@@ -239,39 +106,9 @@ class Protected:
         Of data on an engine only keys, and columns related to them, have been looked
         at; see `not_checked` and `shown_in`.
         """
-        if self.n >= _MOST_SHOWN and self.on_engine is not None:
+        if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
         return shown_by(self, Records.of(self.rows).columns)
-
-    @property
-    def hidden(self) -> bool:
-        """Whether anything was suppressed or recoded."""
-        return bool(self.settings.recodings) or any(self.suppressed.values())
-
-    @property
-    def not_checked(self) -> tuple[Hashable, ...]:
-        """The columns of which nobody knows whether they tell what is hidden.
-
-        Of data on an engine those that have no part in the protection, but all if a
-        column is recoded that is no key; nor is it known of the order of the records.
-        """
-        if self.on_engine is None or not self.hidden:
-            return ()
-        if self.n >= _MOST_SHOWN or self._recoded_apart:
-            return tuple(self.source.names)
-        known = self.settings.suppressible
-        return tuple(name for name in self.source.names if name not in known)
-
-    @property
-    def _recoded_apart(self) -> list[Hashable]:
-        """Recoded columns that are not among the rows on an engine."""
-        known = self.settings.suppressible
-        return [name for name in self.settings.recodings if name not in known]
-
-    def _not_checked_plain(self) -> dict[str, Any]:
-        if self.on_engine is None:
-            return {}
-        return {"not_checked": list(self.not_checked)}
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return what some columns tell of suppressed and recoded values.
@@ -298,44 +135,16 @@ class Protected:
         """
         names = arguments.names("columns", columns)
         self.source.check(names)
-        if self.on_engine is not None and self.n >= _MOST_SHOWN:
+        if self.on_engine is not None and self.n >= MOST_SHOWN:
             raise ValueError(
                 f"{self.n:,} records: what a column tells is counted of fewer than "
-                f"{_MOST_SHOWN:,}"
+                f"{MOST_SHOWN:,}"
             )
         found = [one for one in self.shown if one.column in names]
         for name in names:
             if name in self.not_checked:
                 found += shown_on_engine(self, name)
         return tuple(found)
-
-    @property
-    def labels(self) -> Labels | None:
-        """The labels of a file of SPSS, Stata or SAS, of the codes not recoded."""
-        form = self.source.format
-        if form is None or form.labels is None:
-            return None
-        return form.labels.without_codes_of([str(n) for n in self.settings.recodings])
-
-    @property
-    def original(self) -> Assessment:
-        """The assessment before protection, if there is one set of keys."""
-        return self._only().original
-
-    @property
-    def recoded(self) -> Assessment:
-        """The assessment after recoding, if there is one set of keys."""
-        return self._only().recoded
-
-    @property
-    def protected(self) -> Assessment:
-        """The assessment of the protected file, if there is one set of keys."""
-        return self._only().protected
-
-    def _only(self) -> KeySet:
-        if len(self.sets) > 1:
-            raise ValueError(f"{len(self.sets)} sets of keys: see .sets")
-        return self.sets[0]
 
     @property
     def verdict(self) -> str:
@@ -345,41 +154,12 @@ class Protected:
         It names what safety has cost: keys blanked in more than half of the records
         that had a value, and how many records have lost all keys.
         """
-        said = [verdict_of(self)]
-        if self.certificate is not None and self.certificate.leaning:
-            count, unsafe = self.certificate.leaning, self.certificate.unsafe
-            said.append(
-                f"{count:,} of {counted(unsafe, 'unsafe record')} "
-                f"{'counts' if count == 1 else 'count'} on values blanked in others."
-            )
-        if self.on_engine is not None and self.hidden:
-            said.append(f"But {unchecked(self.not_checked)}.")
-        return " ".join(said)
+        return verdict_of(self)
 
     @property
     def _public_verdict(self) -> str:
         """The verdict without figures that the original or the recoded file gave."""
         return verdict_of(self, public=True)
-
-    @cached_property
-    def blanked_share(self) -> dict[Any, float]:
-        """The share of the records with a value of which it was suppressed, by column.
-
-        0 where there was none.
-        """
-        shares = {}
-        for name, count in self.suppressed.items():
-            left = self._with_a_value(name) if count else 0
-            shares[name] = count / (count + left) if count else 0.0
-        return shares
-
-    def _with_a_value(self, name: Hashable) -> int:
-        """Return the number of records that have a value of a column still."""
-        for one in self.sets:
-            if name in one.keys and self.units is None:
-                cells = one.protected.cells
-                return int(cells.records[cells.present(one.keys.index(name))].sum())
-        return self.sets[0].protected.cells.count_of(present(self.rows, name))
 
     def compare(
         self,
@@ -441,41 +221,7 @@ class Protected:
         TypeError
             If a column's name is no text.
         """
-        intake = self.source.intake
-        return {
-            "settings": self.settings.to_dict(),
-            "records": self.n,
-            "intake": None if intake is None else intake.to_dict(),
-            "missing_values": {
-                str(key): count
-                for one in self.sets
-                for key, count in zip(
-                    one.keys, one.original.cells.missing_values, strict=True
-                )
-            },
-            "safe": self.safe,
-            "verdict": self.verdict,
-            "sets": [
-                {
-                    "keys": list(one.keys),
-                    "k": one.aim.k,
-                    "threshold": finite(one.aim.threshold),
-                    "household_threshold": finite(one.aim.household_threshold),
-                    "records_without_keys": one.without_keys,
-                    "risk": one.comparison(),
-                }
-                for one in self.sets
-            ],
-            "suppressed": self.suppressed,
-            "plan": None if self.certificate is None else self.certificate.to_dict(),
-            "blanked_share": self.blanked_share,
-            "shown": shown_plain(self, self.shown if shown is None else shown),
-            **self._not_checked_plain(),
-            "rounds": [
-                {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
-                for each in self.rounds
-            ],
-        }
+        return facts_of(self, self.shown if shown is None else shown)
 
     def write(
         self,
@@ -735,8 +481,3 @@ class Protected:
             f"<Protected: {counted(self.n, 'record')}, {word}; "
             f"suppressed: {values or 'nothing'}>"
         )
-
-
-def finite(threshold: float) -> float | None:
-    """Return a threshold, None if there is none."""
-    return threshold if threshold < np.inf else None

@@ -7,16 +7,14 @@ said, and one each for the sets by which most records are unsafe.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from riskcore.common.words import counted, listed
+from riskcore.protection.on_engine import unchecked
+from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
-
-if TYPE_CHECKING:
-    from riskcore.protection.result import Protected
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -29,11 +27,25 @@ _RULES = {
 }
 
 
-def verdict_of(result: Protected, *, public: bool = False) -> str:
-    """Say in words whether the file is safe from each set of keys, and why not.
+def verdict_of(result: ProtectedRecords, *, public: bool = False) -> str:
+    """Say in words whether the file is safe, at what price, and what is not known.
 
     ``public``: without figures that the original or the recoded file gave.
     """
+    said = [_of_sets(result, public=public)]
+    plan = result.certificate
+    if not public and plan is not None and plan.leaning:
+        said.append(
+            f"{plan.leaning:,} of {counted(plan.unsafe, 'unsafe record')} "
+            f"{'counts' if plan.leaning == 1 else 'count'} on values blanked in others."
+        )
+    if not public and result.on_engine is not None and result.hidden:
+        said.append(f"But {unchecked(result.not_checked)}.")
+    return " ".join(said)
+
+
+def _of_sets(result: ProtectedRecords, *, public: bool) -> str:
+    """Say whether the file is safe from each set of keys, and why not."""
     if len(result.sets) > MANY:
         return _of_many(result, public=public)
     return " ".join(
@@ -46,7 +58,7 @@ def verdict_of(result: Protected, *, public: bool = False) -> str:
     )
 
 
-def _said(result: Protected, one: KeySet, *, public: bool) -> tuple[int, str]:
+def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
     """Return how many rows are unsafe, at least 1 if the file is, and what to say."""
     rule = _RULES[result.settings.missing]
     if one.safe:
@@ -65,7 +77,7 @@ def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> st
     return f"{'NOT SAFE' if unsafe else 'Safe'}: by {name}, {text}{but}."
 
 
-def _of_many(result: Protected, *, public: bool) -> str:
+def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     """Say the same once, and of sets that are not safe what matters most."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
     for one in result.sets:
@@ -87,7 +99,7 @@ def _of_many(result: Protected, *, public: bool) -> str:
     return " ".join(parts)
 
 
-def _unsafe(result: Protected, one: KeySet) -> str:
+def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     """Say how many rows are unsafe from one set of keys, and why."""
     unsafe = one.unsafe
     cells = one.protected.cells
@@ -137,7 +149,7 @@ def _easier(one: KeySet) -> str:
     return ", ".join(filter(None, (rise, lower)))
 
 
-def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
+def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
     """Say what no record and no household has."""
     settings, aim = result.settings, one.aim
     unit = "record" if result.units is None else "household"
@@ -157,7 +169,9 @@ def _goals(result: Protected, one: KeySet, *, public: bool) -> Iterator[str]:
             yield f"no {each} has a risk of {threshold:.8g} or more"
 
 
-def _price(result: Protected, sets: Sequence[KeySet], *, public: bool) -> list[str]:
+def _price(
+    result: ProtectedRecords, sets: Sequence[KeySet], *, public: bool
+) -> list[str]:
     """Say what safety from some sets of keys has cost, if that is much."""
     said = []
     for key in dict.fromkeys(key for one in sets for key in one.keys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +16,11 @@ from riskcore.comparison.statistics import File, compare_files
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, weights
 from riskcore.data.engines.groups import Groups
-
-if TYPE_CHECKING:
-    from riskcore.protection.result import Protected
+from riskcore.protection.protected_records import ProtectedRecords
 
 
 def comparison_of(
-    result: Protected,
+    result: ProtectedRecords,
     columns: Iterable[Hashable] = (),
     strata: Iterable[Hashable] = (),
     *,
@@ -63,7 +60,7 @@ def comparison_of(
     )
 
 
-def _coded(result: Protected, names: Sequence[Hashable]) -> CodedRecords:
+def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
     """Return the rows as they were as codes, with their weights."""
     coded = CodedRecords.of(result.before, names)
     if result.on_engine is not None:
@@ -82,7 +79,7 @@ def _coded(result: Protected, names: Sequence[Hashable]) -> CodedRecords:
 
 
 def _refuse_single(
-    result: Protected, numbers: Sequence[Hashable], strata: Sequence[Hashable]
+    result: ProtectedRecords, numbers: Sequence[Hashable], strata: Sequence[Hashable]
 ) -> None:
     """Refuse what the rows of data on an engine have not."""
     assert result.on_engine is not None
@@ -96,7 +93,9 @@ def _refuse_single(
             )
 
 
-def _numbers(result: Protected, name: Hashable, *, after: bool = False) -> Floats:
+def _numbers(
+    result: ProtectedRecords, name: Hashable, *, after: bool = False
+) -> Floats:
     """Return a column of numbers; of a file, that of the input without its blanks."""
     source = result.source
     if source.path is None:

@@ -21,7 +21,8 @@ from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files import replace
 from riskcore.data.files.labels import Labels
 from riskcore.protection.leaks.showing import shown_plain
-from riskcore.protection.result import Protected, finite
+from riskcore.protection.protected_records import finite
+from riskcore.protection.result import Protected
 from riskcore.protection.suppression.certificate import certificate_facts
 from riskcore.report.key_sets import MOST_PAGES, sets_view
 from riskcore.report.key_variables import key_variables

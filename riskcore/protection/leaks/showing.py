@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from riskcore.protection.leaks.disclosure import (
     SuppressedColumn,
     what_shows,
 )
+from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.settings import Settings
-
-if TYPE_CHECKING:
-    from riskcore.protection.result import Protected
 
 
 class SuppressedValueShows(UserWarning):
@@ -29,7 +27,7 @@ class SuppressedValueShows(UserWarning):
 
 
 def shown_by(
-    result: Protected,
+    result: ProtectedRecords,
     columns: Mapping[Any, Any],
     order: NDArray[np.int64] | None = None,
     *,
@@ -72,7 +70,7 @@ def shown_by(
     )
 
 
-def shown_on_engine(result: Protected, name: Hashable) -> Iterator[Shown]:
+def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]:
     """Yield what a column on an engine tells, if the rows do not have it yet."""
     held = result.on_engine
     assert held is not None
@@ -89,7 +87,7 @@ def shown_on_engine(result: Protected, name: Hashable) -> Iterator[Shown]:
 
 
 def codes_before(
-    result: Protected, name: Hashable, *, recoded: bool = True
+    result: ProtectedRecords, name: Hashable, *, recoded: bool = True
 ) -> NDArray[np.signedinteger[Any]]:
     """Return the codes of a column before suppression, -1 for missing.
 
@@ -121,7 +119,7 @@ def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
 
 
 def shown_plain(
-    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+    result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> list[dict[str, Any]]:
     """Return what is told, each with its text and what can be done, as plain data."""
     return [
@@ -131,7 +129,7 @@ def shown_plain(
 
 
 def warn_of_what_shows(
-    result: Protected, shown: Iterable[Shown], *, shuffled: bool = False
+    result: ProtectedRecords, shown: Iterable[Shown], *, shuffled: bool = False
 ) -> None:
     """Warn of every column from which something can be told that is not shown."""
     for one in shown:
@@ -139,7 +137,7 @@ def warn_of_what_shows(
         warn(message, SuppressedValueShows)
 
 
-def _advice(result: Protected, shown: Shown, shuffled: bool) -> str:
+def _advice(result: ProtectedRecords, shown: Shown, shuffled: bool) -> str:
     """Return what can be done, so that it does not show."""
     settings, column, key = result.settings, shown.column, shown.key
     of_household = None

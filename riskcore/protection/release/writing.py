@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,13 @@ from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
+from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.showing import (
     shown_by,
     shown_plain,
     warn_of_what_shows,
 )
+from riskcore.protection.protected_records import ProtectedRecords
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
 from riskcore.protection.release.digests import digest, versions
@@ -46,9 +48,7 @@ from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
     coded_records,
 )
-
-if TYPE_CHECKING:
-    from riskcore.protection.result import Protected
+from riskcore.protection.verdict import verdict_of
 
 
 class OrderCanBeFound(UserWarning):
@@ -64,7 +64,7 @@ class UnsafeError(ValueError):
 
 
 def write(
-    result: Protected,
+    result: ProtectedRecords,
     path: str | Path,
     *,
     overwrite: bool,
@@ -85,7 +85,7 @@ def write(
     """Do what `Protected.write` does."""
     _refuse_write(result, allow_unsafe=allow_unsafe)
     result.source.refuse_changed()
-    figures = result.to_dict(())
+    figures = facts_of(result, ())
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=overwrite
     )
@@ -136,11 +136,11 @@ def write(
         again = _read_back(result, layout, parts, say) if verify else result
         if not (again.safe or allow_unsafe):
             raise UnsafeError(
-                f"As read back: {again.verdict} Nothing is written; "
+                f"As read back: {verdict_of(again)} Nothing is written; "
                 "allow_unsafe=True would do so"
             )
         result.source.refuse_changed()  # else the digest is that of another file
-        figures |= {"safe": again.safe, "verdict": again.verdict}
+        figures |= {"safe": again.safe, "verdict": verdict_of(again)}
         output = {
             "file": path.name,
             "sha256": digest(parts[0]),
@@ -154,7 +154,7 @@ def write(
         plain = records.private(
             figures,
             result.settings,
-            verdict=again._public_verdict,
+            verdict=verdict_of(again, public=True),
             versions=versions(),
             source=source,
             output=output,
@@ -170,22 +170,22 @@ def write(
     return {**plain, "shown": told_by}
 
 
-def _refuse_write(result: Protected, *, allow_unsafe: bool) -> None:
+def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
     if result.on_engine is not None:
         raise result.on_engine.refuse_write()
     if not (result.safe or allow_unsafe):
         raise UnsafeError(
-            f"{result.verdict} Nothing is written; allow_unsafe=True would do so"
+            f"{verdict_of(result)} Nothing is written; allow_unsafe=True would do so"
         )
 
 
 def _public_record(
-    result: Protected, again: Protected, output: Mapping[str, Any]
+    result: ProtectedRecords, again: ProtectedRecords, output: Mapping[str, Any]
 ) -> dict[str, Any]:
     return records.public(
-        {**result.to_dict(()), "safe": again.safe},
+        {**facts_of(result, ()), "safe": again.safe},
         result.settings,
-        verdict=again._public_verdict,
+        verdict=verdict_of(again, public=True),
         shuffled=output["shuffled"],
         renumbered=output["renumbered"],
         formulas_guarded=output["formulas_guarded"],
@@ -242,7 +242,11 @@ def _plain_shuffle(shuffle: Any) -> bool | int:
 
 
 def _secret_of(
-    result: Protected, shuffle: bool | int, secret: str | None, *, renumbered: bool
+    result: ProtectedRecords,
+    shuffle: bool | int,
+    secret: str | None,
+    *,
+    renumbered: bool,
 ) -> str | None:
     """Return the one secret of a record: of ties, the order and the new ids."""
     if result.secret is None:
@@ -289,13 +293,13 @@ def _json(plain: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _random_order(result: Protected, secret: str | None) -> NDArray[np.int64]:
+def _random_order(result: ProtectedRecords, secret: str | None) -> NDArray[np.int64]:
     """Return the positions of the records in the order to write them."""
     assert secret is not None
     return random_order(secret, result.household_of, result.n)
 
 
-def _ids(result: Protected, name: str, secret: str | None) -> NDArray[np.int64]:
+def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:
     """Return new ids of a column, 0 where missing."""
     assert secret is not None
     units = result.household_of
@@ -312,8 +316,8 @@ def _ids(result: Protected, name: str, secret: str | None) -> NDArray[np.int64]:
 
 
 def _read_back(
-    result: Protected, layout: Layout, parts: list[Path], say: Lines
-) -> Protected:
+    result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
+) -> ProtectedRecords:
     """Return what was written, read and assessed again."""
     say("reading back what was written")
     settings, order = result.settings, layout.order
@@ -362,7 +366,7 @@ def _read_back(
 
 
 def _as_values(
-    result: Protected, name: str, codes: Any, order: NDArray[np.int64] | None
+    result: ProtectedRecords, name: str, codes: Any, order: NDArray[np.int64] | None
 ) -> Any:
     """Return values in place of codes that were read, each compared already."""
     column = code_column(Records.of(result.data), name)
@@ -377,7 +381,7 @@ def _as_values(
 
 
 def _in_order(
-    result: Protected, name: Hashable, order: NDArray[np.int64] | None
+    result: ProtectedRecords, name: Hashable, order: NDArray[np.int64] | None
 ) -> Any:
     """Return a column that was left out, in the order of the file written."""
     column = Records.of(result.data).column(name)

@@ -1,0 +1,51 @@
+"""What was done and found, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from riskcore.protection.leaks.disclosure import Shown
+from riskcore.protection.leaks.showing import shown_plain
+from riskcore.protection.protected_records import ProtectedRecords, finite
+from riskcore.protection.verdict import verdict_of
+
+
+def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]:
+    """Return what `Protected.to_dict` does, with what the file tells."""
+    intake, engine = result.source.intake, result.on_engine
+    plan = result.certificate
+    return {
+        "settings": result.settings.to_dict(),
+        "records": result.n,
+        "intake": None if intake is None else intake.to_dict(),
+        "missing_values": {
+            str(key): count
+            for one in result.sets
+            for key, count in zip(
+                one.keys, one.original.cells.missing_values, strict=True
+            )
+        },
+        "safe": result.safe,
+        "verdict": verdict_of(result),
+        "sets": [
+            {
+                "keys": list(one.keys),
+                "k": one.aim.k,
+                "threshold": finite(one.aim.threshold),
+                "household_threshold": finite(one.aim.household_threshold),
+                "records_without_keys": one.without_keys,
+                "risk": one.comparison(),
+            }
+            for one in result.sets
+        ],
+        "suppressed": result.suppressed,
+        "plan": None if plan is None else plan.to_dict(),
+        "blanked_share": result.blanked_share,
+        "shown": shown_plain(result, shown),
+        **({} if engine is None else {"not_checked": list(result.not_checked)}),
+        "rounds": [
+            {"unsafe_records": each.unsafe, "suppressed": each.suppressed}
+            for each in result.rounds
+        ],
+    }

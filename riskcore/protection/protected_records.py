@@ -1,0 +1,254 @@
+"""What a protection has made: records, masks and the risks before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.assessment.assess import Assessment
+from riskcore.data.coded import count_records
+from riskcore.data.files.labels import Labels
+from riskcore.data.source import Source
+from riskcore.protection.on_engine import OnEngine
+from riskcore.protection.settings import Settings
+from riskcore.protection.suppression.by_household import Units
+from riskcore.protection.suppression.certificate import Certificate
+from riskcore.protection.suppression.key_sets import KeySet, present
+from riskcore.protection.suppression.rounds import Aim, Mask, Masks
+
+# What columns tell is counted in 32 bits.
+MOST_SHOWN = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of suppression.
+
+    Attributes
+    ----------
+    unsafe : int
+        Records unsafe before it, or households, from any set of keys.
+    suppressed : dict of column name to int
+        The values blanked.
+    """
+
+    unsafe: int
+    suppressed: dict[Any, int]
+
+    @classmethod
+    def of(
+        cls,
+        assessments: Sequence[Assessment],
+        aims: Sequence[Aim],
+        masks: Masks,
+        sizes: NDArray[np.int64] | None = None,
+    ) -> Round:
+        """Count what was unsafe, and what is blanked for it.
+
+        ``sizes``: the members of each row that is a household.
+        """
+        pairs = zip(aims, assessments, strict=True)
+        unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
+        count_of = assessments[0].cells.count_of
+        counts = {
+            name: count_of(mask) if sizes is None else count_records(mask, sizes)
+            for name, mask in masks.items()
+        }
+        return cls(count_of(unsafe), counts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProtectedRecords:
+    """The protected records and the risks before and after, as data.
+
+    Attributes
+    ----------
+    source : Source
+        What was protected.
+    settings : Settings
+        How, with everything filled in.
+    rows : frame or mapping
+        What was made safe: the protected records, or of data on an engine the cells of
+        all keys, each standing for many records.
+    sets : tuple of KeySet
+        The risks by set of keys.
+    masks : dict of column name to bool ndarray, each shape (n,)
+        The values that were suppressed, by row.
+    rounds : tuple of Round
+    rule_files : tuple of pathlib.Path
+        The recode files that were read, which `write` leaves alone as the source.
+    on_engine : OnEngine or None
+        Of data on an engine, what was counted there.
+    units : Units or None
+        The households, if each of them is a row of the assessments.
+    certificate : Certificate
+        How good the plan is, and how many records count on others' blanks.
+    secret : str or None
+        What decided between keys of equal cost, with ``ties="secret"``: the private
+        record keeps it.
+    """
+
+    source: Source
+    settings: Settings
+    rows: Any
+    sets: tuple[KeySet, ...]
+    masks: Masks
+    rounds: tuple[Round, ...]
+    rule_files: tuple[Path, ...] = ()
+    on_engine: OnEngine | None = None
+    units: Units | None = None
+    certificate: Certificate | None = None
+    secret: str | None = None
+
+    @property
+    def data(self) -> Any:
+        """The protected records, of the type of the input; of a path all its columns.
+
+        They are in the order of the input. Of data on an engine they are as lazy as
+        these, in an order of the engine's choice if it has none; of a dataset of
+        pyarrow they are a reader of its batches, a new one each time.
+        """
+        if self.on_engine is None:
+            return self.rows
+        assert self.on_engine.give is not None
+        return self.on_engine.give()
+
+    @property
+    def before(self) -> Any:
+        """The rows as they were."""
+        return self.source.data if self.on_engine is None else self.on_engine.rows
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return (
+            self.sets[0].protected.cells.n if self.units is None else len(self.units.of)
+        )
+
+    @property
+    def suppressed(self) -> dict[Any, int]:
+        """The number of values suppressed, by column."""
+        count_of = self.sets[0].protected.cells.count_of
+        return {name: count_of(mask) for name, mask in self.masks.items()}
+
+    @property
+    def suppressed_rows(self) -> dict[Any, int]:
+        """The same of what the assessments count: of records, or of households."""
+        if self.units is None:
+            return self.suppressed
+        # A household counts if a member has lost a value.
+        masks = self.masks.items()
+        of = self.units.of
+        return {name: len(np.unique(of[mask])) for name, mask in masks}
+
+    @property
+    def household_of(self) -> NDArray[np.int64] | None:
+        """The household of each record by numbers from 0, None without households."""
+        if self.units is not None:
+            return self.units.of
+        groups = self.sets[0].protected.households
+        return None if groups is None else groups.inverse
+
+    @cached_property
+    def unsafe(self) -> Mask:
+        """Mask of the records still unsafe from any set of keys, shape (n,).
+
+        Raises
+        ------
+        TypeError
+            If an engine holds the records.
+        """
+        counted = self.sets[0].protected.cells.counted
+        if counted is not None:
+            raise counted.refuse_single("which records are unsafe")
+        either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
+        return either if self.units is None else either[self.units.of]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no risk reaches its threshold, from any set of keys."""
+        return all(one.safe for one in self.sets)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether anything was suppressed or recoded."""
+        return bool(self.settings.recodings) or any(self.suppressed.values())
+
+    @property
+    def not_checked(self) -> tuple[Hashable, ...]:
+        """The columns of which nobody knows whether they tell what is hidden.
+
+        Of data on an engine those that have no part in the protection, but all if a
+        column is recoded that is no key; nor is it known of the order of the records.
+        """
+        if self.on_engine is None or not self.hidden:
+            return ()
+        if self.n >= MOST_SHOWN or self._recoded_apart:
+            return tuple(self.source.names)
+        known = self.settings.suppressible
+        return tuple(name for name in self.source.names if name not in known)
+
+    @property
+    def _recoded_apart(self) -> list[Hashable]:
+        """Recoded columns that are not among the rows on an engine."""
+        known = self.settings.suppressible
+        return [name for name in self.settings.recodings if name not in known]
+
+    @property
+    def labels(self) -> Labels | None:
+        """The labels of a file of SPSS, Stata or SAS, of the codes not recoded."""
+        form = self.source.format
+        if form is None or form.labels is None:
+            return None
+        return form.labels.without_codes_of([str(n) for n in self.settings.recodings])
+
+    @property
+    def original(self) -> Assessment:
+        """The assessment before protection, if there is one set of keys."""
+        return self._only().original
+
+    @property
+    def recoded(self) -> Assessment:
+        """The assessment after recoding, if there is one set of keys."""
+        return self._only().recoded
+
+    @property
+    def protected(self) -> Assessment:
+        """The assessment of the protected file, if there is one set of keys."""
+        return self._only().protected
+
+    def _only(self) -> KeySet:
+        if len(self.sets) > 1:
+            raise ValueError(f"{len(self.sets)} sets of keys: see .sets")
+        return self.sets[0]
+
+    @cached_property
+    def blanked_share(self) -> dict[Any, float]:
+        """The share of the records with a value of which it was suppressed, by column.
+
+        0 where there was none.
+        """
+        shares = {}
+        for name, count in self.suppressed.items():
+            left = self._with_a_value(name) if count else 0
+            shares[name] = count / (count + left) if count else 0.0
+        return shares
+
+    def _with_a_value(self, name: Hashable) -> int:
+        """Return the number of records that have a value of a column still."""
+        for one in self.sets:
+            if name in one.keys and self.units is None:
+                cells = one.protected.cells
+                return int(cells.records[cells.present(one.keys.index(name))].sum())
+        return self.sets[0].protected.cells.count_of(present(self.rows, name))
+
+
+def finite(threshold: float) -> float | None:
+    """Return a threshold, None if there is none."""
+    return threshold if threshold < np.inf else None
