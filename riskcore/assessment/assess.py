@@ -225,12 +225,7 @@ def assess(
 
 
 def check_level(level: str, household: Hashable | None) -> None:
-    """Refuse what is no level, or needs households.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse what is no level, or needs households."""
     arguments.one_of("level", level, LEVELS)
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
@@ -329,16 +324,7 @@ def assess_coded(
 def check_roles(
     keys: Iterable[Hashable], weight: Hashable | None, household: Hashable | None
 ) -> None:
-    """Refuse keys, weight and household that cannot go together, whatever the data.
-
-    Raises
-    ------
-    TypeError
-        If ``keys`` is a string, or a column is given in the place of its name.
-    ValueError
-        If there are no keys, a column is named twice, or a key is called like one of
-        ``RECORD_COLUMNS``, ignoring case.
-    """
+    """Refuse keys, weight and household that cannot go together, whatever the data."""
     check_names(keys, {"weight": weight, "household": household}, RECORD_COLUMNS)
     if weight is not None and weight == household:
         raise ValueError(f"column {weight!r} is both the weight and the household")

@@ -530,13 +530,7 @@ def _of_risk(
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
-    """Return the rule of areas; a record whose area is missing is in none.
-
-    Raises
-    ------
-    ValueError
-        If the area of all records is missing.
-    """
+    """Return the rule of areas; a record whose area is missing is in none."""
     known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
     named = " x ".join(map(str, areas))
     if not known.any():

@@ -77,19 +77,6 @@ class _Own(NamedTuple):
 def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
     """Count the values of a column in each cell.
 
-    Parameters
-    ----------
-    cells : Cells
-    codes : unsigned integer ndarray, shape (n,)
-        The value of each record, or of each row that an engine counted; what is
-        ``levels`` or more is not counted.
-    levels : int
-        Number of values, S.
-
-    Returns
-    -------
-    Distributions
-
     Examples
     --------
     >>> import numpy as np

@@ -603,13 +603,7 @@ class Diversity(OnASheet):
     together: bool
 
     def __getitem__(self, name: Hashable) -> SensitiveVariable:
-        """Return one sensitive variable.
-
-        Raises
-        ------
-        KeyError
-            If it was not measured.
-        """
+        """Return one sensitive variable."""
         for each in self.variables:
             if each.name == name:
                 return each

@@ -48,12 +48,6 @@ class Diverse(NamedTuple):
 def diverse(found: Distributions, c: Fraction) -> Diverse:
     """Return the l-diversity of each cell: distinct, entropy and recursive.
 
-    Parameters
-    ----------
-    found : Distributions
-    c : Fraction
-        Of recursive (c, l)-diversity; numerator and denominator are below 2**53.
-
     Examples
     --------
     >>> begin, value = np.array([0, 3]), np.array([0, 1, 2])
@@ -81,11 +75,6 @@ def equal_distance(found: Distributions) -> Reals:
 
     It is the earth mover's distance if all values are at distance 1 from each other.
 
-    Returns
-    -------
-    float64 ndarray, shape (K,)
-        nan of a cell without values.
-
     Examples
     --------
     >>> begin, value, number = np.array([0, 1]), np.array([0]), np.array([2.0])
@@ -109,11 +98,6 @@ def ordered_distance(found: Distributions) -> Reals:
 
     Two values are as far from each other as there are values between them, the first
     and the last of the file at distance 1.
-
-    Returns
-    -------
-    float64 ndarray, shape (K,)
-        nan of a cell without values.
 
     Examples
     --------

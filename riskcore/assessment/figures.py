@@ -64,22 +64,7 @@ def of_file(
     groups: Households | None,
     method: str,
 ) -> Plain:
-    """Return the figures of a file as plain values, ready for JSON.
-
-    Parameters
-    ----------
-    cells : Cells
-    distribution : RiskDistribution
-        Of the individual risk over records.
-    groups : Households or None
-    method : str
-        How the risk was computed.
-
-    Returns
-    -------
-    dict
-        Of text, finite numbers, None, dicts and lists.
-    """
+    """Return the figures of a file as plain values, ready for JSON."""
     totals = cells.totals
     return {
         "records": totals.records,
@@ -473,17 +458,6 @@ class Row:
 
 def table(stages: list[Plain], place: Place) -> list[Row]:
     """Return the rows of a place for a file at several stages, or for one file.
-
-    Parameters
-    ----------
-    stages : list of dict
-        The figures of the file at each stage. What a stage lacks is left blank.
-    place : str
-        Where the table is shown.
-
-    Returns
-    -------
-    list of Row
 
     Examples
     --------

@@ -49,19 +49,6 @@ class KeyGoals:
     ) -> KeyGoals:
         """Return the goals that arguments ask for.
 
-        Parameters
-        ----------
-        sets : sequence of tuple of column names
-        k : int or mapping of sets of column names to int, optional
-        subsets : int, optional
-            In place of each set, all its subsets of so many keys.
-        strata : iterable of column names, optional
-
-        Raises
-        ------
-        TypeError, ValueError
-            Naming the argument and what is wrong.
-
         Examples
         --------
         >>> KeyGoals.of([("a", "b", "c")], 3, 2, ["s"]).keys
@@ -82,13 +69,7 @@ class KeyGoals:
 
 
 def check_k(k: Any, what: str = "k") -> int:
-    """Return a k that a file can be asked for.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no whole number from 2 to 2^40.
-    """
+    """Return a k that a file can be asked for."""
     found = arguments.whole(what, k)
     if not 2 <= found <= _LARGEST_K:
         raise ValueError(

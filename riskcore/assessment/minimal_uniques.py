@@ -67,29 +67,6 @@ def minimal_uniques(
 ) -> MinimalUniques:
     """Find the minimal sets of keys on which records are unique.
 
-    Parameters
-    ----------
-    codes : sequence of unsigned integer ndarray, each shape (K,)
-        For each key, at most 64, the codes of the cells, which are distinct.
-    levels : sequence of int
-        For each key a number above all its codes.
-    frequency : int64 ndarray, shape (K,)
-        Records of each cell.
-    max_size : int
-        The largest sets that are looked at, from 1 on.
-    progress : callable, optional
-        Called with how many sets of keys are done, and how many there are; a key that
-        all records share is in none of them.
-
-    Returns
-    -------
-    MinimalUniques
-
-    Raises
-    ------
-    ValueError
-        If the search would take more than ``MOST_LOOKS``, by an estimate.
-
     Examples
     --------
     >>> import numpy as np

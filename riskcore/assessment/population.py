@@ -42,16 +42,7 @@ COUNT = "population_frequency"
 
 
 def check_model(population: Any, method: str) -> None:
-    """Refuse a population that is no model, or goes with none, before data are read.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a name, nor a model of cells, nor a frame.
-    ValueError
-        If the name is unknown, the model has no estimate, or another method than
-        "exact" is asked for.
-    """
+    """Refuse a population that is no model, or goes with none, before data are read."""
     if isinstance(population, str):
         arguments.one_of("population", population, ("weights", *FITTED))
     elif isinstance(population, CellModel):
@@ -72,27 +63,7 @@ def check_model(population: Any, method: str) -> None:
 def model_of(
     population: Any, keys: Sequence[Hashable], cells: Cells, say: Lines
 ) -> CellModel:
-    """Return the model of a population, fitted to the cells if it is a name.
-
-    Parameters
-    ----------
-    population : str, CellModel or frame
-        As for `riskcore.assess`, checked by `check_model`.
-    keys : sequence of column names
-    cells : Cells
-        Of the sample.
-    say : callable
-        Called with a line of text.
-
-    Returns
-    -------
-    CellModel
-
-    Raises
-    ------
-    ValueError
-        If the model has no estimate.
-    """
+    """Return the model of a population, fitted to the cells if it is a name."""
     if isinstance(population, CellModel):
         return population
     if not isinstance(population, str):
@@ -131,16 +102,7 @@ def risk_of_margins(
 
 
 def risk_by(known: CellPrior) -> Risks:
-    """Return E[1/F] of each cell by what is known of its F.
-
-    Parameters
-    ----------
-    known : CellPrior
-
-    Returns
-    -------
-    float64 ndarray, shape (K,)
-    """
+    """Return E[1/F] of each cell by what is known of its F."""
     f = known.records
     risk = np.empty(len(f))
 

@@ -646,13 +646,7 @@ def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
 def fit_all(
     sizes: SizeIndices, N: int, K: int, level: float, progress: Lines
 ) -> list[Estimate]:
-    """Fit every model of size indices, and return what each says.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there are more occupied cells than K, or N is below n.
-    """
+    """Fit every model of size indices, and return what each says."""
     if sizes.n > N:
         raise ValueError(f"population={N}: below the {sizes.n} records of the sample")
     if N > MOST_PEOPLE:

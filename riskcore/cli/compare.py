@@ -177,12 +177,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def check_written(options: argparse.Namespace) -> list[Path]:
-    """Return the files to write, and refuse what cannot be made before any work.
-
-    Raises
-    ------
-    ImportError, ValueError
-    """
+    """Return the files to write, and refuse what cannot be made before any work."""
     if options.report is not None:
         from riskcore.report.templating import need_jinja
 

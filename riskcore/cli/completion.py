@@ -11,13 +11,6 @@ def complete(parser: argparse.ArgumentParser, stores: type[argparse.Action]) -> 
     """Answer the shell that asks for completions, and leave.
 
     Does nothing without argcomplete.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    stores : type of Action
-        What the parser stores values with, which argcomplete does not know: it may be
-        run to find out what has been said.
     """
     try:
         import argcomplete

@@ -98,13 +98,7 @@ def add_hierarchy(command: Any) -> None:
 
 
 def hierarchies_of(options: argparse.Namespace) -> dict[Any, Any]:
-    """Return the hierarchies by variable.
-
-    Raises
-    ------
-    OSError, ValueError
-        If a file cannot be read, or holds none.
-    """
+    """Return the hierarchies by variable."""
     from riskcore.data.hierarchy import Hierarchy
 
     found = {}
@@ -377,15 +371,7 @@ def command_again(words: Sequence[str]) -> str:
 
 
 def need_reports() -> None:
-    """Refuse reports that cannot be made, before any work.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed.
-    ValueError
-        If ``SOURCE_DATE_EPOCH`` is no time.
-    """
+    """Refuse reports that cannot be made, before any work."""
     from riskcore.report.provenance import now
     from riskcore.report.templating import need_jinja
 
@@ -394,15 +380,7 @@ def need_reports() -> None:
 
 
 def check_reports(options: argparse.Namespace) -> None:
-    """Refuse reports that cannot be made, and options of reports that are not.
-
-    Raises
-    ------
-    ImportError
-        If there is to be a report and Jinja2 is not installed.
-    ValueError
-        Naming the option and what it needs.
-    """
+    """Refuse reports that cannot be made, and options of reports that are not."""
     if options.report or options.report_public:
         need_reports()
     if options.report_top and options.report is None:

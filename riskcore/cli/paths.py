@@ -68,21 +68,7 @@ def refuse_inputs(
     source: Source | None = None,
     made: Mapping[str, Sequence[Path]] | None = None,
 ) -> None:
-    """Refuse outputs that are inputs, would be read with them, or are the same file.
-
-    Parameters
-    ----------
-    options
-    source : Source, optional
-        The file of ``options``, if it is opened already.
-    made : mapping, optional
-        By option the files that it makes, if these are not the one that it names.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
+    """Refuse outputs that are inputs, would be read with them, or are the same file."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_sources
     from riskcore.protection.release.secret import key_file

@@ -32,13 +32,7 @@ def shown(value: Any) -> str:
 
 
 def names(argument: str, value: Any) -> list[Any]:
-    """Return names of columns as a list.
-
-    Raises
-    ------
-    TypeError
-        If they are text, no list, or some cannot be names.
-    """
+    """Return names of columns as a list."""
     if isinstance(value, str | bytes):
         raise TypeError(f"{argument} is a list of column names: write [{value!r}]")
     if not isinstance(value, Iterable):
@@ -50,12 +44,7 @@ def names(argument: str, value: Any) -> list[Any]:
 
 
 def column_name(argument: str, value: Any) -> None:
-    """Refuse what cannot be the name of a column, as the column itself.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse what cannot be the name of a column, as the column itself."""
     # Of lists and arrays too a test for equality would not be true or false.
     try:
         hash(value)
@@ -67,13 +56,7 @@ def column_name(argument: str, value: Any) -> None:
 
 
 def number(argument: str, value: Any) -> float:
-    """Return a real number as a double.
-
-    Raises
-    ------
-    TypeError
-        If it is none; a bool is none.
-    """
+    """Return a real number as a double."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
@@ -86,13 +69,7 @@ def number(argument: str, value: Any) -> float:
 
 
 def whole(argument: str, value: Any) -> int:
-    """Return a whole number.
-
-    Raises
-    ------
-    TypeError
-        If it is none; a bool and 3.0 are none.
-    """
+    """Return a whole number."""
     try:
         if not isinstance(value, bool):
             return index(value)
@@ -105,23 +82,6 @@ def number_in(
     argument: str, value: Any, interval: str, what: str = "a number"
 ) -> float:
     """Return a number that lies in an interval.
-
-    Parameters
-    ----------
-    argument : str
-        Its name.
-    value : real number
-    interval : str
-        As mathematics writes it, ``"[0, 1)"``; an end may be ``inf``.
-    what : str
-        What the number is.
-
-    Raises
-    ------
-    TypeError
-        If it is no number.
-    ValueError
-        If it is nan or outside.
 
     Examples
     --------
@@ -149,13 +109,6 @@ def whole_from(
 ) -> int:
     """Return a whole number from ``low`` to ``high``.
 
-    Raises
-    ------
-    TypeError
-        If it is no whole number.
-    ValueError
-        If it is outside.
-
     Examples
     --------
     >>> whole_from("N", 0, 1, 2**53)
@@ -178,11 +131,6 @@ def _end(bound: int) -> str:
 def file_path(argument: str, value: Any) -> Path:
     """Return the path of a file.
 
-    Raises
-    ------
-    TypeError
-        If it is none.
-
     Examples
     --------
     >>> file_path("path", 3)
@@ -195,13 +143,7 @@ def file_path(argument: str, value: Any) -> Path:
 
 
 def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words.
-
-    Raises
-    ------
-    ValueError
-        With the words.
-    """
+    """Refuse what is none of some words."""
     if not isinstance(value, str) or value not in choices:
         raise not_one_of(argument, value, choices)
 
@@ -214,12 +156,7 @@ def not_one_of(argument: str, value: Any, choices: Sequence[str]) -> ValueError:
 
 
 def generator(argument: str, value: Any) -> None:
-    """Refuse what is no `numpy.random.Generator`.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse what is no `numpy.random.Generator`."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(
             f"{argument}: need a numpy.random.Generator, got {type(value).__name__}"
@@ -234,27 +171,7 @@ def numbers(
     kinds: str = "iuf",
     dimensions: int | None = None,
 ) -> NDArray[Any]:
-    """Return numbers as an array of the type they have.
-
-    Parameters
-    ----------
-    argument : str
-        Their name.
-    values : array_like
-    what : str
-        What is needed.
-    kinds : str
-        The letters of NumPy's kinds of types that will do: "iu" for integers.
-    dimensions : int, optional
-        How many there must be.
-
-    Raises
-    ------
-    TypeError
-        If they are of another kind; bools are.
-    ValueError
-        If they have another number of dimensions.
-    """
+    """Return numbers as an array of the type they have."""
     try:
         given = np.asarray(values)
     except ValueError:  # of NumPy, which knows no name
@@ -270,13 +187,7 @@ def numbers(
 
 
 def refuse(argument: str, bad: Any, need: str) -> None:
-    """Refuse values of an array that are bad, with their number.
-
-    Raises
-    ------
-    ValueError
-        If any is.
-    """
+    """Refuse values of an array that are bad, with their number."""
     count = np.count_nonzero(bad)
     if count:
         raise ValueError(f"{argument}: {count} of {np.size(bad)} values are not {need}")

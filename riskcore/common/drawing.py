@@ -21,21 +21,6 @@ _UNDATED = {
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure, which no window of pyplot holds.
 
-    Parameters
-    ----------
-    width, height : float
-        In inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A notebook shows it, ``%matplotlib inline`` or not.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed (``pip install matplotlib``).
-
     Examples
     --------
     >>> new_figure(2.0, 1.0)._repr_png_()[1:4]
@@ -64,14 +49,6 @@ def save(
     dpi: float | Literal["figure"] = "figure",
 ) -> None:
     """Write a figure without a date: the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    file : binary file
-    form : {"png", "svg", "pdf"}
-    dpi : float, optional
-        Of a png; by default that of the figure.
 
     Examples
     --------

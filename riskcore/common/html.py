@@ -117,26 +117,7 @@ def figures(
     drawing: str = "",
     head: Sequence[str] = (),
 ) -> str:
-    """Return a small table of figures, for notebooks.
-
-    Parameters
-    ----------
-    title : str
-        What the figures are of.
-    note : str
-        HTML below the title.
-    rows : iterable of sequences of str
-        A name and its values.
-    drawing : str, optional
-        HTML below the table, such as `bars`.
-    head : sequence of str, optional
-        What stands above each column.
-
-    Returns
-    -------
-    str
-        HTML; all but the note and the drawing is escaped, on one line.
-    """
+    """Return a small table of figures, for notebooks."""
     heads = "".join(
         f'<th scope="col" style="{_CELL}">{_shown(name)}</th>' for name in head
     )
@@ -155,18 +136,6 @@ def figures(
 
 def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
     """Return a histogram without axes as SVG, in the colour of the text.
-
-    Parameters
-    ----------
-    counts : sequence of int
-    scale : str
-        What its axis is.
-    top : int, optional
-        The count as high as the drawing; by default the largest.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -194,17 +163,6 @@ def intervals(
 ) -> str:
     """Return estimates with their intervals, one below the other, and their scale.
 
-    Parameters
-    ----------
-    rows, mark
-        As in `interval_drawing`.
-    scale : str
-        What its axis is, which begins at 0.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
@@ -218,21 +176,7 @@ def intervals(
 def interval_drawing(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> tuple[str, str]:
-    """Return estimates with their intervals as SVG, and where the axis ends.
-
-    Parameters
-    ----------
-    rows : iterable of (str, float, float, float)
-        A name, the estimate, and the ends of its interval; nan where there is none.
-    scale : str
-        What its axis is, which begins at 0.
-    mark : float, optional
-        A number to mark with a line down.
-
-    Returns
-    -------
-    drawing, end : str
-    """
+    """Return estimates with their intervals as SVG, and where the axis ends."""
     rows = list(rows)
     finite = [x for _, *numbers in rows for x in (*numbers, mark) if math.isfinite(x)]
     unit = (_WIDTH - 2 * _MARGIN) / (max(finite, default=0.0) or 1.0)

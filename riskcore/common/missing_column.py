@@ -33,23 +33,6 @@ def no_such_column(
 ) -> NoSuchNameError:
     """Make the error for columns that the data lack.
 
-    Parameters
-    ----------
-    lacking : sequence of hashable
-        The columns asked for that there are not, at least one.
-    names : iterable of hashable
-        The columns that there are.
-    path : pathlib.Path, optional
-        The file that should have them.
-    use : str
-        What they are asked for, to begin the message, if that is not plain.
-
-    Returns
-    -------
-    NoSuchNameError
-        It names the columns asked for, those that come close, whatever their case, and
-        those that there are.
-
     Examples
     --------
     >>> print(no_such_column(["Age"], ["sex", "age"]).args[0])

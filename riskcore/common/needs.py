@@ -8,18 +8,6 @@ from importlib.util import find_spec
 def need(library: str, what: str) -> None:
     """Refuse work for which a library is not installed, before it begins.
 
-    Parameters
-    ----------
-    library : str
-        Its name, which pip knows, too.
-    what : str
-        What needs it, in the plural.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed, with what to do.
-
     Examples
     --------
     >>> need("numpy", "arrays")

@@ -83,13 +83,7 @@ class Sheet:
     verdict: str = ""
 
     def text(self, title: str) -> str:
-        """Return the figures as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-        """
+        """Return the figures as text."""
         lines = [printable(title), *aligned(self.facts, "<")]
         for part in self.parts:
             lines += ["", f"  {part.title}", *aligned(part.facts, "<", indent=4)]

@@ -18,23 +18,6 @@ def aligned(
 ) -> list[str]:
     r"""Lay out rows in columns, two spaces apart.
 
-    Parameters
-    ----------
-    rows : iterable of sequences of str
-        All of one length, none of them with a line break.
-    sides : str
-        For each column ``<`` for text, to the left, or ``>`` for numbers, to the
-        right. The last one holds for all further columns.
-    indent : int, optional
-        Spaces before each row.
-    least : sequence of int, optional
-        Widths that the first columns have at least.
-
-    Returns
-    -------
-    list of str
-        One line for each row, without spaces at its end.
-
     Examples
     --------
     >>> print(*aligned([("risk", "records"), ("0.05", "12")], "<>"), sep="\n")

@@ -57,23 +57,6 @@ def in_threads(
 ) -> list[Any]:
     """Return ``work(*call)`` of each call, in their order.
 
-    Parameters
-    ----------
-    threads : int
-        At most this many; with one, or one call, no thread is started.
-    work : callable
-    calls : iterable of tuple
-
-    Returns
-    -------
-    list
-
-    Raises
-    ------
-    BaseException
-        What the first call that failed raised, or Ctrl-C; calls under way are waited
-        for, no other is begun.
-
     Examples
     --------
     >>> in_threads(2, pow, [(2, 3), (3, 2)])

@@ -200,12 +200,7 @@ def check_columns(
     strata: Sequence[Hashable],
     id: Hashable | None = None,
 ) -> None:
-    """Refuse columns that cannot have their parts together.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse columns that cannot have their parts together."""
     check_names(keys, {"weight": weight}, ())
     for what, given in (("columns", numbers), ("strata", strata)):
         twice = [one for i, one in enumerate(given) if one in given[:i]]
@@ -238,13 +233,7 @@ def file_of(
 
 
 def numbers_of(data: Any, name: Hashable) -> Floats:
-    """Return a column of numbers, nan for missing, of which there is a variance.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        As `real_numbers`; ValueError also if a number is beyond 1e150.
-    """
+    """Return a column of numbers, nan for missing, of which there is a variance."""
     values = real_numbers(Records.of(data), name)
     large = int(np.count_nonzero(np.abs(values) > LARGEST))
     if large:
@@ -256,12 +245,7 @@ def numbers_of(data: Any, name: Hashable) -> Floats:
 
 
 def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
-    """Return the row of the safe file of each record, or refuse ids that are not one.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return the row of the safe file of each record; ids must stand for one each."""
     for column, what in ((original, "original"), (safe, "safe file")):
         n = len(column.codes)
         if column.missing:

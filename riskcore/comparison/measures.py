@@ -24,16 +24,6 @@ def fsum(values: Floats) -> float:
 def total_variation(p: Floats, q: Floats) -> float:
     """Return half the sum of |p - q|: the share that would have to move.
 
-    Parameters
-    ----------
-    p, q : float64 ndarray, shape (L,)
-        Shares of the same categories, each adding to 1.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
     Examples
     --------
     >>> total_variation(np.array([0.5, 0.5]), np.array([0.25, 0.75]))
@@ -47,16 +37,6 @@ def hellinger(p: Floats, q: Floats) -> float:
 
     Small differences count for more in small categories (Gomatam, Karr and Sanil 2005).
     Each term is (p - q)^2/(sqrt p + sqrt q)^2: it keeps its digits where p is near q.
-
-    Parameters
-    ----------
-    p, q : float64 ndarray, shape (L,)
-        Shares of the same categories, each adding to 1.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------
@@ -74,18 +54,6 @@ def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
 
     V = sqrt(phi^2/(min(r, c) - 1)), phi^2 the sum of (p_ij - p_i p_j)^2/(p_i p_j),
     r and c the numbers of categories that occur (Cramer 1946, section 21.9).
-
-    Parameters
-    ----------
-    first, second : int64 ndarray, shape (K,)
-        The categories of each cell, from 0.
-    weight : float64 ndarray, shape (K,)
-        The weight of each cell, > 0.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; None if one of the two has fewer than two categories.
 
     Examples
     --------
@@ -130,16 +98,6 @@ def quantiles(
 ) -> tuple[float, ...]:
     """Return for each share the smallest value with so much weight at or below it.
 
-    Parameters
-    ----------
-    values, weight : float64 ndarray, shape (n,)
-    shares : sequence of float
-        Each in (0, 1].
-
-    Returns
-    -------
-    tuple of float
-
     Examples
     --------
     >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), [0.25, 0.5, 1])
@@ -155,11 +113,6 @@ def quantiles(
 
 def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
     """Return the weighted correlation of two columns of numbers.
-
-    Returns
-    -------
-    float or None
-        In [-1, 1]; None if one of them does not vary.
 
     Examples
     --------

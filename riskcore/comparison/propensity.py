@@ -104,19 +104,6 @@ def propensity(
 ) -> Propensity:
     """Return the pMSE of two files, given as distinct records with their counts.
 
-    Parameters
-    ----------
-    codes : sequence of integer ndarray, each shape (K,)
-        The categories of each distinct record, a column for each key.
-    before, after : int64 ndarray, shape (K,)
-        How many records each file has of it.
-    interactions : bool, optional
-        Whether pairs of keys have terms, too.
-
-    Returns
-    -------
-    Propensity
-
     Examples
     --------
     >>> found = propensity(
@@ -277,13 +264,7 @@ class Design:
         return _factored(_schur(D, B, E), E.diagonal() * _ALIASED)[1]
 
     def fit(self, counts: Floats, successes: Floats) -> tuple[Floats, str]:
-        """Return the fitted probabilities, and why the fit failed if it did.
-
-        Parameters
-        ----------
-        counts, successes : float64 ndarray, shape (K,)
-            Records of each row, and those among them of the safe file.
-        """
+        """Return the fitted probabilities, and why the fit failed if it did."""
         share = fsum(successes) / fsum(counts)
         odds = np.full(len(counts), share / (1 - share))
         p = odds / (1 + odds)

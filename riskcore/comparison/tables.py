@@ -266,13 +266,7 @@ def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
 
 
 def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]:
-    """Return the distinct records of both files, and how many each has of them.
-
-    Returns
-    -------
-    codes : tuple of ndarray, each shape (K,)
-    records_before, records_after : int64 ndarray, shape (K,)
-    """
+    """Return the distinct records of both files, and how many each has of them."""
     pairs = zip(before.codes, after.codes, strict=True)
     both = count([np.concatenate(pair) for pair in pairs], before.levels)
     cut = len(before.records)

@@ -487,15 +487,7 @@ def cells_of(
 
 
 def check_missing(missing: str, alpha: float) -> None:
-    """Refuse a rule for missing key values that does not exist, whatever the data.
-
-    Raises
-    ------
-    TypeError
-        If ``alpha`` is no number.
-    ValueError
-        Naming the rule or ``alpha``.
-    """
+    """Refuse a rule for missing key values that does not exist, whatever the data."""
     arguments.one_of("missing", missing, MISSING_RULES)
     arguments.number_in("alpha", alpha, "[0, 1]")
     if alpha != 1 and missing != "wildcard":
@@ -507,16 +499,7 @@ def check_names(
     roles: Mapping[str, Hashable | None],
     results: Iterable[str],
 ) -> None:
-    """Refuse keys and other columns, by their roles, that cannot go together.
-
-    Raises
-    ------
-    TypeError
-        If ``keys`` is a string, or a column is given in the place of its name.
-    ValueError
-        If there are no keys, a column is named twice, or a key is called like one of
-        the results.
-    """
+    """Refuse keys and other columns, by their roles, that cannot go together."""
     names = key_names(keys)
     for role, name in roles.items():
         arguments.column_name(role, name)
@@ -526,13 +509,7 @@ def check_names(
 
 
 def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
-    """Refuse columns that are called like a result, ignoring case as SQL does.
-
-    Raises
-    ------
-    ValueError
-        Naming the column.
-    """
+    """Refuse columns that are called like a result, ignoring case as SQL does."""
     taken = [name for name in columns if str(name).lower() in results]
     if taken:
         raise ValueError(
@@ -543,17 +520,6 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
 
 def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
     """Return the data with results added as columns, same type and order.
-
-    Parameters
-    ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes, or a mapping of column names to arrays.
-    results : mapping of column names to ndarray, each shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If the data already have a column of such a name, ignoring case.
 
     Examples
     --------
@@ -593,13 +559,7 @@ def result_row(
 
 
 def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:
-    """Refuse keys of which some values, so many of each, are missing.
-
-    Raises
-    ------
-    ValueError
-        Naming the keys, and what to do.
-    """
+    """Refuse keys of which some values, so many of each, are missing."""
     pairs = zip(keys, missing, strict=True)
     faults = [f"{key!r} in {number}" for key, number in pairs if number]
     if faults:

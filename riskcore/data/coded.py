@@ -71,14 +71,7 @@ class CodedRecords:
         weight: Hashable | None = None,
         household: Hashable | None = None,
     ) -> CodedRecords:
-        """Code the columns of data in memory, or the cells of data on an engine.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            As `Records.of`, `household_codes`, `weights`, `code_keys`, and
-            `Engine.count`.
-        """
+        """Code the columns of data in memory, or the cells of data on an engine."""
         engine = engine_of(data)
         if engine is not None:
             if household is not None:
@@ -106,14 +99,7 @@ class CodedRecords:
         return [self.columns[name] for name in names]
 
     def blanked(self, masks: Mapping[Any, Mask]) -> CodedRecords:
-        """Return the records with values set to missing.
-
-        Parameters
-        ----------
-        masks : mapping of column names to bool ndarray, each shape (n,)
-            The records whose value of the column is blanked; columns that are no keys
-            are passed over.
-        """
+        """Return the records with values set to missing."""
         blanked = {
             name: _blanked(self.columns[name], mask, self._stands_for)
             for name, mask in masks.items()
@@ -122,14 +108,7 @@ class CodedRecords:
         return self.with_columns(blanked)
 
     def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
-        """Return the records with keys replaced by recoded ones.
-
-        Parameters
-        ----------
-        columns : mapping of column names to columns, each of length n
-            The recoded columns themselves. All records with the same value before
-            must have the same value now: one of each is coded.
-        """
+        """Return the records with keys replaced by recoded ones."""
         recoded = {
             name: _recoded(self.columns[name], values, self._stands_for)
             for name, values in columns.items()
@@ -160,12 +139,6 @@ def code_cells(
     """Code the keys of cells, narwhals series, each of so many records.
 
     Of the keys in ``ticks`` the labels of times are those of NumPy, see `code_column`.
-
-    Raises
-    ------
-    TypeError
-        If cells that the engine tells apart have the same keys here: its types have
-        values that those which bring them here have not.
     """
     columns = {}
     for key, values in keys.items():

@@ -57,16 +57,7 @@ class Records:
 
     @classmethod
     def of(cls, data: Any) -> Records:
-        """Read the columns of ``data``.
-
-        Raises
-        ------
-        TypeError
-            If ``data`` is no eager frame or mapping, or an entry of a mapping is not an
-            array, a list or a series.
-        ValueError
-            If the columns differ in length, share a name, or hold no records.
-        """
+        """Read the columns of ``data``."""
         columns: Mapping[Hashable, Any]
         if is_dataset(data):
             dimension_of(data)
@@ -86,13 +77,7 @@ class Records:
         return cls(columns, n)
 
     def column(self, name: Hashable) -> Any:
-        """Return one column.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name; the message lists those that there are.
-        """
+        """Return one column."""
         if name in self.columns:
             return self.columns[name]
         raise no_such_column([name], self.columns)
@@ -134,28 +119,6 @@ def code_column(
     Values of any hashable type that can be ordered will do. Columns of mixed types are
     ordered by type name first; values that are equal are one category.
 
-    Parameters
-    ----------
-    records : Records
-        The data.
-    name : hashable
-        The column.
-    ticks : bool
-        Whether the labels of times are those of NumPy in any case. By default they are
-        Python's times as long as no two of them are equal there.
-
-    Returns
-    -------
-    CodedColumn
-        The codes do not depend on the order of the records.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If its values cannot be compared or hashed.
-
     Examples
     --------
     >>> column = code_column(Records.of({"age": [47, 31, None, 47]}), "age")
@@ -183,15 +146,7 @@ def code_column(
 
 
 def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
-    """Return the names of the key variables as a list.
-
-    Raises
-    ------
-    TypeError
-        If ``keys`` is no list of names: a string, or columns themselves.
-    ValueError
-        If ``keys`` is empty or names a column twice.
-    """
+    """Return the names of the key variables as a list."""
     names = arguments.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
@@ -202,24 +157,7 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
 
 
 def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
-    """Code the key variables of a file.
-
-    Parameters
-    ----------
-    records : Records
-        The data.
-    keys : iterable of hashable
-        Names of the key variables, at least one.
-
-    Raises
-    ------
-    KeyError
-        If a key is no column.
-    TypeError
-        If ``keys`` is a string, or the values of a key cannot be ordered.
-    ValueError
-        If ``keys`` is empty or names a column twice.
-    """
+    """Code the key variables of a file."""
     keys = key_names(keys)
     for key in keys:
         records.column(key)
@@ -230,22 +168,6 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
 
 def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
     """Return the sampling weights: positive, finite doubles.
-
-    Parameters
-    ----------
-    records : Records
-        The data.
-    name : hashable
-        The column of weights.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If it is not a column of real numbers (text is not read as numbers).
-    ValueError
-        If weights are missing, infinite, zero or negative; the message counts them.
 
     Examples
     --------
@@ -278,15 +200,6 @@ def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
 def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
     """Return a column of numbers as doubles, nan for missing.
 
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If it is not a column of real numbers (text is not read as numbers).
-    ValueError
-        If a number is infinite, or an integer too large for a double.
-
     Examples
     --------
     >>> real_numbers(Records.of({"income": [1200, None]}), "income")
@@ -310,25 +223,6 @@ def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
 
 def household_codes(records: Records, name: Hashable) -> NDArray[np.int64]:
     """Return the number of each record's household.
-
-    Parameters
-    ----------
-    records : Records
-        The data; the members of a household need not be neighbours.
-    name : hashable
-        The column of household ids, of any type.
-
-    Returns
-    -------
-    int64 ndarray, shape (n,)
-        Equal for equal ids, from 0, in no particular order.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    ValueError
-        If ids are missing.
 
     Examples
     --------
@@ -373,11 +267,6 @@ _NEEDED = (
 def in_memory(data: Any) -> Any:
     """Return what has a stream or an array of Arrow as a table; others as they are.
 
-    Raises
-    ------
-    ValueError
-        If a stream has no records, as one has that was read before, or breaks off.
-
     Examples
     --------
     >>> import pyarrow
@@ -417,13 +306,7 @@ def is_dataset(data: Any) -> bool:
 
 
 def dimension_of(data: Any) -> Hashable:
-    """Return the dimension of a Dataset of xarray along which its records are.
-
-    Raises
-    ------
-    TypeError
-        If it has several or none, or a variable without it.
-    """
+    """Return the dimension of a Dataset of xarray along which its records are."""
     if len(data.sizes) != 1:
         raise TypeError(
             f"data: a Dataset with {len(data.sizes)} dimensions, {[*data.sizes]}; "
@@ -442,18 +325,6 @@ def dimension_of(data: Any) -> Hashable:
 
 def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     """Return the data with columns added or replaced, the rest untouched.
-
-    Parameters
-    ----------
-    data : frame, Dataset or mapping
-        Any eager frame that narwhals takes, a Dataset of xarray, or a mapping of column
-        names to arrays.
-    columns : mapping of column names to native series, or arrays for a mapping
-
-    Returns
-    -------
-    frame or dict
-        For a frame the same type of frame; a narwhals frame gives its native frame.
 
     Examples
     --------

@@ -85,13 +85,7 @@ class Counts:
     inverse: NDArray[np.int32]
 
     def of_groups(self, records: NDArray[np.int64]) -> Counts:
-        """Return the cells of what was counted if each of it stands for many records.
-
-        Parameters
-        ----------
-        records : int64 ndarray, shape (n,)
-            How many records each stands for.
-        """
+        """Return the cells of rows that stand for many records each."""
         frequency = np.zeros(len(self.frequency), np.int64)
         np.add.at(frequency, self.inverse, records)
         return replace(self, frequency=frequency)
@@ -105,28 +99,6 @@ def count(
     threads: int | None = None,
 ) -> Counts:
     """Count the records, and add their weights, by distinct combination of codes.
-
-    Parameters
-    ----------
-    codes : sequence of uint8, uint16 or uint32 ndarray, each shape (n,)
-        One array per key, n at least 1.
-    cardinalities : sequence of int
-        For each key a number above all its codes.
-    weight : float64 ndarray, shape (n,), optional
-        Positive and finite.
-    threads : int, optional
-        At most this many; by default two, if the machine has them.
-
-    Returns
-    -------
-    Counts
-        The same bits whatever ``threads``.
-
-    Raises
-    ------
-    ValueError
-        If there are 2**31 records or more, the keys differ in length, or a code is
-        out of range.
 
     Examples
     --------

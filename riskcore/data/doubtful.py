@@ -21,19 +21,6 @@ def doubtful_codes(
 ) -> list[str]:
     """Return what is doubtful about the categories of keys, a line for each.
 
-    Parameters
-    ----------
-    columns : iterable of CodedColumn
-    records : int64 ndarray, optional
-        How many records each code stands for; by default one.
-
-    Returns
-    -------
-    list of str
-        For each key with such categories: those that look like a missing value
-        (``NA``, ``nan``, ``.``, blanks), with their number of records; and those equal
-        but for blanks around them or leading zeros.
-
     Examples
     --------
     >>> from riskcore.data.columns import Records, code_keys

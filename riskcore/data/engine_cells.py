@@ -131,24 +131,7 @@ class HeldCells(Cells):
 def tally(
     counted: Counted, missing: str, risk: Risk, warn_below: Callable[[Totals], None]
 ) -> tuple[HeldCells, RiskDistribution]:
-    """Return the cells of an engine, and the distribution of their risk.
-
-    Parameters
-    ----------
-    counted : Counted
-    missing : {"refuse", "category"}
-        The rule for missing key values.
-    risk : callable
-        Gives the risk from f and F, each of shape (k,).
-    warn_below : callable
-        Called with the totals before risks of cells with F < f are used.
-
-    Raises
-    ------
-    ValueError
-        If keys are missing and to be refused, the sum of the weights overflows, or the
-        data have changed while they were counted.
-    """
+    """Return the cells of an engine, and the distribution of their risk."""
     weighed = counted.weighed
     if missing == "refuse":
         refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
@@ -195,21 +178,7 @@ def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
 
 
 def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, Any]]:
-    """Return the cells of largest risk, of which the others are not kept.
-
-    Parameters
-    ----------
-    counted : Counted
-    risk : callable
-        Gives the risk from f and F, each of shape (k,).
-    count : int
-        How many; cells of equal risk come in the order of the cells.
-
-    Returns
-    -------
-    list of dict
-        Of each cell the columns of ``Cells.row``, and "individual_risk".
-    """
+    """Return the cells of largest risk, of which the others are not kept."""
     names = counted.question.keys
     best: Any = None
     for cells, (f, F) in counted.batches():
@@ -293,13 +262,7 @@ class _Sum:
             sums += np.bincount(place, part, _EXPONENTS).astype(np.int64)
 
     def rounded(self) -> float:
-        """Return the sum, correctly rounded.
-
-        Raises
-        ------
-        OverflowError
-            If it is larger than any double.
-        """
+        """Return the sum, correctly rounded."""
         total = 0
         for i in np.flatnonzero(self.high + self.low).tolist():
             total += ((int(self.high[i]) << _LOW_BITS) + int(self.low[i])) << i

@@ -11,17 +11,6 @@ from numpy.typing import NDArray
 def entropy(weight: NDArray[Any]) -> float:
     """Return the entropy of shares in bits, sum p log2(1/p) (Shannon 1948).
 
-    Parameters
-    ----------
-    weight : ndarray of float or int, shape (L,)
-        The weight of each category, >= 0, with a finite sum; those of weight 0 add
-        nothing. Their order changes no bit.
-
-    Returns
-    -------
-    float
-        0 if there is no weight.
-
     Examples
     --------
     >>> import numpy as np

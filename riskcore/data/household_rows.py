@@ -38,20 +38,7 @@ class HouseholdRows:
     def agreeing(
         cls, households: NDArray[Any], columns: Mapping[Hashable, NDArray[Any]]
     ) -> Self:
-        """Find the households, whose members must agree.
-
-        Parameters
-        ----------
-        households : integer ndarray, shape (n,)
-            The household of each record, as codes.
-        columns : mapping of column name to ndarray, each shape (n,)
-            What members must agree in; keys as codes, of which one is missing.
-
-        Raises
-        ------
-        ValueError
-            If they do not. The columns are named, with the number of households.
-        """
+        """Find the households, whose members must agree."""
         _, first, of = np.unique(households, return_index=True, return_inverse=True)
         rows = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
         counts = {name: rows._differing(column) for name, column in columns.items()}

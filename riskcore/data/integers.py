@@ -16,15 +16,6 @@ Array = NDArray[Any]
 def code_integers(values: Array) -> tuple[Array, Array]:
     """Code integers through a table of their range, or by counting if it is wide.
 
-    Parameters
-    ----------
-    values : integer ndarray, shape (n,)
-
-    Returns
-    -------
-    tuple of ndarray
-        The integers that occur, rising, and the position of each value among them.
-
     Examples
     --------
     >>> code_integers(np.array([30, -1, 30]))

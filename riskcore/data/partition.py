@@ -58,22 +58,7 @@ def number_cells(
     weight: NDArray[np.float64] | None,
     threads: int,
 ) -> Numbered:
-    """Count the records of each code, of which each key has some bits.
-
-    Parameters
-    ----------
-    codes : sequence of unsigned integer ndarray, each shape (n,)
-    widths : sequence of int
-        Bits of each key; 64 in all, at most.
-    weight : float64 ndarray, shape (n,), or None
-        Positive and finite.
-    threads : int
-
-    Returns
-    -------
-    Numbered
-        The same bits whatever ``threads``.
-    """
+    """Count the records of each code, of which each key has some bits."""
     n, bits = len(codes[0]), sum(widths)
     split = min(bits, max(n.bit_length() - _RECORD_BITS, 0), _MOST_BITS)
     low = bits - split  # at most 63: shifts by 64 are not defined

@@ -67,11 +67,6 @@ class Source:
 
         Nothing is read yet. What is asked of the source raises `OSError` or
         `ValueError` if the file cannot be opened, or its kind is unknown.
-
-        Raises
-        ------
-        TypeError
-            If ``reading`` is given for data in memory, or is no `Reading`.
         """
         if isinstance(data, Source) and reading is None:
             return data  # one that was opened, whose data are read once
@@ -130,11 +125,6 @@ class Source:
         """Refuse a file that is not what it was when it was first opened.
 
         It is read more than once, and a record says which file it was.
-
-        Raises
-        ------
-        ValueError
-            If another one has taken its place, or it has been written to.
         """
         for path, first in zip(self.paths, self._first, strict=True):
             if identity(path.stat()) != first:
@@ -176,13 +166,7 @@ class Source:
         return {} if metadata is None else {v.name: v for v in metadata.variables}
 
     def check(self, columns: Iterable[Hashable]) -> None:
-        """Refuse columns that there are not, before a file is read.
-
-        Raises
-        ------
-        KeyError
-            Naming them, those that come close, and those that there are.
-        """
+        """Refuse columns that there are not, before a file is read."""
         names = self.names
         lacking = [name for name in columns if name not in names]
         if lacking:
@@ -196,22 +180,7 @@ class Source:
         weight: Hashable | None = None,
         numeric: Iterable[Hashable] = (),
     ) -> tuple[Any, Intake | None]:
-        """Return the data, of a file the columns named, and what its lines became.
-
-        Parameters
-        ----------
-        columns : iterable of hashable
-            The columns needed; None stands for none.
-        weight : hashable, optional
-            The one of them that is read as numbers.
-        numeric : iterable of hashable, optional
-            Others that are.
-
-        Raises
-        ------
-        ImportError, KeyError, OSError, ValueError
-            As `riskcore.data.files.formats.read`.
-        """
+        """Return the data, of a file the columns named, and what its lines became."""
         if self.path is None:
             engine = engine_of(self.given)
             return self.given, None if engine is None else engine.intake
@@ -225,24 +194,7 @@ class Source:
         key_sets: Sequence[Sequence[Hashable]],
         weight: Hashable | None,
     ) -> BatchedFile | None:
-        """Return a large file as an engine that keeps its cells and no records.
-
-        Parameters
-        ----------
-        key_sets : sequence of sequence of column names
-        weight : column name, optional
-
-        Returns
-        -------
-        BatchedFile or None
-            None if the file is to be read into memory: it is small, its format has no
-            batches, or counting in batches might give other bits.
-
-        Raises
-        ------
-        KeyError, OSError, ValueError
-            As `read`.
-        """
+        """Return a large file as an engine that keeps its cells and no records."""
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         self.refuse_changed()
@@ -279,13 +231,7 @@ class Source:
         return found
 
     def numbers(self, weight: Hashable | None) -> Any:
-        """Return the weights in the file as numbers; None for data in memory.
-
-        Raises
-        ------
-        ValueError
-            If text is no number; the first one is named. If the file has changed.
-        """
+        """Return the weights in the file as numbers; None for data in memory."""
         if self.path is None or weight is None:
             return None
         data = self.data
@@ -311,11 +257,5 @@ class Source:
         }
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Return the path if a file made of this source can be written there.
-
-        Raises
-        ------
-        ImportError, OSError, ValueError
-            As `riskcore.data.files.formats.write`.
-        """
+        """Return the path if a file made of this source can be written there."""
         return formats.check_writable(path, overwrite=overwrite, like=self.format)

@@ -28,20 +28,6 @@ def spread(
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the figures of the cell of each record.
 
-    Parameters
-    ----------
-    inverse : int32 ndarray, shape (n,)
-        The cell of each record.
-    frequency : int64 or float64 ndarray, shape (K,)
-        f of each cell.
-    weight_sum, risk : float64 ndarray, shape (K,)
-        F, and the risk.
-
-    Returns
-    -------
-    tuple of ndarray, each shape (n,)
-        f, F, f/F and the risk of each record; f of the type of ``frequency``.
-
     Examples
     --------
     >>> f, F, p, r = spread(

@@ -52,36 +52,6 @@ def count_compatible(
     ones. A blank combination, with no key at all, has all records of the file,
     whatever ``alpha``. F is the same sum of weights.
 
-    Parameters
-    ----------
-    codes : sequence of unsigned integer ndarray, each shape (K,)
-        One array per key; the combinations are distinct.
-    missing : sequence of int or None
-        For each key the code that stands for missing; None if there is none.
-    frequency : int64 ndarray, shape (K,)
-        Records of each combination.
-    weight_sum : float64 ndarray, shape (K,)
-        Sum of their weights, positive.
-    alpha : float
-        What an incomplete record counts where it is not certain to belong, in [0, 1].
-    blank_matches_complete : bool, optional
-        Whether blank records count (``alpha`` times) for complete combinations. By
-        default as in sdcMicro: with one key they do, with more they do not.
-
-    Returns
-    -------
-    frequency : int64 or float64 ndarray, shape (K,)
-        f, whole numbers if ``alpha`` is 0 or 1; otherwise correct to one unit in the
-        last place.
-    weight_sum : float64 ndarray, shape (K,)
-        F, to two units in the last place of what ``weight_sum`` stands for; nan where
-        the sum overflows.
-
-    Raises
-    ------
-    ValueError
-        If ``alpha`` is not in [0, 1].
-
     Notes
     -----
     ``freqCalc`` of sdcMicro 5.8. With ``alpha=1`` and blank records that match

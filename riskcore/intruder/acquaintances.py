@@ -246,13 +246,7 @@ class AcquaintancesDistribution:
         return self.N - least - len(probability) + 1, probability[::-1]
 
     def _circles_that_count(self) -> int:
-        """Return the number of circles after which all people are reached.
-
-        Raises
-        ------
-        ValueError
-            If these are too many for the distribution.
-        """
+        """Return the number of circles after which all people are reached."""
         with np.errstate(divide="ignore"):
             left = math.log(self.N) + np.cumsum(np.log1p(-self.circles / self.N))
         count = int(np.searchsorted(-left, -math.log(_DROPPED))) + 1

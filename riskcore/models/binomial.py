@@ -14,25 +14,6 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
 
     The smallest t with P(X <= t) at least that.
 
-    Parameters
-    ----------
-    m : int
-        Number of trials, not negative.
-    p : float
-        Probability of success, in [0, 1].
-    level : float
-        The probability between them, at least, between 0 and 1.
-
-    Returns
-    -------
-    low, high : int
-        nan if ``p`` is.
-
-    Raises
-    ------
-    ValueError
-        If the level is not between 0 and 1.
-
     Examples
     --------
     >>> interval(100, 0.5, 0.95)

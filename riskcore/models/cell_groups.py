@@ -13,16 +13,6 @@ def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
     Numbers of records are scattered by splitmix64 and ranked: groups as if drawn at
     random, yet always the same.
 
-    Parameters
-    ----------
-    records : int64 ndarray, shape (K,)
-        Records of each cell.
-    groups : int
-
-    Returns
-    -------
-    cell, group : int64 ndarray, shape (n,)
-
     Examples
     --------
     >>> cell, group = groups_of(np.array([3, 1, 2]), 2)

@@ -378,18 +378,6 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
 
     A cycle is two steps of EM and one from where they point to; if that lies lower, the
     next cycle begins where EM had come.
-
-    Parameters
-    ----------
-    sample : Sample
-    mixture : Mixture
-        Where to begin.
-    cycles : int
-        At most this many.
-
-    Returns
-    -------
-    Ascent
     """
     least = TOLERANCE * sample.table.n
     heights: list[float] = []
@@ -513,19 +501,7 @@ def _unfinished(found: Ascent) -> str:
 
 
 def some_records(table: CellTable, number: int) -> CellTable:
-    """Return a random part of the records, the same one each time.
-
-    Parameters
-    ----------
-    table : CellTable
-    number : int
-        At most this many.
-
-    Returns
-    -------
-    CellTable
-        Of the cells that have some of them.
-    """
+    """Return a random part of the records, the same one each time."""
     if table.n <= number:
         return table
     cell, group = groups_of(table.records, table.n)  # groups of one: a permutation

@@ -141,33 +141,6 @@ def fit_overdispersion(
 ) -> Overdispersion:
     """Return the most likely law of the shape.
 
-    Parameters
-    ----------
-    probability : float64 ndarray, shape (K,)
-        pi_k of the cells, positive where there are records.
-    records : int64 ndarray, shape (K,)
-        f_k.
-    kind : {"power", "dirichlet-multinomial", "none"}
-        Which law. Of more than 32768 cells "power" takes a random part, the same one
-        each time.
-    exponents : tuple of float
-        b to try, for "power".
-    start : float
-        Where a is looked for first, for "power".
-    tolerance : float
-        Relative, of a.
-
-    Returns
-    -------
-    Overdispersion
-        Without any if the cells are no further from pi than chance takes them; for
-        the Dirichlet-multinomial law that is if sum f(f-1)/pi <= n(n-1).
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-
     Examples
     --------
     >>> pi = np.full(20, 0.025)
@@ -200,13 +173,7 @@ def fit_overdispersion(
 
 
 def kind_of(overdispersion: str | bool) -> str:
-    """Return the kind that an argument asks for: True is "power", False "none".
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-    """
+    """Return the kind that an argument asks for: True is "power", False "none"."""
     if isinstance(overdispersion, bool):
         return "power" if overdispersion else "none"
     arguments.one_of("overdispersion", overdispersion, KINDS)

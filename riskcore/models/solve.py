@@ -22,11 +22,6 @@ def root(
     1997). The interval keeps the root and shrinks to neighbouring doubles, or to a
     fraction ``tolerance`` of the root. nan if the function is nan on the way.
 
-    Raises
-    ------
-    ValueError
-        If the signs are not opposite.
-
     Examples
     --------
     >>> root(lambda x: x * x - 2.0, 1.0, 2.0)

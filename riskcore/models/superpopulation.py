@@ -406,27 +406,13 @@ class Superpopulation(ABC):
 
 
 def check_parameter(name: str, value: float) -> None:
-    """Refuse a parameter that is beyond what the functions of the models compute.
-
-    Raises
-    ------
-    ValueError
-        Unless it is from 2^-100 to 2^100.
-    """
+    """Refuse a parameter that is beyond what the functions of the models compute."""
     if not 1.0 / _FARTHEST <= value <= _FARTHEST:
         raise ValueError(f"{name}: need a number from 2^-100 to 2^100, got {value}")
 
 
 def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
-    """Return the sizes of sample and population, or refuse them.
-
-    Raises
-    ------
-    TypeError
-        If they are not integers.
-    ValueError
-        Unless least <= n <= N <= 2^53.
-    """
+    """Return the sizes of sample and population, or refuse them."""
     n, N = arguments.whole("n", n), arguments.whole("N", N)
     if not least <= n <= N <= LARGEST:
         raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
@@ -434,15 +420,7 @@ def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
 
 
 def check_cells(K: int, sizes: SizeIndices) -> int:
-    """Return the number of cells, or refuse it.
-
-    Raises
-    ------
-    TypeError
-        If it is not an integer, or there are no size indices.
-    ValueError
-        If it is below the number of occupied cells or above 2^53.
-    """
+    """Return the number of cells, or refuse it."""
     check_indices(sizes)
     K = arguments.whole("K", K)
     if not sizes.u <= K <= LARGEST:
@@ -451,23 +429,12 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
 
 
 def check_indices(sizes: Any) -> None:
-    """Refuse what are no size indices.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Refuse what are no size indices."""
     if not isinstance(sizes, SizeIndices):
         given = arguments.shown(sizes)
         raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")
 
 
 def check_method(method: str, methods: tuple[str, ...]) -> None:
-    """Refuse a method that the model does not have.
-
-    Raises
-    ------
-    ValueError
-        With the methods that there are.
-    """
+    """Refuse a method that the model does not have."""
     arguments.one_of("method", method, methods)

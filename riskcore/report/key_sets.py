@@ -14,19 +14,7 @@ MOST_PAGES = 10
 
 
 def worst_first(sets: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the positions of sets of keys, those first that need most care.
-
-    Parameters
-    ----------
-    sets : sequence of dict
-        "sets" of `riskcore.Protected.to_dict`.
-
-    Returns
-    -------
-    list of int
-        By the records that are unsafe in the protected file, by those that were before,
-        and by the largest risk that is left.
-    """
+    """Return the positions of sets of keys, those first that need most care."""
 
     def care(at: int) -> tuple[float, ...]:
         risk = sets[at]["risk"]
@@ -46,15 +34,7 @@ def set_rows(
     name: Callable[[Any], str] = label,
     number: Callable[[float], str] = "{:.6g}".format,
 ) -> list[list[str]]:
-    """Return a line for each set of keys, the worst first, below their head.
-
-    Parameters
-    ----------
-    sets : sequence of dict
-        As of `worst_first`.
-    name, number : callable, optional
-        How a name and a number are written.
-    """
+    """Return a line for each set of keys, the worst first, below their head."""
     (largest,) = (one.names["stages"] for one in FIGURES if one.name == "max_risk")
     lines = [["keys", "k", "unsafe before", "after", "smallest f", largest]]
     for one in (sets[at] for at in worst_first(sets)):

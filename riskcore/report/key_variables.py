@@ -36,16 +36,6 @@ def key_variables(
 ) -> dict[Hashable, list[KeyVariable]] | None:
     """Return each key variable at each stage, None if its values are on an engine.
 
-    Parameters
-    ----------
-    stages : mapping of str to Assessment
-        Of the same keys.
-
-    Returns
-    -------
-    dict of key to list of KeyVariable, or None
-        In the order of the keys and of the stages.
-
     Examples
     --------
     >>> import riskcore

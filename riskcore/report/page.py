@@ -274,38 +274,6 @@ def assessment_page(
 ) -> str:
     """Return the report of an assessment as HTML, see `page`.
 
-    Parameters
-    ----------
-    assessment : Assessment
-    title : str
-        Title of the page.
-    thresholds : sequence of float, optional
-        Risks that were asked for; the page starts at the first.
-    household_threshold : float, optional
-        As in `page`.
-    rate : float, optional
-        The re-identification rate that was asked for, a fraction; the page starts at
-        its threshold, if it needs one.
-    unsafe : int, optional
-        The number of unsafe records that was asked for.
-    top : int
-        How many of the riskiest combinations to list.
-    roles : iterable of (str, str), optional
-        The columns of weights and households, to list.
-    provenance : Provenance, optional
-        As in `page`.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-    ValueError
-        As `page`.
-
     Examples
     --------
     >>> import riskcore

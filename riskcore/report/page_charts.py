@@ -47,29 +47,7 @@ def risk_plot(
     description: str,
     others: Sequence[Outline] = (),
 ) -> str:
-    """Return the classes of risk, the share at or above each risk, and a threshold.
-
-    Parameters
-    ----------
-    distribution : RiskDistribution
-    edges : float64 ndarray
-        Rising bounds of the classes.
-    threshold : float
-        Risk threshold to mark; what is beyond it is shaded.
-    title : str
-        Title of the axis of risk.
-    description : str
-        The id of the element that describes the drawing.
-    others : sequence of Outline, optional
-        The same classes of the file at other stages.
-
-    Returns
-    -------
-    str
-        An ``svg`` element of class ``plot``; its parts have the classes ``unsafe``,
-        ``grid``, ``bars``, ``other``, ``curve``, ``axis``, ``threshold``, ``mark``,
-        ``spare`` and ``hover``, what a class holds where the pointer rests on it.
-    """
+    """Return the classes of risk, the share at or above each risk, and a threshold."""
     at = f"{_place(threshold, edges):.3f}"
     beyond = (
         f'<rect class="unsafe" x="{at}%" width="{100 - float(at):.3f}%" y="0" '
@@ -87,22 +65,7 @@ def risk_plot(
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
-    """Return the classes of risk, and the share at or above each of their bounds.
-
-    Parameters
-    ----------
-    counts : int64 ndarray, shape (B,)
-        Number of records in each class.
-    edges : float64 ndarray, shape (B + 1,)
-        Rising bounds of the classes.
-    title, description : str
-        As for `risk_plot`.
-
-    Returns
-    -------
-    str
-        As `risk_plot`, without a threshold. It holds no number but these.
-    """
+    """Return the classes of risk, and the share at or above each of their bounds."""
     drawn = _drawing(counts, edges, _line(counts, edges), title)
     told = [counted(count, "record") for count in counts.tolist()]
     return _plot([*drawn, _hover(edges, told)], description)

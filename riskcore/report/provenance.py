@@ -58,13 +58,7 @@ def provenance_of(source: Source, when: datetime | None = None) -> Provenance:
 
 
 def now() -> datetime:
-    """Return the time, or that of ``SOURCE_DATE_EPOCH`` if it is set.
-
-    Raises
-    ------
-    ValueError
-        If ``SOURCE_DATE_EPOCH`` is no whole number of seconds, or too large a one.
-    """
+    """Return the time, or that of ``SOURCE_DATE_EPOCH`` if it is set."""
     text = os.environ.get(_EPOCH)
     try:
         seconds = int(time.time()) if text is None else int(text)

@@ -178,23 +178,6 @@ def public_classes(
 ) -> PublicClasses | None:
     """Return classes of risk that may be published for all views together.
 
-    Parameters
-    ----------
-    views : sequence of View
-        Of the same records.
-    unsafe_at : iterable of float
-        Thresholds that are published with the words that some risks reach them.
-
-    Returns
-    -------
-    PublicClasses or None
-        The same bounds for all views, numbers 1, 2 or 5 times a power of ten. Counted
-        from the largest risks down, a class ends where for each view it holds no record
-        or at least `FEWEST`, of as many cells (and households, where there are any),
-        and where no two views differ by 1 or 2 in the number of records above it. The
-        upper bound of a class, or a threshold that cuts it, is at least twice the lower
-        one. None if there is no such class.
-
     Examples
     --------
     >>> import riskcore

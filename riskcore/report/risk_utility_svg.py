@@ -18,18 +18,6 @@ _MARKS = 5
 def spots(points: Sequence[tuple[float, float, str, bool]], description: str) -> str:
     """Return the spots of candidates.
 
-    Parameters
-    ----------
-    points : sequence of (risk, loss, mark, best)
-        The risk is drawn upwards, the loss, a share, across; ``best`` are on the front.
-    description : str
-        The id of the element that describes the drawing.
-
-    Returns
-    -------
-    str
-        An ``svg`` element of class ``plot spots``.
-
     Examples
     --------
     >>> spots([(1.0, 0.5, "1", True)], "text").count("<circle")

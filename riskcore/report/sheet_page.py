@@ -19,24 +19,6 @@ def sheet_page(
 ) -> str:
     """Return the figures of a result as HTML, for internal use.
 
-    Parameters
-    ----------
-    sheet : Sheet
-    title : str
-        Title of the page.
-    provenance : Provenance, optional
-        As in `riskcore.page.page`.
-
-    Returns
-    -------
-    str
-        A page that needs no network. The same arguments give the same text.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-
     Examples
     --------
     >>> sheet = Sheet("Cells", [("records", "40")], [], verdict="All is well.")
@@ -61,24 +43,6 @@ def public_rules_page(found: Any, *, title: str) -> str:
 
     Each rule that was asked for and whether it is kept: a number that was found, or how
     many records break a rule, would be a figure of single records.
-
-    Parameters
-    ----------
-    found : riskcore.Checked
-        Of the file that is handed out.
-    title : str
-        Title of the page.
-
-    Returns
-    -------
-    str
-        A page that needs no network, names no file and has no date: it is a function of
-        the rules, the number of records and what is kept.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
 
     Examples
     --------

@@ -114,23 +114,7 @@ def stage_figures(
     unsafe: int | None,
     k: int | None = None,
 ) -> dict[str, Any]:
-    """Return the figures of a stage of a file, with what holds at its thresholds.
-
-    Parameters
-    ----------
-    assessment : Assessment
-    threshold, household_threshold : float or None
-        The second one only with households.
-    unsafe : int or None
-        The number of records unsafe by either, if it is known.
-    k : int or None
-        The smallest sample frequency that was asked for.
-
-    Returns
-    -------
-    dict
-        The figures of the file; what is not known is not there.
-    """
+    """Return the figures of a stage of a file, with what holds at its thresholds."""
     figures = {**assessment.figures}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe

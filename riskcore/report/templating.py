@@ -35,22 +35,7 @@ def need_jinja() -> None:
 
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:
-    """Return a page.
-
-    Parameters
-    ----------
-    template : str
-        The name of a file in `riskcore/report/templates`.
-    moving : bool, optional
-        Whether the page has the script of the chart with a threshold to move.
-    **values
-        What the template names. Text is escaped.
-
-    Returns
-    -------
-    str
-        HTML that loads nothing. The same arguments give the same text.
-    """
+    """Return a page."""
     style, theme = _element("style.css"), _element("theme.js")
     chart = _element("chart.js") if moving else ""
     scripts = [theme, chart] if moving else [theme]

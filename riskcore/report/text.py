@@ -21,18 +21,7 @@ _THRESHOLD, _COUNT = 12, 11
 
 
 def text(figures: dict[str, Any], title: str) -> str:
-    """Return the figures of `riskcore.report.summary.summary` as text.
-
-    Parameters
-    ----------
-    figures : dict
-    title : str
-
-    Returns
-    -------
-    str
-        A few dozen lines.
-    """
+    """Return the figures of `riskcore.report.summary.summary` as text."""
     lines = [printable(title), *aligned(rows(figures, "text"), "<")]
     if figures["cells_below_sample"]:
         lines.append(
@@ -116,17 +105,7 @@ def _number(value: Any) -> str:
 
 
 def protection_text(record: dict[str, Any], title: str) -> str:
-    """Return what `Protected.to_dict` says as text: what was done, before and after.
-
-    Parameters
-    ----------
-    record : dict
-    title : str
-
-    Returns
-    -------
-    str
-    """
+    """Return what `Protected.to_dict` says as text: what was done, before and after."""
     settings = record["settings"]
     file = {name: record[name] for name in ("records", "intake")}
     if settings["population"] != WEIGHTS:
@@ -233,17 +212,7 @@ _HALF = 0.5
 
 
 def uniques_text(figures: dict[str, Any], title: str) -> str:
-    """Return what `UniquesEstimates.to_dict` says as text.
-
-    Parameters
-    ----------
-    figures : dict
-    title : str
-
-    Returns
-    -------
-    str
-    """
+    """Return what `UniquesEstimates.to_dict` says as text."""
     names = {
         "records": "records", "occupied_cells": "occupied cells",
         "cells": "possible cells", "sample_uniques": "sample uniques",

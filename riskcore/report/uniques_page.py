@@ -18,24 +18,6 @@ def uniques_page(
 ) -> str:
     """Return the report of estimates of population uniques as HTML.
 
-    Parameters
-    ----------
-    found : UniquesEstimates
-    title : str
-        Title of the page.
-    provenance : Provenance, optional
-        As in `riskcore.page.page`.
-
-    Returns
-    -------
-    str
-        A page that needs no network. The same arguments give the same text.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-
     Examples
     --------
     >>> import riskcore

@@ -19,18 +19,7 @@ Name = Callable[[Any], str]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
-    """Return what `Comparison.to_dict` says as text.
-
-    Parameters
-    ----------
-    figures : dict
-    title : str
-
-    Returns
-    -------
-    str
-        Some dozens of lines, with figures of the original.
-    """
+    """Return what `Comparison.to_dict` says as text."""
     n = figures["records"]
     facts = [
         ("records", before_after(f"{n['before']:,}", f"{n['after']:,}")),
@@ -264,17 +253,7 @@ def propensity_lines(figures: Plain) -> list[str]:
 
 
 def trials_text(figures: Plain, title: str) -> str:
-    """Return what `Trials.to_dict` says as text.
-
-    Parameters
-    ----------
-    figures : dict
-    title : str
-
-    Returns
-    -------
-    str
-    """
+    """Return what `Trials.to_dict` says as text."""
     lines = [printable(title), "", *aligned(trial_rows(figures), "><>", indent=2)]
     lines += ["", f"  {FRONT}", "", "  Values suppressed, and categories left, by key"]
     lines += aligned(trial_key_rows(figures), "><>", indent=2)

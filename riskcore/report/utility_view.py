@@ -19,17 +19,6 @@ _PAIRS, _STRATA = 5, 20
 def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | str:
     """Compare the file before and after protection, for its report.
 
-    Parameters
-    ----------
-    protected : Protected
-    progress : callable, optional
-        Called with a line of text at each step.
-
-    Returns
-    -------
-    Comparison or str
-        With the strata of the protection; or why there is none.
-
     Examples
     --------
     >>> import riskcore
@@ -52,20 +41,7 @@ def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | s
 def utility_view(
     found: Comparison, pairs: int | None = None, strata: int | None = None
 ) -> dict[str, Any]:
-    """Return what every page of a comparison shows.
-
-    Parameters
-    ----------
-    found : Comparison
-    pairs, strata : int, optional
-        How many pairs of keys, the most changed first, and strata to list; by default
-        all.
-
-    Returns
-    -------
-    dict
-        By name the rows of tables, each with its head, and texts.
-    """
+    """Return what every page of a comparison shows."""
     figures = found.to_dict()
     ranked = utility_text.most_changed(figures["pairs"])
     by_stratum = utility_text.stratum_rows(figures, whole_label)
@@ -90,19 +66,7 @@ def utility_view(
 
 
 def section_view(utility: Comparison | str) -> dict[str, Any]:
-    """Return what the section on utility of a protection's report shows.
-
-    Parameters
-    ----------
-    utility : Comparison or str
-        As `utility_of` gives it.
-
-    Returns
-    -------
-    dict
-        As `utility_view`, with the table of the keys and the figures above it; or
-        only why there is none.
-    """
+    """Return what the section on utility of a protection's report shows."""
     if isinstance(utility, str):
         return {"why_not": utility}
     keys = utility.to_dict()["keys"]

@@ -194,21 +194,7 @@ def chart_views(
     threshold: float | None,
     household_threshold: float | None,
 ) -> list[ChartView]:
-    """Return the charts, those of one level with the same classes.
-
-    Parameters
-    ----------
-    stages : mapping of str to Assessment
-        The file at each stage.
-    threshold, household_threshold : float or None
-        The thresholds that the charts start at.
-
-    Returns
-    -------
-    list of ChartView
-        Of records, and then of households, if there are any; each in the order of the
-        stages.
-    """
+    """Return the charts, those of one level with the same classes."""
     views = []
     for level, given in ((RECORDS, threshold), (HOUSEHOLDS, household_threshold)):
         found = [_distributions(one, level) for one in stages.values()]

@@ -26,18 +26,7 @@ _SPREAD_OUT = 1.3  # exponent of appendix A
 def figures(
     population: Population, share: float, seed: int
 ) -> dict[str, Callable[[], Figure]]:
-    """Return functions that draw the figures, by name.
-
-    Parameters
-    ----------
-    population : callable
-        Takes an exponent of Zipf's law, or None for the model itself, and a generator;
-        returns cell frequencies.
-    share : float
-        The sampling fraction.
-    seed : int
-        Of the simulations.
-    """
+    """Return functions that draw the figures, by name."""
     both = partial(_population_and_sample, population, share, seed)
     return {
         "thesis-figure-2.1": lambda: _likelihood(both(None)[1]),
@@ -145,15 +134,7 @@ def table_4_3(
     spread: Mapping[float, tuple[Any, Any, Any]],
     printed: Mapping[float, tuple[float, float]],
 ) -> Figure:
-    """Draw tau and its estimates by the exponent of Zipf's law.
-
-    Parameters
-    ----------
-    spread : mapping of float to three arrays
-        Replicates of tau, of Theorem 1 and of tau_1 by exponent.
-    printed : mapping of float to two floats
-        tau and tau_1 as printed.
-    """
+    """Draw tau and its estimates by the exponent of Zipf's law."""
     from matplotlib.figure import Figure
 
     figure = Figure((7.0, 4.4), layout="constrained")

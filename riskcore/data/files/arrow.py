@@ -111,13 +111,7 @@ class ArrowFormat(FileFormat):
 
 
 def import_pyarrow(module: str = "") -> Any:
-    """Return pyarrow, or a module of it.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed, with what to do.
-    """
+    """Return pyarrow, or a module of it."""
     name = f"pyarrow.{module}".rstrip(".")
     try:
         return sys.modules.get(name) or _imported(name)
@@ -305,13 +299,7 @@ def table_of(columns: Any, *, plain: bool) -> Any:
 
 
 def array_of(values: Any) -> Any:
-    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing.
-
-    Raises
-    ------
-    TypeError, pyarrow.ArrowException
-        If Arrow has no type for its values.
-    """
+    """Make an Arrow array of any kind of column; nan of Python and NumPy is missing."""
     import narwhals.stable.v2 as nw
 
     values = nw.from_native(values, allow_series=True, pass_through=True)

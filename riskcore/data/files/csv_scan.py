@@ -110,15 +110,7 @@ class Scan:
         return int(max(state[_LONGEST], open_bytes))
 
     def intake(self) -> Intake:
-        """End the file and return its account.
-
-        Raises
-        ------
-        ValueError
-            For the first of these that the file has: zero bytes, a quote that is never
-            closed, text after a closing quote, rows with a wrong number of fields, or
-            a quoted field that holds what look like records. Lines are given.
-        """
+        """End the file and return its account."""
         state = self._state
         quoted = state[_WHERE] == _QUOTED
         self.ends_open = bool(state[_WHERE] != _RECORD and not quoted)

@@ -29,26 +29,7 @@ def write_csv(
     like: Format,
     progress: Parts | None = None,
 ) -> None:
-    """Write a table into an open file.
-
-    Parameters
-    ----------
-    tables : iterable of pyarrow.Table
-        Its parts, at least one, of types that text can hold.
-    file : binary file
-    path : pathlib.Path
-        Where it will stand: ``.tsv`` has tabs, ``.gz`` is packed.
-    like : Format
-        Delimiter, encoding, the codes that are values only in quotes, and whether
-        formulas are guarded.
-    progress : callable, optional
-        Called with the records written and those there are up to this part.
-
-    Raises
-    ------
-    ValueError
-        If the encoding cannot hold some text.
-    """
+    """Write a table into an open file."""
     delimiter, gzipped = like.csv_at(path)
     encoder = codecs.getincrementalencoder(like.encoding)()
     # No name and no time: the same columns give the same bytes.

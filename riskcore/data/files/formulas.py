@@ -33,13 +33,7 @@ def guard_formulas(text: Any) -> Any:
 
 
 def refuse_names(names: Iterable[str]) -> None:
-    """Refuse column names that a spreadsheet would take for formulas.
-
-    Raises
-    ------
-    ValueError
-        With the first of them.
-    """
+    """Refuse column names that a spreadsheet would take for formulas."""
     for name in names:
         if re.match(_BEGINS, name):
             raise ValueError(

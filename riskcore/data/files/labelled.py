@@ -100,13 +100,7 @@ class LabelledFile(ArrowFormat):
 
     @abstractmethod
     def count(self) -> RecordCount:
-        """Return the number of records by the layout of the file, and check it.
-
-        Raises
-        ------
-        ValueError
-            If the file was cut or is damaged.
-        """
+        """Return the number of records by the layout of the file, and check it."""
 
     def check_reading(self) -> None:
         """Refuse options that only CSV files have, and any work without pyreadstat."""
@@ -361,13 +355,7 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def held(cls, column: Any) -> tuple[Any, str | None]:
-        """Return a column as the file holds it, and the format that it needs.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it cannot be held to the last digit; the name is put before it.
-        """
+        """Return a column as the file holds it, and the format that it needs."""
         pyarrow = import_pyarrow()
         types, kind = pyarrow.types, column.type
         if is_text(kind):

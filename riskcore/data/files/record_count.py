@@ -52,12 +52,7 @@ class _Bytes:
         return self.size - self.file.tell()
 
     def refuse(self, why: str) -> NoReturn:
-        """Refuse the file.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse the file."""
         raise ValueError(
             f"{self.path}: the file is damaged: {why}. Get it again from its source"
         )
@@ -119,14 +114,7 @@ _BYTECODE, _ZLIB = 1, 2
 
 
 def count_spss(path: Path) -> RecordCount:
-    """Count the records of a file of SPSS, packed or not.
-
-    Raises
-    ------
-    ValueError
-        If it ends within a record, has bytes behind the last one, or states another
-        number of records.
-    """
+    """Count the records of a file of SPSS, packed or not."""
     with _opened(path) as file:
         file.skip(64)
         if file.take(4)[0] == 0:
@@ -273,13 +261,7 @@ _LONGEST_117 = 2045
 
 
 def count_stata(path: Path) -> RecordCount:
-    """Count the records of a file of Stata.
-
-    Raises
-    ------
-    ValueError
-        If its data do not have the size that its header states, or bytes follow them.
-    """
+    """Count the records of a file of Stata."""
     with _opened(path) as file:
         first = file.take(1)[0] if file.size else 0
         if first == ord("<"):
@@ -405,14 +387,7 @@ _TEXT = 2
 
 
 def count_transport(path: Path) -> RecordCount:
-    """Count the records of a SAS transport file; those of version 8 state them.
-
-    Raises
-    ------
-    ValueError
-        If it is not made of lines of 80 bytes, ends within a record, holds several
-        data sets or states another number of records.
-    """
+    """Count the records of a SAS transport file; those of version 8 state them."""
     with _opened(path) as file:
         file.order = ">"
         eight = _header(file, "LIBRARY", "LIBV8")[0] == "LIBV8"
@@ -516,13 +491,7 @@ _SIGNATURES = frozenset((_ROWS, 0xF6F6F6F6, 0xFFFFFC00, 0xFFFFFBFE))
 
 
 def count_sas(path: Path) -> RecordCount:
-    """Count the records on the pages of a .sas7bdat file.
-
-    Raises
-    ------
-    ValueError
-        If the file has not the pages, or these not the records, that are stated.
-    """
+    """Count the records on the pages of a .sas7bdat file."""
     with _opened(path) as file:
         head = file.take(_SIZES)
         wide = head[_WIDE] == _YES

@@ -84,11 +84,6 @@ def abandon() -> bool:
     """Remove the hidden files of this process, which is to end at once.
 
     For another thread than the one that writes. From then on no file takes its place.
-
-    Returns
-    -------
-    bool
-        False if files are just taking their places: nothing is removed then.
     """
     _abandoned.append(None)
     if _placing:
@@ -122,15 +117,6 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise unless a file may be written at ``path``, to be asked before long work.
 
     What a killed run left in the folder is completed or removed first.
-
-    Raises
-    ------
-    OSError
-        If the file exists and ``overwrite`` is not set; if it is a directory, a device,
-        or a link in a loop or to nowhere; if its folder does not exist or cannot be
-        written to.
-    ValueError
-        For a name with a NUL character.
     """
     _refuse_name(path)
     _tidy(Path(os.path.realpath(path)).parent)
@@ -141,11 +127,6 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
     """Raise if a file to be written is one that is read, or two are the same.
 
     Two that are told apart by case alone are the same on some file systems.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
     """
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
@@ -181,28 +162,6 @@ def replacing_all(
     replaces another has its mode, owner and group; no rights of the group if that
     cannot be kept. A new file has the mode that the umask gives. No file gives the
     group or others a right that they do not have on every file of ``sources``.
-
-    Parameters
-    ----------
-    overwrite : bool
-        Whether existing files may be replaced.
-    sources : iterable of paths, optional
-        The files that were read to make these.
-
-    Yields
-    ------
-    callable
-        Takes a path and opens a temporary file for it; with ``private=True`` one that
-        stays readable by its owner alone (mode 0600). When all are complete they take
-        their places; if anything fails before, or on the way, nothing is changed. What
-        is seen after a kill is said in the docstring of this module.
-
-    Raises
-    ------
-    OSError
-        If a file exists and ``overwrite`` is not set, or cannot be written.
-    ValueError
-        If a path is opened twice.
 
     Examples
     --------
@@ -707,15 +666,7 @@ def _tidy(folder: Path) -> None:
 
 @contextmanager
 def _taken(path: Path) -> Iterator[int]:
-    """Open and lock a hidden file that is ours and that nobody uses.
-
-    Raises
-    ------
-    BlockingIOError
-        If it is in use.
-    OSError
-        If it is absent, or not ours.
-    """
+    """Open and lock a hidden file that is ours and that nobody uses."""
     if not _is_ours(path.lstat()):
         raise PermissionError(f"{path}: of somebody else")
     flags = os.O_NONBLOCK | _NOFOLLOW

@@ -80,13 +80,7 @@ class SasFile(LabelledFile):
         return replace(super().format(), files=files)
 
     def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
-        """Return the labels of the codes of each column, by the catalog.
-
-        Raises
-        ------
-        ValueError
-            If the catalog cannot be read.
-        """
+        """Return the labels of the codes of each column, by the catalog."""
         if self.catalog is None:
             return super().value_labels(about)
         from pyreadstat import read_sas7bcat
@@ -108,13 +102,7 @@ class SasFile(LabelledFile):
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Refuse files of SAS: what can be written is said.
-
-        Raises
-        ------
-        ValueError
-            For a file of SAS.
-        """
+        """Refuse files of SAS: what can be written is said."""
         if cls.is_named(path):
             raise ValueError(
                 f"{path}: files of SAS are read, not written; write .dta or .sav, "

@@ -58,13 +58,7 @@ class ArgusFile(FileFormat):
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Tell whether a file there is to be of mu-Argus.
-
-        Raises
-        ------
-        ValueError
-            If it is not to be written like another one.
-        """
+        """Tell whether a file there is to be of mu-Argus."""
         suffix, gzipped = suffix_of(path)
         if suffix not in cls.suffixes or gzipped:
             return False

@@ -138,25 +138,7 @@ def metadata_beside(path: str | Path) -> Path | None:
 def metadata_of(
     path: str | Path, metadata: Metadata | str | Path | None = None
 ) -> Metadata:
-    """Return the metadata of a data file: those given, else those beside it.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        The data file.
-    metadata : Metadata, str or pathlib.Path, optional
-
-    Returns
-    -------
-    Metadata
-
-    Raises
-    ------
-    FileNotFoundError
-        If none are given and there are none beside the data.
-    ValueError
-        As `read_metadata`.
-    """
+    """Return the metadata of a data file: those given, else those beside it."""
     if isinstance(metadata, Metadata):
         return metadata
     found = metadata or metadata_beside(path)
@@ -167,20 +149,6 @@ def metadata_of(
 
 def read_metadata(path: str | Path) -> Metadata:
     r"""Read a mu-Argus metadata file (``.rda``, ``.rds``).
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-
-    Returns
-    -------
-    Metadata
-
-    Raises
-    ------
-    ValueError
-        If a line cannot be understood (file, line number and text are named), a name
-        is given twice, there are two weights or household numbers, or no variable.
 
     Examples
     --------
@@ -315,21 +283,6 @@ def read_codelist(path: str | Path) -> dict[str, str]:
 
     One ``code,label`` per line; the label ends at the next comma, lines without a
     comma are ignored, and the last line with a code wins.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        Found whatever the case of its name.
-
-    Returns
-    -------
-    dict of str to str
-        From code to label.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
 
     Examples
     --------

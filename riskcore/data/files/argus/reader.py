@@ -42,41 +42,6 @@ def read_data(
 ) -> dict[str, Array]:
     r"""Read a mu-Argus data file, fixed or free format.
 
-    Parameters
-    ----------
-    path : str or pathlib.Path
-    metadata : Metadata, str or pathlib.Path, optional
-        By default those of the same name beside the data, see `metadata_beside`.
-    columns : sequence of str, optional
-        Variables to read; by default all.
-    numeric : iterable of str, optional
-        Variables to read as numbers whatever the metadata say.
-    text : bool, optional
-        Whether all others are text, whatever the metadata say.
-    progress : callable, optional
-        Called with the characters done and their total after each part.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        By variable, one value per record. Codes are text without surrounding blanks in
-        a masked array, missing codes and blank fields masked. The weight, and NUMERIC
-        variables that are neither recodable nor the household's number (those are
-        codes), are float64 with nan where missing: the printed number, for like
-        mu-Argus the DECIMALS tag implies no decimal point.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the data or their metadata do not exist.
-    KeyError
-        If a column is not in the metadata.
-    ValueError
-        If records are empty, end inside a needed field or have a wrong number of
-        fields, if a number is not one, or if the file is not text. The first line and
-        the number of records are named. A fixed-format record that ends before a field
-        has lost trailing blanks: the field is missing.
-
     Examples
     --------
     >>> import tempfile
@@ -142,11 +107,6 @@ def read_fields(
     """Yield records part by part: their lines, and the text of each variable.
 
     The text is as it stands in the file, with the blanks around it; see `stripped`.
-
-    Raises
-    ------
-    FileNotFoundError, KeyError, ValueError
-        As `read_data`, but for what the text means.
     """
     return _fields_of(path, characters_in(path), metadata, variables, progress)
 

@@ -51,42 +51,6 @@ def write_data(
     in the source gets the first missing code; if there is none, 99..9 or XX..X,
     whichever is no code of the variable, in full width or else one wider.
 
-    Parameters
-    ----------
-    file : binary file
-    columns : mapping of str to array
-        Variables to write, in any order, all as `riskcore.data.files.formats.read` with
-        ``text=True`` gives them or changed: text or whole numbers, masked (or None)
-        where missing. Other declared variables are left out.
-    source : pathlib.Path
-        The data file the columns come from; it is read again.
-    metadata : Metadata
-        Of the source.
-    recodings : mapping of str to Recoded, optional
-        The recoded variables.
-    progress : callable, optional
-        Called with the characters of the source done and their total.
-    renumbered : collection of str, optional
-        Variables with new ids: as wide as the longest, and written without regard to
-        the source, where an id that stays by chance might stand otherwise.
-
-    Returns
-    -------
-    Metadata
-        Of the file written, for `write_metadata`.
-
-    Raises
-    ------
-    KeyError
-        If a column is no variable of the source.
-    TypeError
-        If a column is neither text nor whole numbers.
-    ValueError
-        If there are no columns, their length is not that of the source, or a value
-        would not read back as itself: one that is empty, has blanks around it or a
-        line break, equals a missing code, or is not in the encoding. Variable, count
-        and first value are named.
-
     Examples
     --------
     >>> import io, tempfile
@@ -152,17 +116,6 @@ def write_metadata(file: IO[bytes], metadata: Metadata) -> None:
     Identification levels and priorities of suppression are left out, as mu-Argus does.
     Of a codelist the bare name is written, for the file is published and folders may
     tell whose it is: it is found where it stands beside.
-
-    Parameters
-    ----------
-    file : binary file
-    metadata : Metadata
-        As `write_data` returns them.
-
-    Raises
-    ------
-    ValueError
-        If a name or code cannot be written so that it reads back.
     """
     lines = []
     if metadata.separator is not None:
