@@ -25,9 +25,13 @@ _PUBLISHED = (
     "series7", "franconi",
 )  # fmt: skip
 FORMS = (
-    "individual_risk", *_PUBLISHED, "truncated:J", "adaptive:EPS",
-    "adaptive:EPS:published", "scipy",
-)  # fmt: skip
+    "individual_risk",
+    *_PUBLISHED,
+    "truncated:J",
+    "adaptive:EPS",
+    "adaptive:EPS:published",
+    "scipy",
+)
 
 
 # Forms by name

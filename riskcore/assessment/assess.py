@@ -263,9 +263,16 @@ def assess_records(
     coded = CodedRecords.of(data, keys, weight, household)
     if level == "record":
         return assess_coded(
-            data, coded, keys, population=population, method=method, missing=missing,
-            alpha=alpha, intake=intake, progress=progress,
-        )  # fmt: skip
+            data,
+            coded,
+            keys,
+            population=population,
+            method=method,
+            missing=missing,
+            alpha=alpha,
+            intake=intake,
+            progress=progress,
+        )
     assert coded.households is not None
     columns: dict[Hashable, NDArray[Any]] = {
         name: coded.columns[name].codes for name in keys
@@ -277,9 +284,17 @@ def assess_records(
     if coded.weights is not None:
         rows[weight] = coded.weights[members.first]
     found = assess_records(
-        rows, keys, weight, None, population=population, method=method,
-        missing=missing, alpha=alpha, intake=intake, progress=progress,
-    )  # fmt: skip
+        rows,
+        keys,
+        weight,
+        None,
+        population=population,
+        method=method,
+        missing=missing,
+        alpha=alpha,
+        intake=intake,
+        progress=progress,
+    )
     return HouseholdAssessment(
         **{each.name: getattr(found, each.name) for each in fields(found)},
         members=members,
@@ -942,9 +957,14 @@ class Assessment:
         ...
         """
         reports().report_of(
-            self, path, title=title, threshold=threshold,
-            household_threshold=household_threshold, top=top, overwrite=overwrite,
-        )  # fmt: skip
+            self,
+            path,
+            title=title,
+            threshold=threshold,
+            household_threshold=household_threshold,
+            top=top,
+            overwrite=overwrite,
+        )
 
     def __repr__(self) -> str:
         return (

@@ -549,6 +549,12 @@ def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
     small = known & (people < least)
     smallest = float(people[known].min())
     return Rule(
-        "min_population", areas, None, least, smallest, int(cells.records[small].sum()),
-        int(np.count_nonzero(small)), not small.any(),
-    )  # fmt: skip
+        "min_population",
+        areas,
+        None,
+        least,
+        smallest,
+        int(cells.records[small].sum()),
+        int(np.count_nonzero(small)),
+        not small.any(),
+    )

@@ -174,21 +174,51 @@ def _joined(
     sizes = np.diff(patterns.begin)
     group, place, finish = (np.empty(sizes.max(), np.int64) for _ in range(3))
     link_values(
-        start, stop, a, others, 0 if patterns.complete else -1,
-        patterns.code.shape[1], patterns.begin, patterns.present, patterns.code,
+        start,
+        stop,
+        a,
+        others,
+        0 if patterns.complete else -1,
+        patterns.code.shape[1],
+        patterns.begin,
+        patterns.present,
+        patterns.code,
         np.empty(patterns.code.shape[1], np.uint64),
         np.empty(1 << table_bits(min(size, int(sizes.max()))), np.int32),
-        own.begin, own.value, own.number, group, place, finish, sums, touched,
-        *pool, *links, last, np.zeros(2, np.int64),
-    )  # fmt: skip
+        own.begin,
+        own.value,
+        own.number,
+        group,
+        place,
+        finish,
+        sums,
+        touched,
+        *pool,
+        *links,
+        last,
+        np.zeros(2, np.int64),
+    )
     parts, at, room = [], start, 4 * size + own.levels
     while at < stop:
         found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
         done = np.array([at, 0], np.int64)
         gather_values(
-            start, stop, own.begin, own.value, own.number, last, *links, *pool, sums,
-            touched, own.levels, alpha, room, *found, done,
-        )  # fmt: skip
+            start,
+            stop,
+            own.begin,
+            own.value,
+            own.number,
+            last,
+            *links,
+            *pool,
+            sums,
+            touched,
+            own.levels,
+            alpha,
+            room,
+            *found,
+            done,
+        )
         at, number = done.tolist()
         parts.append((found[0][:number], found[1][:number], found[2][:number]))
         room *= 2
@@ -247,9 +277,21 @@ def link_values(
         )
         groups = min(stop - start, high - low)
         _pool_groups(
-            low, high, groups, begin, value, number, group, place, finish, sums,
-            touched, pool_value, pool_number, ends,
-        )  # fmt: skip
+            low,
+            high,
+            groups,
+            begin,
+            value,
+            number,
+            group,
+            place,
+            finish,
+            sums,
+            touched,
+            pool_value,
+            pool_number,
+            ends,
+        )
         for i in range(start, stop):
             g = table[slot_of(code, i, words, joint, table, bits)] - first
             if g >= 0 and finish[g] > place[g]:

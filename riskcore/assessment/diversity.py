@@ -329,9 +329,16 @@ def _measured(
         measure = ordered_distance if distance == "ordered" else equal_distance
         closeness = measure(found)
     return SensitiveVariable(
-        column.name, cells, l.distinct, l.entropy, l.recursive, closeness, distance,
-        levels, column.missing,
-    )  # fmt: skip
+        column.name,
+        cells,
+        l.distinct,
+        l.entropy,
+        l.recursive,
+        closeness,
+        distance,
+        levels,
+        column.missing,
+    )
 
 
 def _in_order(column: CodedColumn) -> CodedColumn:
@@ -349,8 +356,10 @@ def _in_order(column: CodedColumn) -> CodedColumn:
         raise _no_order(column)
     labels = sorted({number for number in numbers if number is not None})
     rank = {number: i for i, number in enumerate(labels)}
-    codes = np.array([*(rank[number] for number in numbers if number is not None),
-                      len(labels)], np.uint32)  # fmt: skip
+    codes = np.array(
+        [*(rank[number] for number in numbers if number is not None), len(labels)],
+        np.uint32,
+    )
     return CodedColumn(
         column.name, codes[column.codes], np.array(labels, object), column.missing
     )

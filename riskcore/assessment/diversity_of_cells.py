@@ -62,9 +62,16 @@ def diverse(found: Distributions, c: Fraction) -> Diverse:
 
     def measure(start: int, stop: int) -> None:
         measure_cells(
-            found.begin, found.number, start, stop, float(c.numerator),
-            float(c.denominator), np.empty(max(most, 1)), entropy, recursive,
-        )  # fmt: skip
+            found.begin,
+            found.number,
+            start,
+            stop,
+            float(c.numerator),
+            float(c.denominator),
+            np.empty(max(most, 1)),
+            entropy,
+            recursive,
+        )
 
     _in_parts(K, measure)
     return Diverse(distinct, entropy, recursive)
@@ -85,9 +92,15 @@ def equal_distance(found: Distributions) -> Reals:
 
     def measure(start: int, stop: int) -> None:
         equal_distances(
-            found.begin, found.value, found.number, start, stop, found.total,
-            float(found.total.sum()), distance,
-        )  # fmt: skip
+            found.begin,
+            found.value,
+            found.number,
+            start,
+            stop,
+            found.total,
+            float(found.total.sum()),
+            distance,
+        )
 
     _in_parts(len(distance), measure)
     return distance
@@ -111,9 +124,16 @@ def ordered_distance(found: Distributions) -> Reals:
 
     def measure(start: int, stop: int) -> None:
         ordered_distances(
-            found.begin, found.value, found.number, start, stop, up_to, sums,
-            len(up_to), distance,
-        )  # fmt: skip
+            found.begin,
+            found.value,
+            found.number,
+            start,
+            stop,
+            up_to,
+            sums,
+            len(up_to),
+            distance,
+        )
 
     _in_parts(len(distance), measure)
     return distance

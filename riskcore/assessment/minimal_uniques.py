@@ -194,10 +194,20 @@ class _Search:
     ) -> None:
         """Split groups by a key; ``sizes`` and ``single`` get what comes of it."""
         split_groups(
-            self.columns[bit].ctypes.data, self.columns[bit].itemsize,
-            members, begin, groups, self.alone, self.counter, self.touched,
-            int(deeper), to_members, to_begin, self.single, self.sizes,
-        )  # fmt: skip
+            self.columns[bit].ctypes.data,
+            self.columns[bit].itemsize,
+            members,
+            begin,
+            groups,
+            self.alone,
+            self.counter,
+            self.touched,
+            int(deeper),
+            to_members,
+            to_begin,
+            self.single,
+            self.sizes,
+        )
 
     def _extend(
         self,
@@ -244,9 +254,15 @@ class _Search:
                 new[: len(old)] = old
                 setattr(self, name, new)
         note_minimal(
-            single, number, keys, self.last, self.before, self.keys, self.cell,
+            single,
+            number,
+            keys,
+            self.last,
+            self.before,
+            self.keys,
+            self.cell,
             self.sizes,
-        )  # fmt: skip
+        )
 
     def found(self) -> tuple[NDArray[np.int32], Words]:
         """Return the cells and their sets, in the order in which they were found."""

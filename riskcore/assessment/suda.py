@@ -399,10 +399,12 @@ class SpecialUniques(OnASheet):
             row: dict[Hashable, Any] = {
                 key: plain_value(labels[codes[cell]])
                 for key, labels, codes in zip(
-                    self.cells.keys, self.cells.categories, self.cells.codes,
+                    self.cells.keys,
+                    self.cells.categories,
+                    self.cells.codes,
                     strict=True,
                 )
-            }  # fmt: skip
+            }
             row["suda_score"] = float(self.score[cell])
             if self.fraction is not None:
                 row["dis_suda_score"] = float(self.dis_score[cell])

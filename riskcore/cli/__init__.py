@@ -45,9 +45,15 @@ from riskcore.data.files import replace
 # What bad input, a full disk or too large a file raises; all else is a defect, an index
 # or a key of our own above all.
 _REFUSALS = (
-    ImportError, MemoryError, NoSuchNameError, NotImplementedError, OSError,
-    OverflowError, TypeError, ValueError,
-)  # fmt: skip
+    ImportError,
+    MemoryError,
+    NoSuchNameError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 # The exit status of a defect, as sysexits.h has it: 1 and 2 say something of the file.
 _DEFECT = 70
 # That of an error which comes when files have been written already (EX_IOERR there):

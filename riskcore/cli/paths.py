@@ -14,13 +14,30 @@ if TYPE_CHECKING:
     from riskcore.data.source import Source
 
 # Options whose values name files that are read, and files that are written.
-READ = frozenset({
-    "file", "safe", "metadata", "population", "recode", "hierarchy", "replay",
-    "candidate", "candidates",
-})  # fmt: skip
-WRITTEN = frozenset({
-    "output", "report", "report_public", "plot", "curve", "record", "record_public",
-})  # fmt: skip
+READ = frozenset(
+    {
+        "file",
+        "safe",
+        "metadata",
+        "population",
+        "recode",
+        "hierarchy",
+        "replay",
+        "candidate",
+        "candidates",
+    }
+)
+WRITTEN = frozenset(
+    {
+        "output",
+        "report",
+        "report_public",
+        "plot",
+        "curve",
+        "record",
+        "record_public",
+    }
+)
 
 
 def sources_of(

@@ -166,10 +166,17 @@ def compare(
     if id is not None:
         files[1] = files[1].take(_matching(*ids))
     return compare_files(
-        files[0], files[1], names, weight, recodings=rules, strata=by,
-        aligned=id is not None, interactions=interactions, labels=sources[0].labels,
+        files[0],
+        files[1],
+        names,
+        weight,
+        recodings=rules,
+        strata=by,
+        aligned=id is not None,
+        interactions=interactions,
+        labels=sources[0].labels,
         progress=say,
-    )  # fmt: skip
+    )
 
 
 def _rules(

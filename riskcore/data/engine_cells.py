@@ -54,10 +54,17 @@ class HeldCells(Cells):
     """
 
     __slots__ = ("_sizes", "_totals")
-    _COLLECTED = frozenset({
-        "categories", "codes", "sample_frequency", "population_frequency", "records",
-        "weight_sum", "rows",
-    })  # fmt: skip
+    _COLLECTED = frozenset(
+        {
+            "categories",
+            "codes",
+            "sample_frequency",
+            "population_frequency",
+            "records",
+            "weight_sum",
+            "rows",
+        }
+    )
 
     _totals: Totals
     _sizes: Sizes

@@ -88,9 +88,17 @@ def number_cells(
 
     def move(start: int, stop: int, position: NDArray[np.int64]) -> None:
         scatter(
-            _at(code), code.itemsize, start, stop, low, position,
-            _at(moved), given, weighted, moved_weight,
-        )  # fmt: skip
+            _at(code),
+            code.itemsize,
+            start,
+            stop,
+            low,
+            position,
+            _at(moved),
+            given,
+            weighted,
+            moved_weight,
+        )
 
     in_parts(threads, move, parts, begins.copy())
     begin = np.append(begins[0], n)
@@ -103,9 +111,19 @@ def number_cells(
         key, number = np.empty(2 * most, np.uint64), np.empty(2 * most, np.uint32)
         histogram = np.empty(1 << _DIGIT_BITS, np.int64)
         rank_codes(
-            _at(moved), moved.itemsize, begin, first, last, low,
-            key, number, most, histogram, rank, cells,
-        )  # fmt: skip
+            _at(moved),
+            moved.itemsize,
+            begin,
+            first,
+            last,
+            low,
+            key,
+            number,
+            most,
+            histogram,
+            rank,
+            cells,
+        )
 
     in_threads(threads, sort, pieces)
     first_cell = np.concatenate([[0], np.cumsum(cells)])
@@ -117,10 +135,21 @@ def number_cells(
     def add(first: int, last: int) -> None:
         most = int(cells[first:last].max())
         add_cells(
-            _at(moved), moved.itemsize, begin, first, last, low, first_cell, rank,
-            moved_weight, weighted, np.empty(2 * most if weighted else 2),
-            _at(cell_code), frequency, sums,
-        )  # fmt: skip
+            _at(moved),
+            moved.itemsize,
+            begin,
+            first,
+            last,
+            low,
+            first_cell,
+            rank,
+            moved_weight,
+            weighted,
+            np.empty(2 * most if weighted else 2),
+            _at(cell_code),
+            frequency,
+            sums,
+        )
 
     in_threads(threads, add, pieces)
     # A record's code is read before its cell is written in the same place.
@@ -128,9 +157,16 @@ def number_cells(
 
     def number(start: int, stop: int, position: NDArray[np.int64]) -> None:
         number_records(
-            _at(code), code.itemsize, start, stop, low,
-            position, first_cell, rank, inverse,
-        )  # fmt: skip
+            _at(code),
+            code.itemsize,
+            start,
+            stop,
+            low,
+            position,
+            first_cell,
+            rank,
+            inverse,
+        )
 
     in_parts(threads, number, parts, begins)
     return Numbered(cell_code, frequency, sums if weighted else None, inverse)

@@ -48,9 +48,15 @@ def spread(
 
     def lay(start: int, stop: int) -> None:
         lay_rows(
-            bits, bits.view(np.float64), real, *columns[1:], start, stop,
-            table, table.view(np.float64),
-        )  # fmt: skip
+            bits,
+            bits.view(np.float64),
+            real,
+            *columns[1:],
+            start,
+            stop,
+            table,
+            table.view(np.float64),
+        )
 
     def fill(start: int, stop: int) -> None:
         spread_rows(inverse, table, start, stop, *out)

@@ -120,9 +120,14 @@ def _of_views(column: Any) -> tuple[Codes, Labels] | None:
         addresses = [0 if one is None else one.address for one in letters]
         place = codes[begin : begin + len(batch)]
         look_up_views(
-            view, np.array([*addresses, 0], np.uint64), len(batch),
-            table, known, found, place,
-        )  # fmt: skip
+            view,
+            np.array([*addresses, 0], np.uint64),
+            len(batch),
+            table,
+            known,
+            found,
+            place,
+        )
         if found[0] < 0:
             return None
         if valid is not None:

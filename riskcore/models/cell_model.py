@@ -578,12 +578,13 @@ class CellModel(ABC):
 
     def _repr_html_(self) -> str:
         rows = [
-            ("records", f"{self.n:,}"), ("cells", f"{len(self.sample):,}"),
+            ("records", f"{self.n:,}"),
+            ("cells", f"{len(self.sample):,}"),
             ("log-likelihood", html.known(self.log_likelihood, ",.7g")),
             ("AIC", html.known(self.aic, ",.7g")),
             ("BIC", html.known(self.bic, ",.7g")),
             ("frequencies", self._describe()),
-        ]  # fmt: skip
+        ]
         reason = self.reason if self.converged else f"no estimate, {self.reason}"
         return html.figures(type(self).__name__, html.escape(reason), rows)
 

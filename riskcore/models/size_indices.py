@@ -229,9 +229,11 @@ class SizeIndices:
         if beyond:
             scale += f"; not shown: {counted(beyond, 'larger cell')}"
         rows = [
-            ("records", f"{self.n:,}"), ("cells", f"{self.u:,}"),
-            ("sample uniques", f"{self[1]:,}"), ("largest cell", f"{self.sizes[-1]:,}"),
-        ]  # fmt: skip
+            ("records", f"{self.n:,}"),
+            ("cells", f"{self.u:,}"),
+            ("sample uniques", f"{self[1]:,}"),
+            ("largest cell", f"{self.sizes[-1]:,}"),
+        ]
         return html.figures("Size indices", "", rows, html.bars(cells, scale))
 
     def _pairs(self) -> list[tuple[int, int]]:

@@ -15,9 +15,8 @@ from riskcore.protection.settings import Settings
 Pairs = Iterable[tuple[str, Any]]
 
 # What a row is where households are counted.
-HOUSEHOLDS_COUNTED = (
-    "counted", "one row for each household, which is called a record here",
-)  # fmt: skip
+_A_HOUSEHOLD = "one row for each household, which is called a record here"
+HOUSEHOLDS_COUNTED = ("counted", _A_HOUSEHOLD)
 PLAN_NAMES = {
     "restore": "by record, less what the file can do without",
     "file": "the fewest values of the file, whoever carries them",

@@ -178,9 +178,12 @@ def _draw_classes(
     if others:
         # Above the axes: within them the curve runs from one corner to the other.
         ax.legend(
-            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=3,
+            frameon=False,
             fontsize="small",
-        )  # fmt: skip
+        )
     ax.set_ylim(0, 1.08 * most)
 
 
@@ -313,9 +316,14 @@ def sizes_figure(
         ax.plot(sizes, expected, lw=1.4, label=name)
     seen = observed > 0
     ax.plot(
-        sizes[seen], observed[seen], "o", color="black", ms=5, label="the sample",
+        sizes[seen],
+        observed[seen],
+        "o",
+        color="black",
+        ms=5,
+        label="the sample",
         zorder=3,
-    )  # fmt: skip
+    )
     # The limits first: a scale without positive numbers would have none.
     ax.set_ylim(0.5, 2.0 * max(observed.max(), 1.0))
     ax.set_yscale("log")
@@ -376,9 +384,13 @@ def uniques_figure(found: UniquesEstimates, *, ax: Axes | None = None) -> Figure
     for y, one in enumerate(rows):
         if not math.isfinite(one.tau):
             ax.annotate(
-                f" no estimate: {one.reason}", (0.0, y), va="center", fontsize="small",
-                xycoords=("axes fraction", "data"), color=_UNSAFE,
-            )  # fmt: skip
+                f" no estimate: {one.reason}",
+                (0.0, y),
+                va="center",
+                fontsize="small",
+                xycoords=("axes fraction", "data"),
+                color=_UNSAFE,
+            )
             continue
         ax.plot([one.wide_low, one.wide_high], [y, y], color=_BARS, lw=1.2)
         ax.plot([one.low, one.high], [y, y], color=_BARS, lw=5, solid_capstyle="butt")

@@ -39,14 +39,15 @@ def render(template: str, *, moving: bool = False, **values: Any) -> str:
     style, theme = _element("style.css"), _element("theme.js")
     chart = _element("chart.js") if moving else ""
     scripts = [theme, chart] if moving else [theme]
-    return _environment().get_template(template).render(
+    page = _environment().get_template(template)
+    return page.render(
         policy=_policy([style], scripts),
         version=__version__,
         style=style,
         theme_script=theme,
         chart_code=chart,
         **values,
-    )  # fmt: skip
+    )
 
 
 def _element(name: str) -> str:

@@ -236,10 +236,15 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     if reasons:
         lines += ["", "  Boundaries, and models without an estimate", *reasons]
     if figures["best"] is not None:
-        lines += ["", *textwrap.wrap(
-            f"Smallest AIC: {figures['best']}; {figures['advice']}",
-            _WIDE, initial_indent="  ", subsequent_indent="  ",
-        )]  # fmt: skip
+        lines += [
+            "",
+            *textwrap.wrap(
+                f"Smallest AIC: {figures['best']}; {figures['advice']}",
+                _WIDE,
+                initial_indent="  ",
+                subsequent_indent="  ",
+            ),
+        ]
     if figures["disagreement"] == "infinite":
         largest = figures["range"][1]
         lines.append(f"  Some estimates are 0, others up to {largest:.3g}")

@@ -99,9 +99,13 @@ def comparison_figure(found: Comparison) -> Figure:
         ax.spines[["top", "right"]].set_visible(False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside upper right", ncols=2, frameon=False,
+        handles,
+        labels,
+        loc="outside upper right",
+        ncols=2,
+        frameon=False,
         fontsize="small",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -157,10 +161,12 @@ def risk_utility_figure(
         color = _AFTER if name in front else _BEFORE
         ax.plot([x], [y], "o", color=color, ms=7, clip_on=False, zorder=2)
         ax.annotate(
-            shortened(name, _NAME).replace("$", r"\$"), (x, y), fontsize="small",
+            shortened(name, _NAME).replace("$", r"\$"),
+            (x, y),
+            fontsize="small",
             xytext=(7, -12 if ranked.index(name) % 2 else 5),
             textcoords="offset points",
-        )  # fmt: skip
+        )
     ax.set_xlabel(_TITLES[loss])
     ax.set_ylabel(_TITLES[risk])
     ax.set_xlim(0, nice(max(x for _, x in points.values())))

@@ -77,9 +77,13 @@ class ChartView:
         """The chart as SVG."""
         description = f"{self.id}-text"
         return risk_plot(
-            self.distribution, self.curve.edges, self.start, self.risk, description,
+            self.distribution,
+            self.curve.edges,
+            self.start,
+            self.risk,
+            description,
             self.others,
-        )  # fmt: skip
+        )
 
     @cached_property
     def start(self) -> float:
@@ -101,18 +105,30 @@ class ChartView:
         unsafe, capped = self.units.unsafe_count(t), self.distribution.capped_rate(t)
         return (
             Box(
-                "threshold", "Risk threshold", "Household risk threshold", "decimal",
-                short(t), digits(t),
+                "threshold",
+                "Risk threshold",
+                "Household risk threshold",
+                "decimal",
+                short(t),
+                digits(t),
             ),
             Box(
-                "count", "Records at or above it", "Households at or above it",
-                "numeric", str(unsafe), str(unsafe),
+                "count",
+                "Records at or above it",
+                "Households at or above it",
+                "numeric",
+                str(unsafe),
+                str(unsafe),
             ),
             Box(
-                "rate", "Re-identification rate at most, %", "", "decimal",
-                short(capped, 2), digits(capped, 2),
+                "rate",
+                "Re-identification rate at most, %",
+                "",
+                "decimal",
+                short(capped, 2),
+                digits(capped, 2),
             ),
-        )  # fmt: skip
+        )
 
     @property
     def slots(self) -> dict[str, str]:

@@ -151,8 +151,12 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
     "RELIG": (
         "Religion of the head",
         {
-            1: "religion 1", 5: "religion 5", 6: "religion 6", 7: "religion 7",
-            9: "another", _NO_RELIGION: "not stated",
+            1: "religion 1",
+            5: "religion 5",
+            6: "religion 6",
+            7: "religion 7",
+            9: "another",
+            _NO_RELIGION: "not stated",
         },
     ),
     "OWNAGLAND": (
@@ -173,17 +177,26 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
     "REL": (
         "Relation to the head",
         {
-            _HEAD: "head", _SPOUSE: "spouse", _CHILD: "child", _PARENT: "parent",
-            _GRANDCHILD: "grandchild", _IN_LAW: "child in law",
-            _OTHER: "other relative", _HELP: "domestic help", _NONE: "not related",
+            _HEAD: "head",
+            _SPOUSE: "spouse",
+            _CHILD: "child",
+            _PARENT: "parent",
+            _GRANDCHILD: "grandchild",
+            _IN_LAW: "child in law",
+            _OTHER: "other relative",
+            _HELP: "domestic help",
+            _NONE: "not related",
         },
     ),
     "MARITAL": (
         "Marital status",
         {
-            _NEVER: "never married", _MONOGAMOUS: "married, monogamous",
-            _POLYGAMOUS: "married, polygamous", _UNION: "living together",
-            _DIVORCED: "divorced or separated", _WIDOWED: "widowed",
+            _NEVER: "never married",
+            _MONOGAMOUS: "married, monogamous",
+            _POLYGAMOUS: "married, polygamous",
+            _UNION: "living together",
+            _DIVORCED: "divorced or separated",
+            _WIDOWED: "widowed",
             _NOT_ASKED: "below 12, not asked",
         },
     ),
@@ -191,8 +204,13 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
     "EDUCY": (
         "Highest education",
         {
-            0: "none", 1: "some primary", 2: "primary", 3: "lower secondary",
-            4: "upper secondary", 5: "technical", 6: "university",
+            0: "none",
+            1: "some primary",
+            2: "primary",
+            3: "lower secondary",
+            4: "upper secondary",
+            5: "technical",
+            6: "university",
             _NOT_ASKED: "below 5, not asked",
         },
     ),
@@ -200,15 +218,22 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
     "INDUSTRY1": (
         "Industry",
         {
-            1: "agriculture", 2: "mining", 3: "manufacturing", 4: "utilities",
-            5: "construction", 6: "trade", 7: "transport", 8: "finance",
-            9: "public administration", 10: "other services",
+            1: "agriculture",
+            2: "mining",
+            3: "manufacturing",
+            4: "utilities",
+            5: "construction",
+            6: "trade",
+            7: "transport",
+            8: "finance",
+            9: "public administration",
+            10: "other services",
             _NO_INDUSTRY: "does not work",
         },
     ),
     "WGTHH": ("Weight of the household and of each member", {}),
     "WGTPOP": ("Weight of the household times its members", {}),
-}  # fmt: skip
+}
 
 
 def _homes(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
@@ -336,10 +361,14 @@ def _marital_status(
     )
     status: Ints = np.select(
         [pair, age < 12, young, wed],
-        [of_couple, np.full(len(age), _NOT_ASKED), np.full(len(age), _NEVER),
-         np.full(len(age), _MONOGAMOUS)],
+        [
+            of_couple,
+            np.full(len(age), _NOT_ASKED),
+            np.full(len(age), _NEVER),
+            np.full(len(age), _MONOGAMOUS),
+        ],
         single,
-    )  # fmt: skip
+    )
     return status
 
 

@@ -40,10 +40,19 @@ class SasFile(LabelledFile):
     ticks, day = 1, 1
     dates = frozenset(
         (
-            "DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "B8601DA", "WEEKDATE",
-            "WEEKDATX", "WORDDATE", "WORDDATX", "JULIAN",
+            "DATE",
+            "DDMMYY",
+            "MMDDYY",
+            "YYMMDD",
+            "E8601DA",
+            "B8601DA",
+            "WEEKDATE",
+            "WEEKDATX",
+            "WORDDATE",
+            "WORDDATX",
+            "JULIAN",
         )
-    )  # fmt: skip
+    )
     times = frozenset(["DATETIME", "E8601DT", "B8601DT"])
 
     @property

@@ -15,10 +15,28 @@ _LONGEST_NAME, _LONGEST_LABEL = 32, 80
 _NAME = re.compile(r"[^\W\d]\w*")
 _RESERVED = frozenset(
     (
-        "_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int",
-        "long", "_n", "_N", "_pi", "_pred", "_rc", "_skip", "strL", "using", "with",
+        "_all",
+        "_b",
+        "byte",
+        "_coef",
+        "_cons",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "_n",
+        "_N",
+        "_pi",
+        "_pred",
+        "_rc",
+        "_skip",
+        "strL",
+        "using",
+        "with",
     )
-)  # fmt: skip
+)
 _LABELLED = 2_147_483_620
 _TIME = b"01 Jan 1970 00:00"
 
