@@ -621,11 +621,7 @@ class Assessment:
     @property
     def population_name(self) -> str:
         """What the population was taken from: "weights", or the kind of the model."""
-        if self.model is None:
-            return WEIGHTS
-        from riskcore.assessment.population import name_of
-
-        return name_of(self.model)
+        return WEIGHTS if self.model is None else self.model.label
 
     @property
     def by_weights(self) -> RiskDistribution:

@@ -8,7 +8,6 @@ X, and the risk is E[1/(f + X)].
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from statistics import NormalDist
@@ -181,19 +180,6 @@ def _level(cells: Cells, level: float) -> float:
     return arguments.number_in("level", level, "(0, 1)")
 
 
-def name_of(model: CellModel) -> str:
-    """Return how reports call a model of the population.
-
-    Examples
-    --------
-    >>> from riskcore.models import LogLinear
-    >>> name_of(LogLinear.fit([[0, 1], [0, 1]]))
-    'log-linear'
-    """
-    words = re.findall("[A-Z][a-z]*", type(model).__name__)
-    return "-".join(words).lower()
-
-
 def plain(
     model: CellModel, by_weights: RiskDistribution, uniques: float
 ) -> dict[str, Any]:
@@ -215,8 +201,8 @@ def plain(
     known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     return {
         **known,
-        "population_model": name_of(model),
-        "population_model_fit": repr(model)[1:-1].partition(": ")[2],
+        "population_model": model.label,
+        "population_model_fit": model.fit_in_words,
         "population_uniques": uniques,
         "by_weights": by_weights.expected_reidentifications,
     }

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,9 @@ class CellModel(ABC):
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     """
+
+    label: ClassVar[str] = "a model of cells"
+    """What reports call the model."""
 
     sample: CellTable = field(repr=False)
     overdispersion: Overdispersion = field(default_factory=Overdispersion)
@@ -589,12 +592,15 @@ class CellModel(ABC):
         return html.figures(type(self).__name__, html.escape(reason), rows)
 
     def __repr__(self) -> str:
-        name = type(self).__name__
+        return f"<{type(self).__name__}: {self.fit_in_words}>"
+
+    @property
+    def fit_in_words(self) -> str:
+        """What was fitted, in a few words, or why there is no estimate."""
         if not self.converged:
-            return f"<{name}: no estimate, {self.reason}>"
+            return f"no estimate, {self.reason}"
         reason = f", {self.reason}" if self.reason else ""
-        records = counted(self.n, "record")
-        return f"<{name}: {records}, {self._describe()}{reason}>"
+        return f"{counted(self.n, 'record')}, {self._describe()}{reason}"
 
 
 def student(level: float, freedom: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ class KnownPopulation(CellModel):
     >>> known.tau_interval(sample)
     (1, 1)
     """
+
+    label: ClassVar[str] = "known-population"
 
     lacking: str | CellModel = "refuse"
 
@@ -181,6 +183,8 @@ class KnownPopulation(CellModel):
             found.append(one)
         return found
 
-    def __repr__(self) -> str:
+    @property
+    def fit_in_words(self) -> str:
+        """How many people it has, in how many cells of the sample."""
         cells = counted(len(self.sample), "cell")
-        return f"<KnownPopulation: {counted(self.n, 'person', 'people')} in {cells}>"
+        return f"{counted(self.n, 'person', 'people')} in {cells}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,8 @@ class LancasterCells(CellModel):
     >>> model.probability()
     array([0.2, 0.2, 0.2, 0.4])
     """
+
+    label: ClassVar[str] = "lancaster-cells"
 
     model: Lancaster
     shrinkage: float

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,6 +149,8 @@ class LatentClass(CellModel):
     >>> float(model.probability().sum().round(6))
     1.0
     """
+
+    label: ClassVar[str] = "latent-class"
 
     mixture: Mixture
     path: tuple[Step, ...] = ()

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,6 +105,8 @@ class LogLinear(CellModel):
     >>> fit.cells, fit.parameters, fit.degrees_of_freedom, round(fit.X2, 4)
     (6, 3, 2, 4.0)
     """
+
+    label: ClassVar[str] = "log-linear"
 
     terms: tuple[Term, ...]
     factors: Mapping[Term, Floats] = field(default_factory=dict)

@@ -185,7 +185,7 @@ def test_a_name_is_a_model_fitted_to_the_cells(sample, name):
     want = riskcore.assess(sample, KEYS, "w", population=model)
     np.testing.assert_array_equal(found.individual_risk, want.individual_risk)
     np.testing.assert_array_equal(found.cell_unique_probability, want.unique)
-    assert population.name_of(found.model) == name
+    assert found.model.label == name
 
 
 def test_the_risk_is_the_mean_of_1_over_F(sample):

@@ -17,6 +17,8 @@ from riskcore.models.cell_model import student
 class Saturated(CellModel):
     """Each cell has the share of its records, or a given one."""
 
+    label = "saturated"
+
     pi: np.ndarray | None = None
 
     def _probability(self, table):
