@@ -218,35 +218,13 @@ def arb_points(module, name, regions, rng, seconds, starts, n):
     return found
 
 
-def law_regions(names):
-    """Return draws of F, f and p for the law of F, in the regions named."""
-
-    def region(draw):
-        def cells(rng, n):
-            f, p = draw(rng, n)
-            return f + posterior.near_mean(rng, f, p), f, p
-
-        return cells
-
-    return [region(draw) for name, draw in posterior.LAWS.items() if name in names]
-
-
 def subjects():
     """Return, by function, what searches for its worst points."""
     found = {name: partial(risk_points, name) for name in accuracy.FUNCTIONS}
-    every = list(posterior.LAWS)
-    tails = [name for name in every if name != "f to 1e9"]
     slow = ("p to 1e-300", "1 - p to 2^-53", "real f in [64, 1e9)")
     moments = [draw for name, draw in posterior.MOMENTS.items() if name not in slow]
-    for name, (regions, n) in {
-        "population_frequency_probability": (law_regions(every), 400),
-        "log_population_frequency_probability": (law_regions(every), 400),
-        "population_frequency_distribution": (law_regions(tails), 60),
-        "population_frequency_survival": (law_regions(tails), 60),
-        "individual_risk_deviation": (moments, 20),
-        "individual_risk_second_moment": (moments, 20),
-    }.items():
-        found[name] = partial(_searched, posterior, name, regions, n)
+    for name in posterior.FUNCTIONS:
+        found[name] = partial(_searched, posterior, name, moments, 20)
     for name, regions in models_accuracy.POINTS.items():
         draws = list(regions.values())
         found[name] = partial(_searched, models_accuracy, name, draws, 300)
@@ -285,7 +263,6 @@ def main():
 COLUMNS = {
     **dict.fromkeys(list(models_accuracy.EXACT)[:3], 3),
     **dict.fromkeys(list(models_accuracy.EXACT)[9:], 1),
-    **dict.fromkeys(posterior.FUNCTIONS[:4], 3),
     **{name: 3 for name in prior.FUNCTIONS if name.endswith("with_prior")},
     prior.FUNCTIONS[-1]: 1,
 }

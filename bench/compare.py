@@ -165,9 +165,7 @@ UFUNCS = (
 )  # fmt: skip
 SLOW = (
     "individual_risk_deviation", "individual_risk_second_moment",
-    "individual_risk_quantile", "population_frequency_probability",
-    "log_population_frequency_probability", "population_frequency_distribution",
-    "population_frequency_survival", "population_frequency_quantile",
+    "individual_risk_quantile", "population_frequency_quantile",
 )  # fmt: skip
 FORMS = ("series7", "franconi", "closed_form")
 CALLS = {

@@ -93,8 +93,6 @@ def points(name, n=PER_GROUP):
         wanted = list(
             signature(made_from(getattr(riskcore, name))[0].scalar).parameters
         )
-        if {"F", "p"} <= set(wanted):  # F - f is a whole number
-            at["F"] = f + np.floor(2 * level * f / p)
     return [at[argument] for argument in wanted]
 
 

@@ -51,11 +51,7 @@ if TYPE_CHECKING:
         individual_risk_deviation as individual_risk_deviation,
         individual_risk_quantile as individual_risk_quantile,
         individual_risk_second_moment as individual_risk_second_moment,
-        log_population_frequency_probability as log_population_frequency_probability,
-        population_frequency_distribution as population_frequency_distribution,
-        population_frequency_probability as population_frequency_probability,
         population_frequency_quantile as population_frequency_quantile,
-        population_frequency_survival as population_frequency_survival,
     )
     from riskcore.core.risk.prior import (  # isort: skip
         cell_fully_sampled_probability as cell_fully_sampled_probability,
@@ -128,11 +124,7 @@ _HOMES = {
     "individual_risk_deviation": "riskcore.core.risk.posterior",
     "individual_risk_quantile": "riskcore.core.risk.posterior",
     "individual_risk_second_moment": "riskcore.core.risk.posterior",
-    "log_population_frequency_probability": "riskcore.core.risk.posterior",
-    "population_frequency_distribution": "riskcore.core.risk.posterior",
-    "population_frequency_probability": "riskcore.core.risk.posterior",
     "population_frequency_quantile": "riskcore.core.risk.posterior",
-    "population_frequency_survival": "riskcore.core.risk.posterior",
     "cell_fully_sampled_probability": "riskcore.core.risk.prior",
     "cell_fully_sampled_probability_poisson": "riskcore.core.risk.prior",
     "individual_risk_poisson": "riskcore.core.risk.prior",

@@ -22,7 +22,6 @@ UFUNCS = {
     "individual_risk_bounds": 2,
     "individual_risk_deviation": 2,
     "individual_risk_second_moment": 2,
-    "population_frequency_probability": 3,
     "population_frequency_quantile": 3,
     "individual_risk_with_prior": 3,
     "log_individual_risk_with_prior": 3,

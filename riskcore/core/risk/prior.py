@@ -268,7 +268,6 @@ def cell_fully_sampled_probability_kernel(shape: float, p: float) -> float:
 
     See Also
     --------
-    riskcore.population_frequency_probability : P(F | f) without a prior.
     riskcore.cell_fully_sampled_probability_poisson : the limit of a large shape.
 
     Examples

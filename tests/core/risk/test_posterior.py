@@ -12,10 +12,11 @@ from scipy import stats
 
 import riskcore
 from riskcore.core.risk import posterior
+from tests.core.special.negative_binomial.test_tails import as_mpf
 
 # Bounds of the errors at the points of these tests, in ulp. Searches find larger ones:
 # posterior.CONTRACTS, bench/worst_points.csv.
-PROBABILITY, LOG_PROBABILITY, TAILS, MOMENTS = 0.75, 0.6, 8, 4
+MOMENTS = 4
 
 real_f = st.floats(0.02, 1e6) | st.integers(1, 100).map(float)
 fractions = st.floats(1e-6, 1) | st.floats(1e-15, 1e-12).map(lambda d: 1 - d)
@@ -25,37 +26,12 @@ levels = st.floats(1e-12, 1, exclude_max=True)
 # --- exact values ------------------------------------------------------------------
 
 
-def exact_log_probability(f, j, p):
-    """Return log P(F = f+j | f) by the definition; to be used at 400 bits."""
-    f, j, p = mpmath.mpf(f), mpmath.mpf(j), mpmath.mpf(p)
-    value = mpmath.loggamma(f + j) - mpmath.loggamma(f) - mpmath.loggamma(j + 1)
-    return value + f * mpmath.log(p) + (j * mpmath.log(1 - p) if j else 0)
-
-
 def rational_law(f, p, last):
     """Return P(F = f), ..., P(F = last) in rationals, for integer f."""
     p = Fraction(p)
     return [
         math.comb(k - 1, f - 1) * p**f * (1 - p) ** (k - f) for k in range(f, last + 1)
     ]
-
-
-def as_mpf(ball):
-    mantissa, exponent = ball.mid().man_exp()
-    with mpmath.workprec(ctx.prec):
-        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
-
-
-def exact_tails(f, j, p):
-    """Return P(F <= f+j) and P(F > f+j) by Arb's incomplete beta function."""
-    ctx.prec = 2000
-    a, b, x = arb(f), arb(j) + 1, arb(p)
-    tails = (
-        x.beta_lower(a, b, regularized=True),
-        (1 - x).beta_lower(b, a, regularized=True),
-    )
-    assert all(tail.rel_accuracy_bits() > 80 for tail in tails)
-    return tuple(map(as_mpf, tails))
 
 
 def dilogarithm(p, q):
@@ -109,218 +85,28 @@ def moments_by_integral(f, p):
     return as_mpf(second), as_mpf(deviation)
 
 
-# --- the law of F ------------------------------------------------------------------
-
-
-def law_cells(n):
-    """Return f, j and p: f to 1e9, p to 1e-12, F to 1e15, most within 15 deviations."""
-    rng = np.random.default_rng(8)
-    f = np.floor(10 ** rng.uniform(0, rng.choice([1, 2, 9], n)))
-    f = np.where(rng.random(n) < 0.3, 10 ** rng.uniform(-3, 3, n), f)
-    p = np.where(
-        rng.random(n) < 0.7,
-        10 ** -rng.uniform(0, 12, n),
-        1 - 10 ** -rng.uniform(0, 15, n),
-    )
-    away = rng.normal(0, 5, n) * np.sqrt(f * (1 - p)) / p
-    j = np.floor(f * (1 - p) / p + away)
-    j = np.where(rng.random(n) < 0.2, rng.integers(0, 40, n), j).clip(0, 1e15)
-    whole = f == np.floor(f)
-    return f, np.where(whole, (f + j) - f, j), p
-
-
-def test_error_of_the_probability(ulps):
-    f, j, p = law_cells(2000)
-    F = f + j
-    found = riskcore.population_frequency_probability(F, f, p)
-    logs = riskcore.log_population_frequency_probability(F, f, p)
-    errors, log_errors = [], []
-    for cell in zip(f, j, p, found, logs, strict=True):
-        with mpmath.workprec(400):
-            exact = exact_log_probability(*map(float, cell[:3]))
-            log_errors.append(ulps(cell[4], exact))
-            errors.append(ulps(cell[3], mpmath.exp(exact)))
-    assert 0.45 < max(errors) < PROBABILITY
-    assert 0.45 < max(log_errors) < LOG_PROBABILITY
-
-
-@pytest.mark.parametrize("p", [5e-324, 2.0**-1040, 1e-300])
-def test_probability_at_tiny_p(p, ulps):
-    f, j = np.array([0.5, 1.0, 1.5, 2.0]), np.array([0.0, 3.0, 1e6, 2.0**60])
-    f, j = (grid.ravel() for grid in np.meshgrid(f, j))
-    F = f + j
-    keep = (f == np.floor(f)) | (F < 2.0**52)
-    f, j, F = f[keep], j[keep], F[keep]
-    j = np.where(f == np.floor(f), F - f, j)
-    for cell in zip(F, f, j, strict=True):
-        with mpmath.workprec(3000):
-            exact = exact_log_probability(float(cell[1]), float(cell[2]), p)
-            found = riskcore.population_frequency_probability(*cell[:2], p)
-            assert ulps(found, mpmath.exp(exact)) <= 1
-            found = riskcore.log_population_frequency_probability(*cell[:2], p)
-            assert ulps(found, exact) < LOG_PROBABILITY
-
-
-def test_population_frequency_past_exact_integers(ulps):
-    # F - f is then not a double, and no information may be lost with it.
-    f = np.array([1e9 + 1, 3.0, 1e6])
-    p = np.array([1e-9, 1e-17, 1e-12])
-    F = np.array([2.0**60, 3e17, 1e18 + 128])
-    found = riskcore.population_frequency_probability(F, f, p)
-    for *cell, got in zip(F, f, p, found, strict=True):
-        with mpmath.workprec(400):
-            F_, f_, p_ = map(float, cell)
-            j = mpmath.mpf(F_) - mpmath.mpf(f_)
-            assert ulps(got, mpmath.exp(exact_log_probability(f_, j, p_))) < PROBABILITY
-
-
-@pytest.mark.parametrize(("f", "p"), [(1, 0.5), (2, 0.25), (3, 0.9), (7, 0.125)])
-def test_probabilities_equal_rationals(f, p):
-    exact = rational_law(f, p, f + 60)
-    k = np.arange(f, f + 61)
-    found = riskcore.population_frequency_probability(k, f, p)
-    assert found == pytest.approx(list(map(float, exact)), rel=2.3e-16, abs=0)
-
-
 @pytest.mark.parametrize("f", [0.3, 1.0, 2.5, 40.0])
-def test_law_sums_to_one_and_its_mean_is_the_risk(f):
-    p = 0.05
-    k = f + np.arange(6000.0)
-    law = riskcore.population_frequency_probability(k, f, p)
-    assert math.fsum(law) == pytest.approx(1, rel=1e-15)
+def test_moments_are_those_of_the_law_of_scipy(f):
+    p, j = 0.05, np.arange(6000.0)
+    k, law = f + j, stats.nbinom.pmf(j, f, p)
+    assert math.fsum(law) == pytest.approx(1, rel=1e-13)
     r = riskcore.individual_risk(f, p)
-    assert math.fsum(law / k) == pytest.approx(r, rel=1e-15)
+    assert math.fsum(law / k) == pytest.approx(r, rel=1e-13)
     second = riskcore.individual_risk_second_moment(f, p)
-    assert math.fsum(law / k**2) == pytest.approx(second, rel=1e-15)
+    assert math.fsum(law / k**2) == pytest.approx(second, rel=1e-13)
     variance = riskcore.individual_risk_deviation(f, p) ** 2
-    assert math.fsum(law * (1 / k - r) ** 2) == pytest.approx(variance, rel=1e-14)
-
-
-def test_law_beside_scipy():
-    rng = np.random.default_rng(2)
-    f, p = rng.integers(1, 60, 3000).astype(float), rng.uniform(0.01, 1, 3000)
-    F = f + np.floor(f / p * rng.random(3000) * 2)
-    for name, scipy, tolerance in [
-        ("population_frequency_probability", stats.nbinom.pmf, 1e-11),
-        ("population_frequency_distribution", stats.nbinom.cdf, 1e-11),
-        ("population_frequency_survival", stats.nbinom.sf, 1e-11),
-    ]:
-        found = getattr(riskcore, name)(F, f, p)
-        assert found == pytest.approx(scipy(F - f, f, p), rel=tolerance, abs=1e-300)
-    level = rng.random(3000)
-    found = riskcore.population_frequency_quantile(level, f, p)
-    assert (found == stats.nbinom.ppf(level, f, p) + f).all()
-
-
-def test_no_mass_beside_the_lattice():
-    probability = riskcore.population_frequency_probability
-    assert (probability([-1, 0, 1, 1.5, 2.5, math.inf], 2, 0.5) == 0).all()
-    assert riskcore.log_population_frequency_probability(1, 2, 0.5) == -math.inf
-    assert probability(0.3 + 7, 0.3, 0.5) > 0
-    assert probability(0.3 + 7.25, 0.3, 0.5) == 0
-    assert (probability([3, 4], 3, 1.0) == [1, 0]).all()
-    assert (
-        riskcore.population_frequency_distribution([2.9, 3, 9], 3, 1) == [0, 1, 1]
-    ).all()
-    assert (
-        riskcore.population_frequency_survival([2.9, 3, 9], 3, 1) == [1, 0, 0]
-    ).all()
-
-
-LAW_NAMES = [
-    "population_frequency_probability",
-    "log_population_frequency_probability",
-    "population_frequency_distribution",
-    "population_frequency_survival",
-]
-
-
-@pytest.mark.parametrize("name", LAW_NAMES)
-def test_law_outside_its_domain(name):
-    function = getattr(riskcore, name)
-    bad = [(3, 0, 0.5), (3, -1, 0.5), (3, math.inf, 0.5), (3, math.nan, 0.5)]
-    bad += [(3, 2, 0), (3, 2, 1.1), (3, 2, math.nan), (math.nan, 2, 0.5)]
-    bad += [(2.0**53, 0.5, 0.5)]  # many F - f round to it
-    bad += [(2.0**1022, 2, 1e-300)]
-    assert np.isnan(function(*np.array(bad, float).T)).all()
-
-
-# --- tails -------------------------------------------------------------------------
-
-
-def test_error_of_the_tails(ulps):
-    rng = np.random.default_rng(4)
-    n = 500
-    f = np.where(
-        rng.random(n) < 0.5, rng.integers(1, 30, n), rng.uniform(1 / 64, 200, n)
-    )
-    p = np.where(
-        rng.random(n) < 0.7,
-        10 ** -rng.uniform(0, 3, n),
-        1 - 10 ** -rng.uniform(1, 15, n),
-    )
-    j = np.floor(f * (1 - p) / p + rng.normal(0, 4, n) * np.sqrt(f * (1 - p)) / p)
-    j = np.where(rng.random(n) < 0.3, rng.integers(0, 30, n), j).clip(0, 3e4)
-    F = f + j
-    lower = riskcore.population_frequency_distribution(F, f, p)
-    upper = riskcore.population_frequency_survival(F, f, p)
-    worst = 0.0
-    for cell in zip(f, j, p, lower, upper, strict=True):
-        exact = exact_tails(*map(float, cell[:3]))
-        worst = max(worst, ulps(cell[3], exact[0]))
-        # Below the mean and f < 1 the survival is 1 less the other.
-        error = ulps(cell[4], exact[1])
-        if cell[0] < 1 and cell[1] * cell[2] <= cell[0] * (1 - cell[2]):
-            error = min(error, float(abs(cell[4] - exact[1])) * 2.0**53)
-        worst = max(worst, error)
-    assert 0.45 < worst < TAILS
-
-
-@pytest.mark.parametrize(
-    ("f", "p"), [(65.0, 1e-9), (1e5, 0.01), (1e6, 0.5), (1e7, 1e-4)]
-)
-def test_tails_of_large_frequencies(f, p, ulps):
-    # P(fewer than f successes in k trials), term by term from the largest.
-    for deviations in (-6.0, -1.0, 0.01, 2.0, 7.0):
-        k = math.floor(f / p + deviations * math.sqrt(f * (1 - p)) / p)
-        above = k * p > f
-        with mpmath.workprec(200):
-            log_mass = exact_log_probability(f, k - int(f), p)
-            mass = mpmath.exp(log_mass) * k / int(f)  # P(f successes in k trials)
-        ctx.prec = 200
-        y, n = arb(p) / (1 - arb(p)), int(f)
-        i = n - 1 if above else n
-        term = arb(mass) * (arb(n) / (k - n + 1) / y if above else 1)
-        total, small = arb(0), arb(2) ** -80
-        while term > total * small:
-            total += term
-            term *= arb(i) / (k - i + 1) / y if above else arb(k - i) / (i + 1) * y
-            i += -1 if above else 1
-        assert total.rel_accuracy_bits() > 100
-        found = riskcore.population_frequency_survival(k, f, p) if above else (
-            riskcore.population_frequency_distribution(k, f, p)
-        )  # fmt: skip
-        assert ulps(found, as_mpf(total)) < TAILS
-
-
-@given(real_f, fractions, st.floats(0, 20))
-def test_tails_are_monotone_and_complementary(f, p, spread):
-    mean = f * (1 - p) / p
-    j = math.floor(mean * spread)
-    if f + j >= 2**50:
-        return
-    F = f + (j + np.arange(4.0))
-    lower = riskcore.population_frequency_distribution(F, f, p)
-    upper = riskcore.population_frequency_survival(F, f, p)
-    assert (np.diff(lower) >= -1e-14 * lower[1:]).all()
-    assert (np.diff(upper) <= 1e-14 * upper[1:]).all()
-    assert lower + upper == pytest.approx(1, rel=1e-14)
-    law = riskcore.population_frequency_probability(F, f, p)
-    steps = np.diff(lower)
-    assert steps == pytest.approx(law[1:], rel=1e-9, abs=4e-15)
+    assert math.fsum(law * (1 / k - r) ** 2) == pytest.approx(variance, rel=1e-13)
 
 
 # --- quantiles ---------------------------------------------------------------------
+
+
+def test_quantiles_beside_scipy():
+    rng = np.random.default_rng(2)
+    f, p = rng.integers(1, 60, 3000).astype(float), rng.uniform(0.01, 1, 3000)
+    level = rng.random(3000)
+    found = riskcore.population_frequency_quantile(level, f, p)
+    assert (found == stats.nbinom.ppf(level, f, p) + f).all()
 
 
 def exact_quantiles(level, f, p):
@@ -377,14 +163,12 @@ def test_quantile_inverts_the_distribution(level, f, p):
     k = riskcore.population_frequency_quantile(level, f, p)
     if k >= 2**50:
         return
-    slack = 1e-14
-    lower = riskcore.population_frequency_distribution(k, f, p)
-    upper = riskcore.population_frequency_survival(k, f, p)
+    slack = 1e-11
+    j = round(k - f)
+    lower, upper = stats.nbinom.cdf(j, f, p), stats.nbinom.sf(j, f, p)
     assert lower >= level * (1 - slack) or upper <= (1 - level) * (1 + slack)
-    if k > f:
-        before = f + (round(k - f) - 1)
-        lower = riskcore.population_frequency_distribution(before, f, p)
-        upper = riskcore.population_frequency_survival(before, f, p)
+    if j > 0:
+        lower, upper = stats.nbinom.cdf(j - 1, f, p), stats.nbinom.sf(j - 1, f, p)
         assert lower < level * (1 + slack)
         assert upper > (1 - level) * (1 - slack)
 
@@ -396,7 +180,7 @@ def test_quantile_of_the_risk_is_that_of_the_reflected_level(n, f, p):
     k = riskcore.population_frequency_quantile(1 - n / 2**20, f, p)
     # The next of the lattice where level and probability tie.
     assert 1 / x == pytest.approx(k, rel=1e-14) or n / 2**20 == pytest.approx(
-        riskcore.population_frequency_survival(k, f, p), rel=1e-14
+        stats.nbinom.sf(round(k - f), f, p), rel=1e-11
     )
 
 
@@ -581,11 +365,7 @@ CELLS = {
     "individual_risk_deviation": [(1.0, 0.01), (2.5, 0.3), (40.0, 0.02)],
     "individual_risk_quantile": [(0.05, 1.0, 0.01), (0.95, 70.5, 0.2)],
     "individual_risk_second_moment": [(3.0, 0.01), (12.0, 0.4)],
-    "log_population_frequency_probability": [(9.0, 2.0, 0.1), (5.5, 0.5, 0.2)],
-    "population_frequency_distribution": [(9.0, 2.0, 0.1), (80.5, 70.5, 0.9)],
-    "population_frequency_probability": [(9.0, 2.0, 0.1), (5.5, 0.5, 0.2)],
     "population_frequency_quantile": [(0.5, 3.0, 0.01), (1e-9, 70.5, 0.2)],
-    "population_frequency_survival": [(9.0, 2.0, 0.1), (80.5, 70.5, 0.9)],
 }
 
 

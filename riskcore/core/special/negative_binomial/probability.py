@@ -258,16 +258,6 @@ def probability_of(
 
 
 @kernel
-def log_probability_of(
-    f: float, j: float, j_low: float, exponent: float, exponent_low: float
-) -> float:
-    """Return log P(F = f + j) from its exponent, for j > 0."""
-    part, part_low = dd_log(*_scale(f, j, j_low))
-    high, low = dd_add(exponent, exponent_low, part, part_low)
-    return high + low
-
-
-@kernel
 def probability(f: float, j: float, j_low: float, p: float) -> float:
     """Return P(F = f + j), f > 0, 0 < p <= 1, for the integer j + j_low >= 0."""
     if p == 1.0:
@@ -276,17 +266,6 @@ def probability(f: float, j: float, j_low: float, p: float) -> float:
         high, low = exp_parts(*log_of_first(f, p))
         return high + low
     return probability_of(f, j, j_low, *probability_exponent(f, j, j_low, p))
-
-
-@kernel
-def log_probability(f: float, j: float, j_low: float, p: float) -> float:
-    """Return log P(F = f + j), f > 0, 0 < p <= 1, for the integer j + j_low >= 0."""
-    if p == 1.0:
-        return 0.0 if j == 0.0 else -math.inf
-    if j == 0.0:
-        high, low = log_of_first(f, p)
-        return high + low
-    return log_probability_of(f, j, j_low, *probability_exponent(f, j, j_low, p))
 
 
 # --- tails -------------------------------------------------------------------------
