@@ -145,22 +145,10 @@ def command_assess(path, _):
     return json.loads(written.getvalue())["cells"]
 
 
-def dataset(path, _):
-    import pyarrow.dataset
-
-    return len(assessed(pyarrow.dataset.dataset(path)).cells)
-
-
 def ibis(path, _):
     import ibis as engine
 
     return len(assessed(engine.read_parquet(path)).cells)
-
-
-def dask(path, _):
-    import dask.dataframe
-
-    return len(assessed(dask.dataframe.read_parquet(path)).cells)
 
 
 def session_of(master, **settings):
@@ -250,9 +238,7 @@ CASES = {
     "duckdb, protected": duckdb_protected,
     "polars": polars,
     "the command": command_assess,
-    "dataset of pyarrow": dataset,
     "ibis": ibis,
-    "dask": dask,
     "Spark, local[2]": spark,
     "Spark, local[2], records to Parquet": spark_records,
     "Spark, two executors, one killed, records the same": spark_killed,
@@ -267,7 +253,6 @@ AT_LARGE = (
     "duckdb, protected",
     "polars",
     "the command",
-    "dataset of pyarrow",
     "ibis",
 )
 

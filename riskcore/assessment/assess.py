@@ -39,7 +39,8 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import key_names
 from riskcore.data.count import THREADED
 from riskcore.data.engine_cells import HeldCells, riskiest, tally
-from riskcore.data.engines.door import Counted, engine_of
+from riskcore.data.engines.base import Counted
+from riskcore.data.engines.which import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
@@ -793,7 +794,8 @@ class Assessment:
         ``population_unique_probability`` with a model of the population. Of a path it
         is the columns that were read; a narwhals frame gives its native frame. Of data
         on an engine it is a join on the cells, lazy as the data are, in an order of the
-        engine's choice; of a dataset of pyarrow a reader of its batches.
+        engine's choice; of a dataset of pyarrow or a data frame of dask the engine's
+        lazy frame.
 
         Raises
         ------

@@ -35,7 +35,7 @@ from riskcore.data.columns import (
     key_names,
     real_numbers,
 )
-from riskcore.data.engines.door import engine_of
+from riskcore.data.engines.which import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.grc import read_recoding
 from riskcore.data.recode import Recoding

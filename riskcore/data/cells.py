@@ -25,7 +25,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.count import count
 from riskcore.data.doubtful import doubtful_codes
-from riskcore.data.engines.door import Counted
+from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels

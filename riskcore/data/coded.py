@@ -22,8 +22,9 @@ from riskcore.data.columns import (
     weights,
 )
 from riskcore.data.count import count
-from riskcore.data.engines.door import Counted, engine_of
+from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
+from riskcore.data.engines.which import engine_of
 
 Mask = NDArray[np.bool_]
 # How many records each element of a column stands for; None: one.

@@ -28,7 +28,7 @@ from riskcore.data.cells import (
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.doubtful import doubtful_codes
-from riskcore.data.engines.door import Counted
+from riskcore.data.engines.base import Counted
 from riskcore.data.files.reading import DoubtfulCodes
 
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]

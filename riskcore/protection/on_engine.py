@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,9 +24,8 @@ from riskcore.data.blank import blank
 from riskcore.data.coded import CodedRecords, code_cells
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
+from riskcore.data.engines.base import Engine, changed_meanwhile
 from riskcore.data.engines.counting import Question, frequencies, records_of
-from riskcore.data.engines.dataset import ArrowDataset
-from riskcore.data.engines.door import Engine, changed_meanwhile, engine_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import (
     Change,
@@ -36,7 +35,7 @@ from riskcore.data.engines.protecting import (
     table_of,
 )
 from riskcore.data.engines.runs import Runs
-from riskcore.data.files.arrow import import_pyarrow
+from riskcore.data.engines.which import engine_of
 from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings
@@ -63,8 +62,8 @@ class OnEngine:
         The rows as codes; each stands for many records.
     rows : dict of column name to native series, each of length R
         The same as they are in the data.
-    give : callable or None
-        Gives the protected data, see `given_back`.
+    given : lazy frame, relation, table or None
+        The protected data, see `given_back`.
     """
 
     engine: Engine
@@ -72,7 +71,7 @@ class OnEngine:
     question: Question
     coded: CodedRecords
     rows: Mapping[Any, Any]
-    give: Callable[[], Any] | None = None
+    given: Any = None
 
     @classmethod
     def count(cls, engine: Engine, settings: Settings) -> OnEngine:
@@ -81,7 +80,7 @@ class OnEngine:
         Raises
         ------
         KeyError, TypeError, ValueError
-            As `riskcore.data.engines.door.Engine.count`; also if the settings need
+            As `riskcore.data.engines.base.Engine.count`; also if the settings need
             single records.
         """
         if settings.household is not None:
@@ -109,8 +108,8 @@ class OnEngine:
         recoded: Mapping[Any, Any],
         masks: Masks,
         verified: CodedRecords,
-    ) -> Callable[[], Any]:
-        """Return what gives the data recoded and blanked, see `changed`.
+    ) -> Any:
+        """Return the data recoded and blanked, see `changed`.
 
         Parameters
         ----------
@@ -141,10 +140,10 @@ class OnEngine:
                     blanked=f"{self.engine.prefix}blank_{i}",
                     left=self._left(name, name in recoded, verified),
                 )
-        make = changed(self.engine, lookups, changes, blank)
+        data = changed(self.engine, lookups, changes, blank)
         # Also if nothing is: the data may be others each time.
-        self._verify(make(), verified)
-        return make
+        self._verify(data, verified)
+        return data
 
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
         """Return the new value of each old one, of a column that may be no key."""
@@ -185,8 +184,7 @@ class OnEngine:
     def _verify(self, data: Any, verified: CodedRecords) -> None:
         """Refuse data of which the engine counts other cells than were verified."""
         engine = engine_of(data)
-        if engine is None:  # a reader of batches
-            engine = ArrowDataset(import_pyarrow("dataset").dataset(data))
+        assert engine is not None
         # Blanked were perhaps those times that Python's do not tell from others.
         ticks = [
             name

@@ -31,7 +31,8 @@ from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
-from riskcore.data.engines.door import Engine, engine_of
+from riskcore.data.engines.base import Engine
+from riskcore.data.engines.which import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.recode import Recoding, recoded_columns, rule_file
 from riskcore.data.source import Source
@@ -407,7 +408,7 @@ def _protect_on_engine(
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
     made = _made_safe(held.rows, held.coded, settings, of_rows, say, secret=secret)
     say(f"counting again on {engine.name}")
-    give = held.given_back(made.recoded, made.masks, made.coded)
+    given = held.given_back(made.recoded, made.masks, made.coded)
     result = Protected(
         source,
         settings,
@@ -416,7 +417,7 @@ def _protect_on_engine(
         made.masks,
         made.rounds,
         tuple(rule_files),
-        replace(held, give=give),
+        replace(held, given=given),
         certificate=made.certificate,
         secret=secret,
     )

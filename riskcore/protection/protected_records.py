@@ -111,13 +111,9 @@ class ProtectedRecords:
         """The protected records, of the type of the input; of a path all its columns.
 
         They are in the order of the input. Of data on an engine they are as lazy as
-        these, in an order of the engine's choice if it has none; of a dataset of
-        pyarrow they are a reader of its batches, a new one each time.
+        these, in an order of the engine's choice if it has none.
         """
-        if self.on_engine is None:
-            return self.rows
-        assert self.on_engine.give is not None
-        return self.on_engine.give()
+        return self.rows if self.on_engine is None else self.on_engine.given
 
     @property
     def before(self) -> Any:

@@ -1,11 +1,11 @@
-"""Data that stay where they are: lazy frames, tables of SQL, clusters, datasets.
+"""Data that stay where they are: lazy frames, tables of SQL, clusters, large files.
 
 The engine counts the records of each cell and adds their weights; these two numbers
 come here, the keys of the cells only if they are asked for. The results of each record
 are computed and joined by the engine, which counts again for it.
 What is blanked or recoded is joined to the records there, too.
-Which engines there are: polars (lazy frames), duckdb, ibis, PySpark, dask, and datasets
-of pyarrow.
+Which engines there are: polars (lazy frames), duckdb, ibis and PySpark. Datasets of
+pyarrow and data frames of dask are handed over to one of the first two.
 """
 
 from __future__ import annotations

@@ -14,29 +14,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.engines.counting import (
-    RECORDS,
-    Question,
-    Weighed,
-    count_cells,
-    doubles,
-    frequencies,
-    keys_of,
-    merge_cells,
-    weigh,
-)
-from riskcore.data.engines.door import (
+from riskcore.data.engines.base import (
     Compute,
     Engine,
     Numbers,
     Results,
     changed_meanwhile,
 )
+from riskcore.data.engines.counting import (
+    RECORDS,
+    Question,
+    Weighed,
+    doubles,
+    keys_of,
+    weigh,
+)
 from riskcore.data.engines.runs import Runs
-from riskcore.data.files.arrow import import_pyarrow, in_plain_layouts
-
-# Records in a batch: what is kept of them is small beside the cells.
-BATCH = 1 << 19
+from riskcore.data.files.arrow import import_pyarrow
 
 
 class Batches(Engine):
@@ -94,9 +88,6 @@ class Batches(Engine):
 
         labels = self._labels_of(question.keys)
         runs = self.runs(question, labels)
-        if runs is None:
-            yield self._merged(question)
-            return
         pyarrow = import_pyarrow()
         for codes, rows in runs.finished():
             pairs = zip(labels, runs.places(codes), strict=True)
@@ -109,52 +100,38 @@ class Batches(Engine):
     def numbers(self, question: Question) -> Iterator[Numbers]:
         """Yield records and sums of weights of the cells."""
         runs = self.runs(question, self._labels_of(question.keys))
-        if runs is None:
-            yield frequencies(self._merged(question), question)
-            return
         for _, rows in runs.finished():
             yield _numbers_of(rows, question)
 
     def computed(self, question: Question, compute: Compute) -> Any:
         """Return a reader of batches, which counts when the first of them is read."""
         labels = self._labels_of(question.keys)
-        if not Runs.fits(map(len, labels)):
-            return None
         look = _LookUp(self, question, labels)
         none = compute(np.zeros(0, np.int64), np.zeros(0))
         return self._reader(question, lambda keys: compute(*look.numbers(keys)), none)
 
     def joined(self, question: Question, cells: Any, results: Results) -> Any:
         """Return a reader of batches with results added, in their order."""
-        numbering = Numbering([cells.get_column(name) for name in question.key_columns])
+        labels = self._labels_of(question.keys)
+        runs = Runs([len(each) for each in labels], 0)
+        codes = runs.code(_places_of(cells, labels))
+        order = np.argsort(codes)
+        codes = codes[order]
 
         def results_of(keys: Any) -> Results:
-            row = numbering.of(keys.get_column(name) for name in question.key_columns)
+            row = order[_rows(codes, runs.code(_places_of(keys, labels)))]
             return {name: values[row] for name, values in results.items()}
 
         none = {name: values[:0] for name, values in results.items()}
         return self._reader(question, results_of, none)
 
-    def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
-        """Return the cells as runs of numbers; None if they are not such numbers."""
-        whole = question.weight is None or question.sums is not None
-        levels = [len(each) for each in labels]
-        if not (whole and Runs.fits(levels)):
-            return None
-        runs = Runs(levels, len(question.sum_columns))
+    def runs(self, question: Question, labels: Sequence[Any]) -> Runs:
+        """Return the cells as runs of numbers."""
+        runs = Runs([len(each) for each in labels], len(question.sum_columns))
         for frame in self._frames(question.columns, question.weight):
             keys = frame.select(*keys_of(frame, question.keys))
             runs.add(_places_of(keys, labels), _cut(frame, question))
         return runs
-
-    def _merged(self, question: Question) -> Any:
-        """Return the cells as a table to which those of each batch were added."""
-        tables: list[Any] = []
-        for frame in self._frames(question.columns, question.weight):
-            tables.append(count_cells(frame, question))
-            if len(tables) > 1 and sum(map(len, tables[1:])) > len(tables[0]):
-                tables = [merge_cells(tables, question)]
-        return merge_cells(tables, question)
 
     def _labels_of(self, keys: Sequence[Hashable]) -> list[Any]:
         """Return the values of each key, arrays of Arrow with null among them."""
@@ -178,7 +155,7 @@ class Batches(Engine):
         def batches() -> Iterator[Any]:
             for batch in self.read_batches():
                 table = pyarrow.Table.from_batches([batch])
-                frame = frame_of(table.select(list(question.keys)))
+                frame = _frame_of(table.select(list(question.keys)))
                 results = results_of(frame.select(*keys_of(frame, question.keys)))
                 arrays = [*batch.columns, *map(pyarrow.array, results.values())]
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
@@ -204,7 +181,7 @@ class Batches(Engine):
                 i = table.schema.get_field_index(weight)
                 series = nw.from_native(table.column(i), series_only=True)
                 table = table.set_column(i, weight, [pyarrow.array(doubles(series))])
-            yield frame_of(table)
+            yield _frame_of(table)
         pyarrow.default_memory_pool().release_unused()
 
 
@@ -220,7 +197,7 @@ class _Labels:
         pyarrow, pc = import_pyarrow(), import_pyarrow("compute")
         columns = frame.select(*keys_of(frame, self.keys)).iter_columns()
         for i, column in enumerate(columns):
-            found = pc.unique(whole_array(column))
+            found = pc.unique(_whole_array(column))
             known = self.labels.get(self.keys[i])
             if known is not None:
                 new = pc.is_in(found, value_set=known)
@@ -239,9 +216,7 @@ class _LookUp:
     @cached_property
     def runs(self) -> Runs:
         """The cells, emptied into ``columns``."""
-        found = self.engine.runs(self.question, self.labels)
-        assert found is not None
-        return found
+        return self.engine.runs(self.question, self.labels)
 
     @cached_property
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -264,13 +239,19 @@ class _LookUp:
         # In their order, in which neighbors are looked up in the same place.
         order = np.argsort(code)
         code = code[order]
-        row = np.searchsorted(codes, code)
-        if (row == len(codes)).any() or (codes[row] != code).any():
-            raise changed_meanwhile()
+        row = _rows(codes, code)
         found = np.empty(len(row), np.int64), np.empty(len(row))
         for each, of_cells in zip(found, (f, F), strict=True):
             each[order] = of_cells[row]
         return found
+
+
+def _rows(codes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the place of each number among rising ones."""
+    row: NDArray[np.int64] = np.searchsorted(codes, code)
+    if (row == len(codes)).any() or (codes[row] != code).any():
+        raise changed_meanwhile()
+    return row
 
 
 def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
@@ -296,57 +277,18 @@ def _numbers_of(rows: NDArray[np.int64], question: Question) -> Numbers:
     return records, question.sums.joined(list(rows.T[1:]))
 
 
-def frame_of(table: Any) -> Any:
-    """Return a table as a narwhals frame, of types for which Arrow has functions.
-
-    Dictionaries are the values they stand for, half floats single ones.
-    """
+def _frame_of(table: Any) -> Any:
+    """Return a table as a narwhals frame, dictionaries as the values they stand for."""
     import narwhals.stable.v2 as nw
 
-    pyarrow = import_pyarrow()
-    table = in_plain_layouts(table)
     for i, field in enumerate(table.schema):
-        if pyarrow.types.is_float16(field.type):
-            single = table.column(i).cast(pyarrow.float32())
-            table = table.set_column(i, field.name, single)
-        value_type = getattr(field.type, "value_type", None)
-        if value_type is not None and hasattr(field.type, "index_type"):
-            table = table.set_column(i, field.name, table.column(i).cast(value_type))
+        if import_pyarrow().types.is_dictionary(field.type):
+            values = table.column(i).cast(field.type.value_type)
+            table = table.set_column(i, field.name, values)
     return nw.from_native(table, eager_only=True)
 
 
-class Numbering:
-    """The row of each combination of keys in a table of cells.
-
-    Key by key: the number of the keys before, and the place of this key's value, make
-    a number, and those that occur are numbered anew.
-    """
-
-    def __init__(self, columns: Sequence[Any]) -> None:
-        pc = import_pyarrow("compute")
-        self.labels = [pc.unique(whole_array(column)) for column in columns]
-        self.pairs: list[NDArray[np.int64]] = []
-        number = np.zeros(len(columns[0]), np.int64)
-        for column, labels in zip(columns, self.labels, strict=True):
-            pair = number * len(labels) + _places(column, labels)
-            distinct, number = np.unique(pair, return_inverse=True)
-            self.pairs.append(distinct)
-        self.rows = np.empty(len(number), np.int64)
-        self.rows[number] = np.arange(len(number))
-
-    def of(self, columns: Iterator[Any]) -> NDArray[np.int64]:
-        """Return the row of the cell of each record."""
-        number: Any = 0
-        for column, labels, pairs in zip(columns, self.labels, self.pairs, strict=True):
-            pair = number * len(labels) + _places(column, labels)
-            number = np.searchsorted(pairs, pair)
-            if (number == len(pairs)).any() or (pairs[number] != pair).any():
-                raise changed_meanwhile()
-        rows: NDArray[np.int64] = self.rows[number]
-        return rows
-
-
-def whole_array(column: Any) -> Any:
+def _whole_array(column: Any) -> Any:
     """Return a column of narwhals as one array of Arrow."""
     array = column.to_native()
     return array.combine_chunks() if hasattr(array, "combine_chunks") else array
@@ -356,7 +298,7 @@ def _places(column: Any, labels: Any) -> NDArray[np.int64]:
     """Return the place of each value among the labels; null has one, too."""
     places = (
         import_pyarrow()
-        .compute.index_in(whole_array(column), value_set=labels)
+        .compute.index_in(_whole_array(column), value_set=labels)
         .fill_null(-1)
     )
     found: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -194,19 +194,6 @@ def count_cells(frame: Any, question: Question) -> Any:
     )
 
 
-def merge_cells(tables: Sequence[Any], question: Question) -> Any:
-    """Return the cells of several tables of cells as one."""
-    import narwhals.stable.v2 as nw
-
-    if len(tables) == 1:
-        return tables[0]
-    return (
-        nw.concat(list(tables))
-        .group_by(*question.key_columns)
-        .agg(*(nw.col(name).sum() for name in (RECORDS, *question.sum_columns)))
-    )
-
-
 def keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     """Return the expressions of the keys under our names.
 

@@ -31,7 +31,7 @@ class BatchedFile(Batches):
         self.file = file
         self.intake = file.intake
         self._check = check
-        self._counted: tuple[Question, Runs | None] | None = None
+        self._counted: tuple[Question, Runs] | None = None
         self._weighed: dict[Hashable, tuple[Sequence[Hashable], Weighed]] = {}
 
     @property
@@ -62,13 +62,12 @@ class BatchedFile(Batches):
         missing = dict(zip(known, found.missing_keys, strict=True))
         return replace(found, missing_keys=tuple(missing[key] for key in keys))
 
-    def runs(self, question: Question, labels: Sequence[Any]) -> Runs | None:
+    def runs(self, question: Question, labels: Sequence[Any]) -> Runs:
         """Return the cells; those counted last are kept for the next question."""
         if self._counted is None or self._counted[0] != question:
             self._counted = None  # let go before others are counted
             found = super().runs(question, labels)
-            if found is not None:
-                found.kept = True
+            found.kept = True
             self._counted = question, found
         return self._counted[1]
 

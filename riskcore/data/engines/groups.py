@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.engines.door import Engine
+from riskcore.data.engines.base import Engine
 from riskcore.data.engines.sums import WholeSums
 
 
@@ -36,7 +36,7 @@ class Groups:
     Examples
     --------
     >>> import polars
-    >>> from riskcore.data.engines.door import engine_of
+    >>> from riskcore.data.engines.which import engine_of
     >>> engine = engine_of(polars.LazyFrame({"sex": ["f", "m"]}))
     >>> groups = Groups(engine, np.array([2, 1, 1]), None, [])
     >>> groups.n, groups.weight_sum(np.array([0, 1, 1]), 2)

@@ -22,6 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.data.engines.base import (
+    Compute,
+    Engine,
+    Numbers,
+    Results,
+    changed_meanwhile,
+    refuse_twice,
+)
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
@@ -29,14 +37,6 @@ from riskcore.data.engines.counting import (
     count_cells,
     frequencies,
     weigh,
-)
-from riskcore.data.engines.door import (
-    Compute,
-    Engine,
-    Numbers,
-    Results,
-    changed_meanwhile,
-    refuse_twice,
 )
 from riskcore.data.files.arrow import import_pyarrow
 

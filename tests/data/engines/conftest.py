@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
 import pytest
 
 from tests import needs
@@ -75,41 +74,6 @@ def ibis():
     )
 
 
-def dask():
-    import dask
-    import dask.dataframe as dd
-    import pandas as pd
-
-    def hold(table):
-        # Decimals of Python would become text.
-        frame = table.to_pandas(
-            date_as_object=False,
-            types_mapper=lambda t: pd.ArrowDtype(t) if pa.types.is_decimal(t) else None,
-        )
-        frame.index = [7] * len(frame)
-        return dd.from_pandas(frame, npartitions=3, sort=False)
-
-    def collect(data):
-        with dask.config.set(scheduler="synchronous"):
-            frame = data.compute()
-        assert set(frame.index) <= {7}
-        return pa.Table.from_pandas(frame, preserve_index=False)
-
-    return Holder("dask", hold, collect, dd.DataFrame, in_order=True)
-
-
-def dataset():
-    def hold(table):
-        half = len(table) // 2 + 1
-        pieces = [table.slice(0, half), table.slice(half)]
-        return pa.dataset.dataset(pieces)
-
-    return Holder(
-        "dataset", hold, lambda reader: reader.read_all(), pa.RecordBatchReader,
-        in_order=True,
-    )  # fmt: skip
-
-
 def spark(session):
     from pyspark.sql import DataFrame
 
@@ -152,16 +116,13 @@ def session():
     found.stop()
 
 
-ENGINES = {
-    "polars": polars, "duckdb": duckdb, "ibis": ibis, "dask": dask,
-    "dataset": dataset, "spark": spark,
-}  # fmt: skip
+ENGINES = {"polars": polars, "duckdb": duckdb, "ibis": ibis, "spark": spark}
 
 
 def engines(but=()):
     """Return the names of the engines but some, each with what it needs."""
     return [
-        pytest.param(name, marks=needs.engine(name) if name != "dataset" else ())
+        pytest.param(name, marks=needs.engine(name))
         for name in ENGINES
         if name not in but
     ]

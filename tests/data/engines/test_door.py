@@ -209,10 +209,7 @@ def test_what_is_refused(engine):
 
 
 def test_no_records(engine):
-    if engine.name == "dataset":
-        data = pa.dataset.dataset(pa.table({"a": pa.array([], pa.int64())}))
-    else:
-        data = engine.hold(pa.table({"a": pa.array([], pa.int64())}))
+    data = engine.hold(pa.table({"a": pa.array([], pa.int64())}))
     with pytest.raises(ValueError, match="the data hold no records"):
         riskcore.assess(data, ["a"])
 

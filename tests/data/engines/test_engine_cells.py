@@ -12,8 +12,9 @@ import pytest
 
 import riskcore
 from riskcore.data.engine_cells import _Sum, _with_sizes
-from riskcore.data.engines import dask, dataset, door, lazy
+from riskcore.data.engines import base, lazy
 from riskcore.data.engines.counting import Question
+from riskcore.data.engines.which import engine_of
 from riskcore.page import page, public_page
 from tests import needs
 
@@ -38,7 +39,7 @@ KEYS = ["region", "age"]
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(lazy, "BATCH", 50)
-    monkeypatch.setattr(door, "MOST", 30)
+    monkeypatch.setattr(base, "MOST", 30)
     monkeypatch.setattr(lazy, "PART", 900)  # several passes
 
 
@@ -143,14 +144,14 @@ def test_what_is_for_publication_is_refused(engine):
 
 def test_data_that_change(engine, monkeypatch):
     data = engine.hold(survey())
-    weigh = door.Engine.count
+    weigh = base.Engine.count
 
     def one_more(self, keys, weight):
         counted = weigh(self, keys, weight)
         known = dataclasses.replace(counted.weighed, n=counted.weighed.n + 1)
         return dataclasses.replace(counted, weighed=known)
 
-    monkeypatch.setattr(door.Engine, "count", one_more)
+    monkeypatch.setattr(base.Engine, "count", one_more)
     with pytest.raises(
         ValueError, match="the cells have 4,000 records, the data 4,001"
     ):
@@ -193,8 +194,7 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
     def refused(self, question):
         raise AssertionError("the cells are collected")
 
-    for kind in (lazy.Lazy, dask.Dask, dataset.ArrowDataset):
-        monkeypatch.setattr(kind, "cells", refused)
+    monkeypatch.setattr(lazy.Lazy, "cells", refused)
     if engine.name == "ibis":  # its backends have no function of ours
         with pytest.raises(AssertionError, match="collected"):
             _ = got.records
@@ -206,7 +206,7 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
 
 def test_records_that_were_not_counted_have_no_risk(engine):
     table = pa.table({"k": [1, 1, 2], "id": [0, 1, 2]})
-    held = door.engine_of(engine.hold(table))
+    held = engine_of(engine.hold(table))
     question = Question(("k",))
     cells = held.cells(question).select(*question.key_columns)
     one = cells.filter(nw.col(question.key_columns[0]) == 1)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import polars as pl
 
-from riskcore.data.engines.door import engine_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.sums import WholeSums
+from riskcore.data.engines.which import engine_of
 
 
 def test_sums_of_rows_are_those_of_their_records():

@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
-from riskcore.data.engines.door import engine_of
+from riskcore.data.engines.which import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
 from riskcore.protection.result import SuppressedValueShows
@@ -205,10 +205,7 @@ def test_weights_of_many_sizes(engine, in_order):
 
 def test_assessed_again_on_the_engine_it_is_safe(engine):
     got = riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
-    data = got.data
-    if engine.name == "dataset":  # what comes back is a reader, to be written first
-        data = engine.hold(data.read_all())
-    again = riskcore.assess(data, KEYS, "w", missing="wildcard")
+    again = riskcore.assess(got.data, KEYS, "w", missing="wildcard")
     assert again.unsafe_count(0.02) == 0
     assert again.figures == got.protected.figures
 
@@ -256,8 +253,7 @@ def test_names_that_differ_by_case(engine):
 
 def test_no_records(engine):
     empty = pa.table({"a": pa.array([], pa.int64())})
-    hold = pa.dataset.dataset if engine.name == "dataset" else engine.hold
-    data = hold(empty)
+    data = engine.hold(empty)
     with pytest.raises(ValueError, match="the data hold no records"):
         riskcore.protect(data, ["a"], threshold=0.5)
 
@@ -398,9 +394,7 @@ def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
     """A join that leaves a value behind is seen, whatever the plan says."""
 
     def as_it_was(one, *_):
-        if engine.name == "dataset":
-            return lambda: one.data.scanner().to_reader()
-        return lambda: one.data if engine.name == "dask" else one.native
+        return one.native
 
     monkeypatch.setattr("riskcore.protection.on_engine.changed", as_it_was)
     with pytest.raises(RuntimeError, match="is not what was verified; nothing is ret"):
@@ -527,56 +521,6 @@ def test_the_order_of_categories_is_kept_by_polars():
     data = polars.LazyFrame({"k": polars.Series(SIZE, dtype=polars.Enum(SIZES))})
     found = riskcore.protect(data, ["k"], threshold=0.5)
     assert found.data.collect_schema()["k"] == polars.Enum(["low", "high"])
-
-
-@needs.engine("dask")
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("ordered", [True, False])
-def test_the_order_of_categories_is_kept_by_dask(known, ordered):
-    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
-    values = pandas.Categorical(SIZE, SIZES, ordered=ordered)
-    data = frames.from_pandas(pandas.DataFrame({"k": values}), npartitions=3)
-    if not known:
-        data["k"] = data["k"].cat.as_unknown()
-    found = riskcore.protect(data, ["k"], threshold=0.5).data
-    back = found.compute()["k"]
-    assert back.cat.categories.tolist() == ["low", "high"]
-    assert back.cat.ordered == ordered
-    assert found["k"].dtype == back.dtype
-    assert back.isna().tolist() == [one == "mid" for one in SIZE]
-
-
-@pytest.mark.parametrize("ordered", [True, False])
-def test_the_order_of_categories_is_kept_by_datasets(ordered):
-    codes = pa.array([SIZES.index(one) for one in SIZE], pa.int8())
-    column = pa.DictionaryArray.from_arrays(codes, SIZES, ordered=ordered)
-    table = pa.table({"k": column})
-    pieces = [table.slice(0, 20), table.slice(20)]
-    data = import_module("pyarrow.dataset").dataset(pieces)
-    found = riskcore.protect(data, ["k"], threshold=0.5).data.read_all()
-    assert found.schema.field("k").type == table.schema.field("k").type
-    for chunk in found["k"].chunks:
-        assert chunk.dictionary.to_pylist() == ["low", "high"]
-    expected = [None if one == "mid" else one for one in SIZE]
-    assert found["k"].to_pylist() == expected
-
-
-@needs.engine("dask")
-def test_a_printed_query_of_dask_shows_nothing_blanked(tmp_path, capsys):
-    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
-    values = [*["x", "y"] * 10, "RARE"]
-    pandas.DataFrame({"k": values}).to_parquet(tmp_path / "a.parquet")
-    data = frames.read_parquet(tmp_path / "a.parquet")
-    safe = riskcore.protect(data, ["k"], threshold=0.5)
-    records = riskcore.assess(data, ["k"], missing="wildcard").records
-    said = ""
-    for found in (safe.data, records):
-        found.pprint()
-        found.optimize().pprint()
-        said += f"{found} {found.expr} {found.dask} {dict(found.dask)}"
-    said += capsys.readouterr().out
-    assert "MapPartitions" in said
-    assert "RARE" not in said
 
 
 def test_frames_of_narwhals_give_their_own():

@@ -3,11 +3,8 @@
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-import riskcore
-from riskcore.data.engines import batches
 from riskcore.data.engines.runs import Runs
 
 
@@ -40,33 +37,3 @@ def test_cells_of_batches(levels):
 def test_combinations_of_64_bits_and_beyond():
     assert Runs.fits([2**32, 2**32])
     assert not Runs.fits([2**32, 2**32, 2])
-
-
-@pytest.mark.parametrize("values", [6, 30])
-def test_a_dataset_of_many_small_batches(monkeypatch, values):
-    monkeypatch.setattr(batches, "BATCH", 64)
-    rng = np.random.default_rng(9)
-    n = 3000
-    columns = {f"k{i}": rng.integers(0, values, n) * 1.5 for i in range(14)}
-    table = pa.table({**columns, "w": rng.lognormal(4, 1, n) + 1})
-    keys = list(columns)
-    assert Runs.fits([values] * 14) == (values == 6)
-    want = riskcore.assess(table, keys, "w")
-    got = riskcore.assess(pa.dataset.dataset(table), keys, "w")
-    assert got.figures == want.figures
-    np.testing.assert_array_equal(got.cell_risk, want.cell_risk)
-    back = got.records.read_all()
-    for name, column in want.records.to_pydict().items():
-        assert back[name].to_pylist() == column
-
-
-def test_a_dataset_that_changes_before_its_records_are_read(tmp_path):
-    import pyarrow.parquet
-
-    path = tmp_path / "a.parquet"
-    pyarrow.parquet.write_table(pa.table({"a": [1, 2, 1]}), path)
-    result = riskcore.assess(pa.dataset.dataset(path), ["a"])
-    reader = result.records
-    pyarrow.parquet.write_table(pa.table({"a": [1, 5, 1]}), path)
-    with pytest.raises(ValueError, match="the data have changed"):
-        reader.read_all()

@@ -8,13 +8,11 @@ from importlib import import_module
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset
 import pytest
 
 import riskcore
 from riskcore import Recoding
 from tests import needs
-from tests.data.engines.conftest import engines
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.on_engine.ColumnsNotChecked"
@@ -55,41 +53,6 @@ def test_whole_weights_beyond_doubles(engine):
     assert found.tolist() == [2.0**53, 2.0**62]
 
 
-@needs.engine("dask")
-def test_whole_and_decimal_weights_in_arrow_on_dask():
-    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
-    weights = pa.array([Decimal("9.7"), Decimal("8.1")], pa.decimal128(20, 3))
-    table = pa.table({"k": [1, 2], "w": weights, "v": [2**53 + 1, 3]})
-    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
-    data = frames.from_pandas(frame, npartitions=1)
-    for weight, want in (("w", [9.7, 8.1]), ("v", [2.0**53, 3])):
-        found = riskcore.tabulate(data, ["k"], weight).population_frequency
-        assert found.tolist() == want
-
-
-@needs.engine("dask")
-@pytest.mark.parametrize(
-    "values",
-    [[1, 2, None, 2, 2], [1, 1, 2, 1, 1], [True, False, None, True, True], [1.5, 2, 2]],
-)
-def test_categories_that_are_numbers_on_dask(values):
-    frames, pandas = import_module("dask.dataframe"), import_module("pandas")
-    frame = pandas.DataFrame({"k": pandas.Categorical(values)})
-    data = frames.from_pandas(frame, npartitions=2)
-    for missing in ("category", "wildcard"):
-        want = riskcore.assess(frame, ["k"], missing=missing)
-        got = riskcore.assess(data, ["k"], missing=missing)
-        assert got.figures == want.figures
-        assert got.cells.to_dict()["k"].tolist() == want.cells.to_dict()["k"].tolist()
-        pandas.testing.assert_frame_equal(
-            got.records.compute(), want.records, check_dtype=False
-        )
-    want = riskcore.protect(frame, ["k"], threshold=0.9)
-    got = riskcore.protect(data, ["k"], threshold=0.9)
-    assert got.suppressed == want.suppressed
-    pandas.testing.assert_frame_equal(got.data.compute(), want.data)
-
-
 @needs.engine("duckdb")
 def test_sums_of_128_bits_on_duckdb():
     duckdb = import_module("duckdb")
@@ -101,32 +64,6 @@ def test_sums_of_128_bits_on_duckdb():
     assert riskcore.protect(data, ["k"], "w", threshold=0.1).suppressed == {"k": 5}
 
 
-RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([3, 5], pa.int32()), ["a", "b"])
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array([1.0, 2.5, 2.5, None, 1.0], pa.float16()),
-        RUNS,
-        pa.array(["a", "b", "b", None, "a"], pa.string_view()),
-        pa.array([b"a", b"b", b"b", None, b"a"], pa.binary_view()),
-    ],
-    ids=lambda column: str(column.type)[:9],
-)
-def test_layouts_of_arrow_in_datasets(column):
-    table = pa.table({"k": column, "w": [2.0, 3.0, 4.0, 5.0, 6.0]})
-    data = pa.dataset.dataset(table)
-    want = riskcore.assess(table, ["k"], "w", missing="category")
-    got = riskcore.assess(data, ["k"], "w", missing="category")
-    assert got.figures == want.figures
-    assert got.cells.to_dict()["k"].tolist() == want.cells.to_dict()["k"].tolist()
-    back = got.records.read_all()
-    assert back["individual_risk"].to_pylist() == list(want.individual_risk)
-
-
-# In pandas, and so in dask, lists are objects.
-@pytest.mark.parametrize("engine", engines(but=("dask",)), indirect=True)
 def test_columns_without_an_order_are_refused(engine):
     table = pa.table({"k": [[1], [2], [1]], "s": [{"a": 1}, {"a": 2}, {"a": 1}]})
     data = engine.hold(table)
@@ -179,15 +116,12 @@ def test_copies_and_pickles(tmp_path):
         assert len(make(again.cells)) == 2
         assert again.cells.sample_frequency.tolist() == [1, 2]
         assert again.records.collect().equals(result.records.collect())
-    table = pa.dataset.dataset(pa.table({"k": [1, 2, 2]}))
-    assert len(copy.copy(riskcore.assess(table, ["k"]).cells)) == 2
     safe = riskcore.protect(data, ["k"], threshold=0.7)
     again = pickle.loads(pickle.dumps(safe))
     assert again.suppressed == {"k": 1}
     assert again.data.collect().equals(safe.data.collect())
 
 
-@pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
 def test_frames_of_narwhals(engine):
     nw = import_module("narwhals.stable.v2")
     data = engine.hold(pa.table({"k": [1, 2, 2]}))
@@ -198,21 +132,14 @@ def test_frames_of_narwhals(engine):
     assert isinstance(riskcore.protect(wrapped, ["k"], threshold=1).data, engine.kind)
 
 
-@pytest.mark.parametrize(
-    "held", [pytest.param(True, marks=needs.engine("dask")), False]
-)
-def test_dictionaries_of_arrow_in_pandas_with_a_null(held):
+def test_dictionaries_of_arrow_in_pandas_with_a_null():
     pandas = import_module("pandas")
     kind = pandas.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
     values = ["a", "b", None, "a", "a"]
     frame = pandas.DataFrame({"k": pandas.Series(values, dtype=kind)})
-    data = frame
-    if held:
-        frames = import_module("dask.dataframe")
-        data = frames.from_pandas(frame, npartitions=1)
-    found = riskcore.protect(data, ["k"], threshold=0.9, missing="category")
+    found = riskcore.protect(frame, ["k"], threshold=0.9, missing="category")
     assert found.suppressed == {"k": 1}
-    back = found.data.compute() if held else found.data
+    back = found.data
     assert [None if one is pandas.NA else one for one in back["k"]] == [
         "a", None, None, "a", "a",
     ]  # fmt: skip
@@ -226,14 +153,12 @@ def noted():
     return pa.table({"k": [1, 1, 2, 7654321]}, schema=schema)
 
 
-@pytest.mark.parametrize("held", [True, False])
-def test_recoded_columns_have_no_notes(held):
+def test_recoded_columns_have_no_notes():
     table = noted()
-    data = pa.dataset.dataset(table) if held else table
     rules = {"k": Recoding.mapping({7654321: 2})}
-    found = riskcore.protect(data, ["k"], threshold=0.9, recodings=rules)
+    found = riskcore.protect(table, ["k"], threshold=0.9, recodings=rules)
     assert not found.suppressed["k"]
-    back = found.data.read_all() if held else found.data
+    back = found.data
     assert back.schema.metadata is None
     assert back.schema.field("k").metadata is None
     assert table.schema.metadata

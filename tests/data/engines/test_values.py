@@ -1,7 +1,6 @@
 """Cells are one where their values are: whatever an engine compares them by."""
 
 import pyarrow as pa
-import pyarrow.dataset
 import pytest
 
 import riskcore

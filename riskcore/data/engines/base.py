@@ -1,8 +1,7 @@
-"""The one door: which engine holds the data, what it counts, what it gives back."""
+"""What engines share: what they are asked, what they count, what they give back."""
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -309,8 +308,8 @@ class Counted:
 
         Returns
         -------
-        lazy frame, relation, table or reader
-            Of the type of the data; a dataset gives a reader of its batches.
+        lazy frame, relation or table
+            Of the type of the data; of a file a reader of its batches.
         """
         question = self.question
         # Sums of doubles would be others when the engine adds them again.
@@ -352,44 +351,3 @@ def refuse_twice(names: Iterable[Hashable]) -> None:
 def changed_meanwhile() -> ValueError:
     """Make the error for records with keys that were not counted."""
     return ValueError("the data have changed since they were counted")
-
-
-def engine_of(data: Any) -> Engine | None:
-    """Return the engine that holds the data; None if they are in memory.
-
-    Parameters
-    ----------
-    data : any object
-
-    Returns
-    -------
-    Engine or None
-
-    Raises
-    ------
-    TypeError
-        If they are a lazy frame of another engine.
-    ValueError
-        If columns share a name.
-
-    Examples
-    --------
-    >>> import polars
-    >>> engine_of(polars.LazyFrame({"sex": ["f", "m"]})).name
-    'polars'
-    >>> engine_of({"sex": ["f", "m"]})
-    """
-    from riskcore.data.engines import dask, dataset, lazy
-
-    if isinstance(data, Engine):
-        return data
-    if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):
-        data = data.to_native()
-    # Only what has been imported can be given.
-    frames = sys.modules.get("dask.dataframe")
-    if frames is not None and isinstance(data, frames.DataFrame):
-        return dask.Dask(data)
-    datasets = sys.modules.get("pyarrow.dataset")
-    if datasets is not None and isinstance(data, datasets.Dataset):
-        return dataset.ArrowDataset(data)
-    return lazy.engine_of(data)
