@@ -1,8 +1,6 @@
 """Plans for several sets of keys, and for many: against all plans of tiny files."""
 
-import json
 import warnings
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,9 +8,6 @@ import pytest
 
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
-from riskcore.data.source import Source
-from riskcore.protection.protect import protect_source
-from riskcore.protection.settings import PLANNING, Settings
 from riskcore.protection.suppression import plan_parts, whole
 
 KEYS = ["a", "b", "c", "d"]
@@ -208,36 +203,6 @@ def test_no_order_of_records_keys_or_sets_matters():
             )
         ]
         assert rows[0] == rows[1]
-
-
-def test_records_made_before_are_planned_set_by_set():
-    data, keys = survey(600)
-    source = Source.of(data, None)
-    now = protect(data, keys, k=3, subsets=3)
-    plain = json.loads(json.dumps(now.settings.to_dict()))
-    assert plain["planning"] == PLANNING == 2
-    again = protect_source(source, Settings.from_dict(plain))
-    assert again.suppressed == now.suppressed
-    del plain["planning"], plain["ties"]
-    old = Settings.from_dict(plain)
-    assert old == replace(now.settings, planning=1)
-    before = protect_source(source, old)
-    assert before.safe
-    assert before.certificate.lower_bound is None
-    assert values(before) > values(now)
-    plain["planning"] = 3
-    with pytest.raises(ValueError, match=r"settings\.planning: need 1 to 2"):
-        Settings.from_dict(plain)
-
-
-def test_one_set_of_keys_is_planned_alike_by_all_rules():
-    data, keys = survey(600)
-    now = protect(data, keys, "WEIGHT", threshold=0.05)
-    settings = replace(now.settings, planning=1)
-    before = protect_source(Source.of(data, None), settings)
-    for key in keys:
-        assert np.array_equal(before.masks[key], now.masks[key])
-    assert before.certificate == now.certificate
 
 
 @pytest.mark.parametrize("seed", range(4))
