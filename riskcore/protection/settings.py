@@ -31,7 +31,7 @@ from riskcore.protection.suppression.plan_record import Method as Suppression
 
 Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
-Plan: TypeAlias = Literal["record", "restore", "file"]
+Plan: TypeAlias = Literal["record", "restore"]
 Ties: TypeAlias = Literal["rule", "secret"]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
@@ -42,7 +42,7 @@ LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
 # What a record loses is a mask of its keys.
 _MOST_VARIABLES = 63
-PLANS = ("record", "restore", "file")
+PLANS = ("record", "restore")
 TIES = ("rule", "secret")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"

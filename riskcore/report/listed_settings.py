@@ -20,7 +20,6 @@ HOUSEHOLDS_COUNTED = (
 )  # fmt: skip
 PLAN_NAMES = {
     "restore": "by record, less what the file can do without",
-    "file": "the fewest values of the file, whoever carries them",
 }
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",
