@@ -371,13 +371,6 @@ def peer_rows(rounds):
             )
             for also, plan in (("", {}), (", `plan=\"restore\"`", {"plan": "restore"}))
         ),
-        (
-            "subsets", "test file",
-            "values blanked: 3-anonymity of all sets of 3 keys",
-            "`protect`, `k=3, subsets=3`, `plan=\"file\"`",
-            "`localSuppression`, `combs=3`",
-            anonymous(test, TEST_KEYS, k=3, subsets=3, plan="file"), blanked, 0,
-        ),
     ]  # fmt: skip
     rows = []
     for name, file, what, call, function, work, number, digits in cases:

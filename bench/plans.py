@@ -1,4 +1,4 @@
-"""Plans of suppression by record and of the whole file: blanks, bounds, seconds.
+"""Plans of suppression by record and restored: blanks, bounds, seconds.
 
     python -m bench.plans [records of the largest file]
 
@@ -20,7 +20,7 @@ from riskcore import protect, simulate
 
 DEMODATA = Path(__file__).parents[2] / "shared" / "data" / "demodata"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "HHSIZE"]
-PLANS = ("record", "restore", "file")
+PLANS = ("record", "restore")
 
 
 def survey(records):

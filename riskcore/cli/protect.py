@@ -228,14 +228,12 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--plan",
-        choices=("record", "restore", "file"),
+        choices=("record", "restore"),
         default="record",
         help="record (default): each record is safe by its own blanks. restore: the "
-        "same, less every value that can be put back while all stay safe. file: the "
-        "fewest values of all, whoever carries them; by the rule that missing matches "
-        "any value a few records without keys then match everybody, which hides nobody "
-        "from an intruder who does not believe it. Both say how many records count on "
-        "the blanks of others; --alpha below 1 counts them less",
+        "same, less every value that can be put back while all stay safe; the result "
+        "says how many records count on the blanks of others, and --alpha below 1 "
+        "counts these less",
     )
     group.add_argument(
         "--ties",

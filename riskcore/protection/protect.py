@@ -167,15 +167,12 @@ def protect(
     suppression : {"exact", "argus"}
         The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
         are decided as under ``cost``.
-    plan : {"record", "restore", "file"}
+    plan : {"record", "restore"}
         Whose blanks make a record safe. "record": its own, if all others keep their
         values. "restore": the same, less every value that can be put back while all
-        stay safe: a part of them counts on blanks of others then. "file": the fewest
-        values of all, whoever carries them; with ``alpha=1`` a few records without
-        keys match everybody then, and the others stand as they were. The latter two
-        say how many records count on others, and the least that they could cost: of
-        "restore" the least that putting values back from this plan by record can reach,
-        see `Protected.certificate`; an ``alpha`` below 1 is the middle way.
+        stay safe: a part of them counts on blanks of others then.
+        `Protected.certificate` says how many do, and the least that putting values back
+        from this plan by record can reach; an ``alpha`` below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
         The individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
@@ -227,8 +224,8 @@ def protect(
     KeyError, TypeError, ValueError, OSError
         As `assess` and `recode`; ValueError also if there is no threshold and no k,
         they contradict each other, and for a rule, cost or number of rounds that is
-        none; TypeError also for households of data on an engine, and for plans of
-        them other than "record". ValueError for such plans with ``missing="category"``,
+        none; TypeError also for households of data on an engine, and for their plan
+        "restore". ValueError for that plan with ``missing="category"``,
         ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
         population.
     RuntimeError

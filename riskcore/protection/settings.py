@@ -31,7 +31,7 @@ from riskcore.protection.suppression.plan_record import Method as Suppression
 
 Level: TypeAlias = Literal["record", "household"]
 Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
-Plan: TypeAlias = Literal["record", "restore", "file"]
+Plan: TypeAlias = Literal["record", "restore"]
 Ties: TypeAlias = Literal["rule", "secret"]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
@@ -42,9 +42,7 @@ LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
 # What a record loses is a mask of its keys.
 _MOST_VARIABLES = 63
-# The rules of plans: 2 chooses what a record loses for all sets of keys at once.
-PLANNING = 2
-PLANS = ("record", "restore", "file")
+PLANS = ("record", "restore")
 TIES = ("rule", "secret")
 # JSON has no infinity: the cost of a key that may not be blanked.
 _NEVER = "never"
@@ -78,9 +76,6 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
-    planning : int
-        The version of the rules of plans, which a record keeps: by the first, sets of
-        keys were planned one after the other.
 
     Raises
     ------
@@ -110,7 +105,6 @@ class Settings:
     missing: str
     alpha: float
     rounds: int | None
-    planning: int = PLANNING
     ties: Ties = "rule"
 
     def __post_init__(self) -> None:
@@ -424,7 +418,6 @@ class Settings:
             If the data are none that `to_dict` writes.
         """
         names = {each.name for each in fields(cls)}
-        plain = _of_today(plain)
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
             raise ValueError(f"not the settings of a protection: {odd}")
@@ -461,29 +454,6 @@ class Settings:
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
-
-
-def _of_today(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with those that were not there yet when they were written.
-
-    A record that has a later one, and lacks an earlier, is damaged and stays so.
-    """
-    keys = plain.get("keys")
-    sets = len(keys) if isinstance(keys, list) else 0
-    # What each version brought, the first version first.
-    brought: list[dict[str, Any]] = [
-        {"population": WEIGHTS},
-        {"k": [None] * sets, "strata": [], "level": "record"},
-        {"plan": "record"},
-        {"planning": 1},
-        {"ties": "rule"},
-    ]
-    filled = dict(plain)
-    for usual in reversed(brought):
-        if not plain.keys().isdisjoint(usual):
-            break
-        filled |= usual
-    return filled
 
 
 def _recoding(member: str, plain: Any) -> Recoding:
@@ -589,10 +559,6 @@ _KINDS: _Kinds = {
     "method": _WORD, "missing": _WORD, "ties": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
-    "planning": (
-        lambda value: _is_whole(value) and 1 <= value <= PLANNING,
-        f"1 to {PLANNING}, the rules of plans that this version knows",
-    ),
 }  # fmt: skip
 _OF_RECODING: _Kinds = {
     "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),

@@ -19,7 +19,6 @@ _A_HOUSEHOLD = "one row for each household, which is called a record here"
 HOUSEHOLDS_COUNTED = ("counted", _A_HOUSEHOLD)
 PLAN_NAMES = {
     "restore": "by record, less what the file can do without",
-    "file": "the fewest values of the file, whoever carries them",
 }
 SUPPRESSION_NAMES = {
     "exact": "the cheapest keys of each record",

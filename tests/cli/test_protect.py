@@ -593,16 +593,3 @@ def test_plans(run):
     )
     assert status == 0, err
     assert "byte for byte" in out
-
-
-def test_a_record_of_an_earlier_version_is_one_by_record(run):
-    words = [*ROLES, *RECODE, "--threshold", "0.01", "--quiet"]
-    assert run("survey.csv", *words, "--output", "safe.csv")[0] == 0
-    record = json.loads(Path("safe.csv.private.json").read_text())
-    assert record["settings"].pop("plan") == "record"
-    assert record["settings"].pop("planning") > 1
-    assert record["settings"].pop("ties") == "rule"
-    Path("old.json").write_text(json.dumps(record))
-    status, out, _ = run("survey.csv", "--replay", "old.json", "--output", "again.csv")
-    assert status == 0
-    assert "byte for byte" in out

@@ -1,8 +1,6 @@
 """Plans for several sets of keys, and for many: against all plans of tiny files."""
 
-import json
 import warnings
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,10 +8,7 @@ import pytest
 
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
-from riskcore.data.source import Source
-from riskcore.protection.protect import protect_source
-from riskcore.protection.settings import PLANNING, Settings
-from riskcore.protection.suppression import plan_parts, whole
+from riskcore.protection.suppression import plan_parts
 
 KEYS = ["a", "b", "c", "d"]
 SETS = [["a", "b"], ["b", "c", "d"], ["d", "a"]]
@@ -56,10 +51,10 @@ def is_safe(data, blanks, sets, keys, k, threshold):
     return safe
 
 
-def fewest(data, sets, keys, k, threshold, within=None, most=6):
+def fewest(data, sets, keys, k, threshold, within, most):
     """Return the fewest blanks that make a file safe, by trying all; None if none."""
     n = len(data["w"])
-    places = np.argwhere(np.ones((n, len(keys)), bool) if within is None else within)
+    places = np.argwhere(within)
     for size in range(min(most, len(places)) + 1):
         chosen = np.array(list(combinations(range(len(places)), size)), np.intp)
         for part in np.array_split(chosen, 1 + len(chosen) // 20_000):
@@ -134,25 +129,7 @@ def test_tiny_files_from_several_sets_of_keys(seed, k, threshold):
     assert not np.any(blanks_of(restored) & ~own)
     assert restored.certificate.lower_bound <= least
     assert sum(restored.suppressed.values()) == least
-    whole_file = planned(data, SETS, k, threshold, "file")
-    best = fewest(data, SETS, KEYS, k, threshold)
-    assert whole_file.safe
-    assert is_safe(data, blanks_of(whole_file)[None], SETS, KEYS, k, threshold).all()
-    assert whole_file.certificate.lower_bound <= best
-    if whole_file.certificate.optimal:
-        assert sum(whole_file.suppressed.values()) == best
-
-
-def test_most_tiny_files_are_proven_to_have_the_fewest():
-    made = proven = fewer = 0
-    for seed in range(8):
-        record = planned(tiny(seed), SETS, 2, None, "record")
-        result = planned(tiny(seed), SETS, 2, None, "file")
-        made += record.safe and bool(record.rounds)
-        proven += record.safe and bool(record.rounds) and result.certificate.optimal
-        fewer += sum(result.suppressed.values()) < sum(record.suppressed.values())
-    assert made == proven >= 5
-    assert fewer >= 3
+    assert is_safe(data, blanks_of(restored)[None], SETS, KEYS, k, threshold).all()
 
 
 def survey(n, seed=1):
@@ -172,7 +149,7 @@ def test_a_survey_from_all_pairs_and_threes():
     for subsets, k in ((2, 3), (3, 3)):
         results = {
             plan: protect(data, keys, k=k, subsets=subsets, plan=plan)
-            for plan in ("record", "restore", "file")
+            for plan in ("record", "restore")
         }
         for result in results.values():
             assert result.safe
@@ -181,8 +158,7 @@ def test_a_survey_from_all_pairs_and_threes():
             assert result.certificate.lower_bound <= result.certificate.cost
         assert results["record"].certificate.optimal
         assert results["record"].certificate.leaning == 0
-        least = values(results["restore"])
-        assert values(results["file"]) < least < values(results["record"])
+        assert values(results["restore"]) < values(results["record"])
         for key in keys:
             own = results["record"].masks[key]
             assert not np.any(results["restore"].masks[key] & ~own)
@@ -194,7 +170,7 @@ def test_no_order_of_records_keys_or_sets_matters():
     moved = {name: column[order] for name, column in data.items()}
     sets = [keys[:3], keys[2:5], [keys[5], keys[0], keys[4]]]
     turned = [one[::-1] for one in sets[::-1]]
-    for plan in ("record", "restore", "file"):
+    for plan in ("record", "restore"):
         one = protect(data, sets, "WEIGHT", k=3, threshold=0.02, plan=plan)
         other = protect(moved, turned, "WEIGHT", k=3, threshold=0.02, plan=plan)
         assert one.certificate == other.certificate
@@ -210,38 +186,8 @@ def test_no_order_of_records_keys_or_sets_matters():
         assert rows[0] == rows[1]
 
 
-def test_records_made_before_are_planned_set_by_set():
-    data, keys = survey(600)
-    source = Source.of(data, None)
-    now = protect(data, keys, k=3, subsets=3)
-    plain = json.loads(json.dumps(now.settings.to_dict()))
-    assert plain["planning"] == PLANNING == 2
-    again = protect_source(source, Settings.from_dict(plain))
-    assert again.suppressed == now.suppressed
-    del plain["planning"], plain["ties"]
-    old = Settings.from_dict(plain)
-    assert old == replace(now.settings, planning=1)
-    before = protect_source(source, old)
-    assert before.safe
-    assert before.certificate.lower_bound is None
-    assert values(before) > values(now)
-    plain["planning"] = 3
-    with pytest.raises(ValueError, match=r"settings\.planning: need 1 to 2"):
-        Settings.from_dict(plain)
-
-
-def test_one_set_of_keys_is_planned_alike_by_all_rules():
-    data, keys = survey(600)
-    now = protect(data, keys, "WEIGHT", threshold=0.05)
-    settings = replace(now.settings, planning=1)
-    before = protect_source(Source.of(data, None), settings)
-    for key in keys:
-        assert np.array_equal(before.masks[key], now.masks[key])
-    assert before.certificate == now.certificate
-
-
 @pytest.mark.parametrize("seed", range(4))
-def test_many_keys_have_a_bound_and_a_cover(seed):
+def test_many_keys_have_a_bound(seed):
     keys = [f"k{i}" for i in range(10)]
     data = tiny(seed, 5, keys)
     record = planned(data, [keys], 2, None, "record")
@@ -250,13 +196,8 @@ def test_many_keys_have_a_bound_and_a_cover(seed):
     restored = planned(data, [keys], 2, None, "restore")
     least = fewest(data, [keys], keys, 2, None, blanks_of(record, keys), most=12)
     assert 0 < restored.certificate.lower_bound <= least
-    result = planned(data, [keys], 2, None, "file")
-    assert result.safe
-    assert 0 < result.certificate.lower_bound <= result.certificate.cost
-    best = fewest(data, [keys], keys, 2, None, most=4)
-    if best is not None:
-        assert result.certificate.lower_bound <= best
-    assert values(result) <= values(restored)
+    assert restored.safe
+    assert least <= values(restored)
 
 
 def test_many_keys_of_a_survey():
@@ -264,10 +205,8 @@ def test_many_keys_of_a_survey():
     keys = [f"k{i}" for i in range(11)]
     data = {key: rng.integers(0, 2, 400) for key in keys}
     results = {
-        plan: protect(data, keys, k=2, plan=plan)
-        for plan in ("record", "restore", "file")
+        plan: protect(data, keys, k=2, plan=plan) for plan in ("record", "restore")
     }
-    assert values(results["file"]) < values(results["restore"])
     assert values(results["restore"]) < values(results["record"])
     for result in results.values():
         assert result.safe
@@ -320,7 +259,7 @@ def test_without_work_the_bound_is_that_of_prices(monkeypatch):
     assert exact.certificate.gap < 0.01
 
 
-def test_related_and_household_keys_have_a_cover():
+def test_related_and_household_keys_are_restored_together():
     data, keys = survey(600, 3)
     related = {"related": {"AGE": ["MARSTAT"], "MARSTAT": ["AGE"]}}
     shared = {
@@ -329,34 +268,25 @@ def test_related_and_household_keys_have_a_cover():
     }  # fmt: skip
     sets = [keys[:4], [*keys[2:], "REGION"]]
     for settings in (related, shared, related | shared):
-        found = {
-            plan: protect(data, sets, "WEIGHT", threshold=0.1, plan=plan, **settings)
-            for plan in ("restore", "file")
-        }
-        for result in found.values():
-            assert result.safe
-            if "related" in settings:
-                assert np.array_equal(result.masks["AGE"], result.masks["MARSTAT"])
-            for key in settings.get("household_keys", []):
-                home = data["HOUSEHOLD"][result.masks[key]]
-                assert np.all(result.masks[key][np.isin(data["HOUSEHOLD"], home)])
-        assert values(found["file"]) < values(found["restore"])
+        given = {"threshold": 0.1, **settings}
+        record = protect(data, sets, "WEIGHT", **given)
+        result = protect(data, sets, "WEIGHT", plan="restore", **given)
+        assert result.safe
+        if "related" in settings:
+            assert np.array_equal(result.masks["AGE"], result.masks["MARSTAT"])
+        for key in settings.get("household_keys", []):
+            home = data["HOUSEHOLD"][result.masks[key]]
+            assert np.all(result.masks[key][np.isin(data["HOUSEHOLD"], home)])
+        assert values(result) < values(record)
 
 
-def test_who_loses_the_last_key_of_a_set_is_seen_to_harm_others(monkeypatch):
+def test_who_loses_the_last_key_of_a_set_is_seen_to_harm_others():
     # Of sets of two keys a plan by record takes both of some records.
     rng = np.random.default_rng(3)
     data = {key: rng.integers(0, 9, 60).tolist() for key in KEYS}
     sets = [["a", "b"], ["b", "c"], ["c", "d"]]
     record = protect(data, sets, k=8)
     assert any(one.without_keys for one in record.sets)
-    tried = []
-    original = whole._safe
-    monkeypatch.setattr(
-        whole, "_safe", lambda *given: tried.append(original(*given)) or tried[-1]
-    )
-    for plan in ("restore", "file"):
-        result = protect(data, sets, k=8, plan=plan)
-        assert result.safe == record.safe
-        assert values(result) < values(record)
-    assert tried
+    result = protect(data, sets, k=8, plan="restore")
+    assert result.safe == record.safe
+    assert values(result) < values(record)

@@ -346,12 +346,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _record(path: Path, plain: Any) -> Record:
     if not isinstance(plain, dict):
         raise ValueError("no object")
-    source = plain.get("input")
-    if isinstance(source, dict) and "sha256" in source:
-        raise ValueError(
-            "it is of an earlier version of riskcore, and its digest of the input "
-            "tells suppressed values; protect the file again, and remove it"
-        )
     if "public" in plain:
         raise ValueError("it is the public one; a replay needs the private one")
     version = _member(plain, "format", int)
@@ -360,7 +354,6 @@ def _record(path: Path, plain: Any) -> Record:
     source = _member(plain, "input", dict)
     output = _member(plain, "output", dict)
     digest = _member(source, "digest", dict, "input")
-    output.setdefault("formulas_guarded", False)  # in records made before
     where = "input.digest"
     secret = _member(output, "secret", str | None, "output")
     record = Record(

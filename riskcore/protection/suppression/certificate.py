@@ -25,7 +25,6 @@ from riskcore.protection.suppression.rounds import (
 _LEAST = {
     "record": "planning each record by itself",
     "restore": "putting values back from the plan by record",
-    "file": "any plan at these costs",
 }
 # Warn if more than this share of the unsafe records counts on others.
 _MANY = 0.5
@@ -131,12 +130,11 @@ def warn_of_leaning(certificate: Certificate) -> None:
     """Warn if most of the unsafe records are safe only by the blanks of others."""
     count, unsafe = certificate.leaning, certificate.unsafe
     if count > _MANY * unsafe:
-        less = "'record'" if certificate.plan == "restore" else "'restore' or 'record'"
         warn(
             f"plan={certificate.plan!r}: {count:,} of "
             f"{counted(unsafe, 'unsafe record')} {'is' if count == 1 else 'are'} safe "
             "only because values of other records are blanked; an intruder who "
-            f"does not count on these finds them as before. plan={less} blanks more "
+            "does not count on these finds them as before. plan='record' blanks more "
             "and counts less on others, and so does an alpha below 1",
             CountsOnOthers,
         )
@@ -179,7 +177,7 @@ def of_whole(
     *,
     optimal: bool,
 ) -> Certificate:
-    """Return the figures of a plan of the whole file."""
+    """Return the figures of a plan by record less what could be put back."""
     return Certificate(
         settings.plan,
         _cost(_counts(masks, recoded), settings, recoded),

@@ -99,7 +99,7 @@ class Unsafe:
         )
 
 
-def places_of(of: Unsafe) -> tuple[int, ...]:
+def _places_of(of: Unsafe) -> tuple[int, ...]:
     """Return the positions of keys among those of all sets."""
     return tuple(range(of.codes.shape[1])) if of.places is None else of.places
 
@@ -288,7 +288,7 @@ def helpers_of(
     (array([1, 1, 0]), array([5., 5., 0.]), array([5., 5., 0.]))
     """
     units, m = codes.shape
-    columns, levels = as_columns(codes)
+    columns, levels = _as_columns(codes)
     lacks = (codes < 0) @ (1 << np.arange(m))
     free = may.astype(np.int64) | np.where(may != 0, lacks, 0)
     helpers, largest = np.zeros(units, np.int64), np.zeros(units)
@@ -308,7 +308,7 @@ def helpers_of(
     return helpers, largest, weights / np.maximum(helpers, 1)
 
 
-def as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
+def _as_columns(codes: NDArray[np.int32]) -> tuple[list[NDArray[np.uint32]], list[int]]:
     """Return codes from 0, by key, and how many each key has."""
     columns = [(column + 1).astype(np.uint32) for column in codes.T]
     return columns, [int(column.max(initial=0)) + 1 for column in columns]
@@ -361,7 +361,7 @@ class _View:
     """
 
     def __init__(self, of: Unsafe, begin: int) -> None:
-        self.places = places_of(of)
+        self.places = _places_of(of)
         complete = np.all(of.codes >= 0, axis=1)
         # Missing keys match anything: only complete units are asked for.
         self.rows = np.flatnonzero((of.needs > 0) & complete)
@@ -373,7 +373,7 @@ class _View:
         self._weight = np.zeros(units) if of.weight is None else of.weight
         self._size = of.size
         self._lacks = (of.codes < 0) @ (1 << np.arange(m))
-        self._columns, self._levels = as_columns(of.codes)
+        self._columns, self._levels = _as_columns(of.codes)
         self._groups: dict[int, tuple[Integers, int]] = {}
         self.margins: dict[int, _Margin] = {}
         every = np.arange(units)
@@ -526,7 +526,7 @@ class Bound:
         self._may = np.zeros(units, np.int64)
         for of in views:
             missing = of.codes < 0
-            for k, column in enumerate(places_of(of)):
+            for k, column in enumerate(_places_of(of)):
                 price[column] = float(of.price[k])
                 able = of.may.astype(np.int64) >> k & 1 & ~missing[:, k]
                 if np.isfinite(price[column]):

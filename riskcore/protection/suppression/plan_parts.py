@@ -21,7 +21,7 @@ from riskcore.protection.suppression.matching import (
     Moves,
 )
 from riskcore.protection.suppression.plan_exact import MOST_MOVES, cheapest
-from riskcore.protection.suppression.plan_file import COST_BITS, File, Units
+from riskcore.protection.suppression.plan_units import COST_BITS, File, Units
 from riskcore.protection.suppression.rounds import Mask
 
 # Work is counted, not timed: sets of moves that are tried in one part, and pairs of

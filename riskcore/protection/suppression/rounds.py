@@ -179,8 +179,7 @@ def suppress(
 def plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
     """Whether each record is planned for all sets of keys at once."""
     return (
-        settings.planning > 1
-        and settings.suppression == "exact"
+        settings.suppression == "exact"
         and not settings.household_keys
         and all(one.model is None for one in assessments)
         and len(settings.variables) <= MOST_KEYS

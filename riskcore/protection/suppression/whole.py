@@ -2,10 +2,9 @@
 
 Planned record by record, each record is safe by its own blanks, and most of them would
 be safe with fewer, since the blanks of others match them. `plan="restore"` puts back
-whatever value can be put back while all stay safe; `plan="file"` looks for the fewest
-blanks of all, whoever carries them. What they find is assessed again like any plan, and
-comes with a lower bound: for "restore" on what putting values back from this plan by
-record can reach, for "file" on all plans, both at the given costs.
+whatever value can be put back while all stay safe. What it finds is assessed again like
+any plan, and comes with a lower bound on what putting values back from this plan by
+record can reach, at the given costs.
 
 Related keys, and keys of a household, are blanked and put back together.
 """
@@ -34,9 +33,8 @@ from riskcore.protection.suppression.plan_bound import (
     shares_of_weight,
 )
 from riskcore.protection.suppression.plan_exact import MOST_MOVES, cheapest
-from riskcore.protection.suppression.plan_file import File, Units
-from riskcore.protection.suppression.plan_greedy import Unprotected, greedy_cover
 from riskcore.protection.suppression.plan_parts import Priced, in_parts
+from riskcore.protection.suppression.plan_units import File, Units
 from riskcore.protection.suppression.rounds import Aim, Mask, Masks
 
 # Work is counted, not timed: the result depends on no machine.
@@ -101,60 +99,37 @@ def plan_whole(
     file = File.of(coded, assessments, aims, costs, settings)
     by_record = file.packed(masks)
     say(f"plan {settings.plan!r}: putting values back")
-    best = _put_back(file, by_record, by_record, still_unsafe)
-    starts = []
-    if settings.plan == "file":
-        say(f"plan {settings.plan!r}: looking for the fewest blanks")
-        starts = _covers(file, by_record, still_unsafe)
-    bound: float | None = None
-    carried = False
-    for start in starts:
-        other = _put_back(file, start, start, still_unsafe)
-        if file.cost_of(other) < file.cost_of(best):
-            best, carried = other, True
-    if not carried:
-        spent = file.plain_cost(best)
-        rules = _priced(file, by_record, spent, still_unsafe)
-        worth = rules.worth
-        say(f"plan {settings.plan!r}: again, what helps others least first")
-        other = _put_back(file, by_record, by_record, still_unsafe, worth)
-        if file.cost_of(other) < file.cost_of(best):
-            best = other
-        say(f"plan {settings.plan!r}: small parts of the file, by trying all")
-        best, bound = in_parts(file, best, by_record, still_unsafe, rules)
-    may = by_record
-    if settings.plan == "file":
-        may, bound = file.all_keys(by_record, still_unsafe), None
+    best = _put_back(file, by_record, still_unsafe)
+    rules = _priced(file, by_record, file.plain_cost(best), still_unsafe)
+    say(f"plan {settings.plan!r}: again, what helps others least first")
+    other = _put_back(file, by_record, still_unsafe, rules.worth)
+    if file.cost_of(other) < file.cost_of(best):
+        best = other
+    say(f"plan {settings.plan!r}: small parts of the file, by trying all")
+    best, bound = in_parts(file, best, by_record, still_unsafe, rules)
     optimal = bound is not None and bound == file.plain_cost(best)
     if not optimal:
-        exact, optimal = _exact(file, best, may, by_record, still_unsafe)
+        exact, optimal = _exact(file, best, by_record, still_unsafe)
         if exact is not None:
             best = exact
     spent = file.plain_cost(best)
     if optimal:
         bound = spent
-    elif settings.plan == "file":
-        say(f"plan {settings.plan!r}: a bound from below")
-        bound = _priced(file, may, spent, still_unsafe).value
     found = file.unpacked(best, masks, settings)
     return Found(found, bound, optimal or bound == spent)
 
 
 def _put_back(
-    file: File,
-    start: KeyMasks,
-    most: KeyMasks,
-    frozen: Mask,
-    worth: Floats | None = None,
+    file: File, by_record: KeyMasks, frozen: Mask, worth: Floats | None = None
 ) -> KeyMasks:
     """Return a plan from which no value can be put back.
 
     ``worth``: what each record's blanks give to others; the least are tried first.
     """
-    file = file.watching(most)
-    units = Units.of(file, most != 0)
-    state = units.matching(file, start, most)
-    moves, cost = units.moves(file, np.where(frozen, np.uint64(0), start))
+    file = file.watching(by_record)
+    units = Units.of(file, by_record != 0)
+    state = units.matching(file, by_record, by_record)
+    moves, cost = units.moves(file, np.where(frozen, np.uint64(0), by_record))
     if worth is not None:
         of_move = np.full(len(moves), -np.inf)
         move = np.repeat(np.arange(len(moves)), np.diff(moves.begin))
@@ -172,20 +147,20 @@ def _put_back(
             break
     # So that no value is left that could be put back by itself.
     state.try_moves(moves)
-    return units.of_rows(state.blank, start)
+    return units.of_rows(state.blank, by_record)
 
 
 def _exact(
-    file: File, best: KeyMasks, may: KeyMasks, by_record: KeyMasks, frozen: Mask
+    file: File, best: KeyMasks, by_record: KeyMasks, frozen: Mask
 ) -> tuple[KeyMasks | None, bool]:
     """Return a cheaper plan of a small file, if there is one, and if it is proven."""
-    free = np.where(frozen, np.uint64(0), may)
+    free = np.where(frozen, np.uint64(0), by_record)
     if int(np.bitwise_count(free).sum()) > MOST_MOVES:
         return None, False
-    file = file.watching(may)
-    units = Units.of(file, may != 0)
+    file = file.watching(by_record)
+    units = Units.of(file, by_record != 0)
     fixed = np.where(frozen, by_record, np.uint64(0))
-    state = units.matching(file, fixed, may)
+    state = units.matching(file, fixed, by_record)
     if not len(free) or not free.any():
         return None, file.whole
     moves, cost = units.moves(file, free)
@@ -203,60 +178,6 @@ def _exact(
         for part in range(moves.begin[t], moves.begin[t + 1]):
             found[units.row[moves.unit[part]]] |= moves.columns[part]
     return found, proven and file.whole
-
-
-def _covers(file: File, by_record: KeyMasks, frozen: Mask) -> list[KeyMasks]:
-    """Return plans in which few records carry the blanks."""
-    n = len(file.codes)
-    units = Units.of(file, np.zeros(n, bool))
-    order = np.lexsort((np.arange(n), -file.weight, units.of_row))
-    first = np.searchsorted(units.of_row[order], np.arange(len(units.size)))
-    heaviest = order[first]
-    may = file.all_keys(by_record, np.zeros(n, bool))
-    # Keys of a household are blanked in all of it: they stay.
-    bundles = [one for one in file.bundles if not one & file.shared]
-    if not bundles or _choices(may[heaviest]) * len(units.size) > _MOST_IN_TABLES:
-        return []
-    views = []
-    for v, assessment in enumerate(file.assessments):
-        of = assessment.cells.rows[heaviest]
-        views.append(
-            Unprotected(
-                units.unsafe(file, v, may[heaviest], np.zeros(len(of))),
-                assessment.cells.sample_frequency[of].astype(np.float64),
-                assessment.cells.population_frequency[of],
-                np.where(file.unsafe[v][heaviest], units.limits[v], np.nan),
-                file.risk_of(v),
-            )
-        )
-    cover = greedy_cover(
-        views, file.weight[heaviest], file.alpha, file.blank_matches_complete, bundles,
-        most=max(64, n // 100),
-    )  # fmt: skip
-    plan = np.where(frozen, by_record, np.uint64(0))
-    used = np.zeros(len(units.size), np.int64)
-    for i, lost in zip(cover.unit.tolist(), cover.columns.tolist(), strict=True):
-        row = order[first[i] + used[i]]
-        used[i] += 1
-        plan[row] |= np.uint64(lost)
-    # Who is unsafe still loses what the plan by record takes, and nothing else if no
-    # key would be left: others would lose a match.
-    for _ in range(_PASSES):
-        bad = ~_safe(file, plan) & ~frozen
-        if not bad.any():
-            return [plan]
-        both = plan | by_record
-        both = np.where(file.loses_all(both), by_record, both)
-        plan = file.spread(np.where(bad, both, plan))
-    return [] if np.any(~_safe(file, plan) & ~frozen) else [plan]
-
-
-def _safe(file: File, plan: KeyMasks) -> Mask:
-    """Return which records are safe by a plan."""
-    file = file.watching(plan)
-    units = Units.of(file, plan != 0)
-    safe: Mask = np.logical_and.reduce(units.matching(file, plan, plan).safe)
-    return safe[units.of_row]
 
 
 def _priced(file: File, may: KeyMasks, goal: float, frozen: Mask) -> Priced:

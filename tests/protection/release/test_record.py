@@ -293,67 +293,6 @@ def test_replays_here_and_elsewhere(monkeypatch):
     again("error: survey-93.csv", status=2, more=["--json"])
 
 
-# What the first version with records of this format wrote, of the survey of the test.
-EARLY = {
-    "format": 2,
-    "input": {
-        "file": "early.csv",
-        "reading": {
-            "encoding": "utf-8", "delimiter": None, "decimal": ".",
-            "missing_codes": {"": []}, "metadata": None,
-        },
-        "columns": ["sex", "age", "w"],
-        "digest": {
-            "hmac_sha256":
-                "34d8c27768c90c2354d6d97795a15660b1636969c9a22f481ea974b84df8e426",
-            "key": "a33ae68045ee5f23",
-        },
-    },
-    "output": {
-        "file": "safe.csv",
-        "sha256": "714dbe7a7b00baf5db9f7db0d7a121ffcc7b58455edbab9994946b2b5c97eebe",
-        "read_back": True, "dropped": [], "shuffled": True, "renumbered": [],
-        "secret": "cc02aae14d821ab30f5e911546add4ecf6533ed2415594fe70407c5aeb1427b4",
-    },
-    "settings": {
-        "keys": [["sex", "age"]], "weight": "w", "household": None, "threshold": 0.02,
-        "rate": None, "household_threshold": None, "household_rate": None,
-        "within_households": True, "recodings": {}, "household_keys": [], "related": {},
-        "cost": "equal", "suppression": "exact", "method": "exact",
-        "missing": "wildcard", "alpha": 1.0, "rounds": None,
-    },
-}  # fmt: skip
-
-
-def test_a_record_of_the_first_version_replays(capsys):
-    ages = [93 if i == 7 else 20 + i % 3 for i in range(24)]
-    rows = [f"{'12'[i % 2]},{age},{20 + i}.5" for i, age in enumerate(ages)]
-    Path("early.csv").write_text("\n".join(["sex,age,w", *rows, ""]))
-    Path("early.json").write_text(json.dumps(EARLY))
-    settings = read_record("early.json").settings
-    assert (settings.population, settings.level) == ("weights", "record")
-    assert (settings.plan, settings.k, settings.strata) == ("record", (None,), ())
-    replay = ["--replay", "early.json", "--output", "again.csv"]
-    assert cli.main(["protect", "early.csv", *replay]) == 0
-    out, err = capsys.readouterr()
-    assert "It is, byte for byte, that of the record." in out
-    assert "the key of this record is not here" in err
-    # The next version had models; then came k, strata and level; then plans.
-    for later in (
-        {"population": "latent-class"},
-        {"population": "weights", "k": [3], "strata": [], "level": "record"},
-    ):
-        plain = {**EARLY, "settings": EARLY["settings"] | later}
-        Path("early.json").write_text(json.dumps(plain))
-        kept = read_record("early.json").settings.to_dict()
-        assert later.items() <= kept.items()
-    # A record with k and without strata is of no version.
-    plain = {**EARLY, "settings": EARLY["settings"] | {"k": [3]}}
-    Path("early.json").write_text(json.dumps(plain))
-    with pytest.raises(ValueError, match="not the settings of a protection: level"):
-        read_record("early.json")
-
-
 def test_what_cannot_be_checked_is_said_in_json_too(monkeypatch, capsys):
     protected().write("safe.csv")
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another")
@@ -665,7 +604,6 @@ def test_members_that_lack(record):
     ]
     # What is not needed: of recodings what has a default, of files their names.
     assert {path[-1] for path in read} <= {
-        "ties", "formulas_guarded",  # later than an early record
         "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
         "delimiter", "decimal", "", "rules", "others", "missing", "drop", "padded",
         "missing_codes", "codelist", "source", "bounds", "line", "user_missing",
@@ -693,10 +631,6 @@ def test_members_that_lack(record):
             "format: 1, and this version reads 2",
         ),
         (lambda r: json.dumps(r | {"format": True}), "format: True is no int"),
-        (
-            lambda r: json.dumps(r | {"input": {"sha256": "ab", "bytes": 3}}),
-            "of an earlier version",
-        ),
         (lambda r: json.dumps({"public": "x"}), "it is the public one"),
         (
             lambda r: json.dumps(r | {"settings": r["settings"] | {"keys": None}}),

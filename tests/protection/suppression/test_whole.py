@@ -1,4 +1,4 @@
-"""Plans of the whole file: against all plans of tiny files, and their bounds."""
+"""Restoring a plan by record: against all plans of tiny files, and its bound."""
 
 import warnings
 from itertools import combinations
@@ -14,7 +14,7 @@ from riskcore.protection.suppression.certificate import CountsOnOthers, leaning
 from riskcore.protection.suppression.plan_bound import Bound, Unsafe
 
 KEYS = ["a", "b", "c"]
-GIVEN_UP = 43
+HARD = 55
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +52,10 @@ def risks(data, blanks, alpha):
     return individual_risk_from_frequencies(f, np.maximum(f, F))
 
 
-def fewest(data, threshold, alpha, within=None):
+def fewest(data, threshold, alpha, within):
     """Return the fewest blanks that make a file safe, by trying all; None if none."""
     n = len(data["a"])
-    places = np.argwhere(np.ones((n, 3), bool) if within is None else within)
+    places = np.argwhere(within)
     for size in range(len(places) + 1):
         chosen = np.array(list(combinations(range(len(places)), size)), np.intp)
         for part in np.array_split(chosen, 1 + len(chosen) // 20_000):
@@ -77,30 +77,6 @@ def blanks_of(result):
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))
-def test_tiny_files_have_the_fewest_blanks_of_all(start):
-    made, harder = 0, 0
-    for seed in range(start, start + 20):
-        data, weighted, threshold, alpha = tiny(seed)
-        by_record = planned(data, weighted, threshold, alpha, "record")
-        if not by_record.safe or not by_record.rounds:
-            continue
-        made += 1
-        result = planned(data, weighted, threshold, alpha, "file")
-        least = fewest(data, threshold, alpha)
-        assert result.safe
-        assert risks(data, blanks_of(result)[None], alpha).max() < threshold
-        # Of 120 such files the search was given up in two, both with alpha below 1.
-        if result.certificate.optimal:
-            assert sum(result.suppressed.values()) == least, seed
-        else:
-            assert seed == GIVEN_UP
-        assert result.certificate.lower_bound <= least, seed
-        harder += sum(by_record.suppressed.values()) > least
-    assert made >= 10
-    assert harder
-
-
-@pytest.mark.parametrize("start", range(0, 60, 20))
 def test_tiny_files_keep_all_they_can(start):
     fewer = 0
     for seed in range(start, start + 20):
@@ -113,6 +89,7 @@ def test_tiny_files_keep_all_they_can(start):
         least = fewest(data, threshold, alpha, own)
         assert result.safe
         assert not np.any(blanks_of(result) & ~own), seed
+        assert risks(data, blanks_of(result)[None], alpha).max() < threshold
         assert sum(result.suppressed.values()) == least, seed
         assert result.certificate.lower_bound <= least, seed
         fewer += least < own.sum()
@@ -121,9 +98,10 @@ def test_tiny_files_keep_all_they_can(start):
 
 def test_an_exact_search_that_is_given_up_proves_nothing(monkeypatch):
     monkeypatch.setattr(whole, "_NODES", 10)
-    data, weighted, threshold, alpha = tiny(GIVEN_UP)
-    result = planned(data, weighted, threshold, alpha, "file")
-    least = fewest(data, threshold, alpha)
+    data, weighted, threshold, alpha = tiny(HARD)
+    own = blanks_of(planned(data, weighted, threshold, alpha, "record"))
+    result = planned(data, weighted, threshold, alpha, "restore")
+    least = fewest(data, threshold, alpha, own)
     assert not result.certificate.optimal
     assert result.certificate.lower_bound <= least <= sum(result.suppressed.values())
 
@@ -139,25 +117,24 @@ def test_figures_of_a_survey():
     data, keys = survey(1000)
     results = {
         plan: protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
-        for plan in ("record", "restore", "file")
+        for plan in ("record", "restore")
     }
     assert all(result.safe for result in results.values())
     values = {plan: sum(one.suppressed.values()) for plan, one in results.items()}
-    assert values["file"] < values["restore"] < values["record"]
+    assert values["restore"] < values["record"]
     one = results["restore"]
     assert one.certificate.lower_bound < one.certificate.cost == values["restore"]
     assert 0 < one.certificate.gap < 0.06
     assert one.certificate.by_record == values["record"]
     for key in keys:
         assert not np.any(one.masks[key] & ~results["record"].masks[key])
-    assert results["file"].certificate.cost <= 12
     assert results["record"].certificate.optimal
     assert results["record"].certificate.lower_bound == values["record"]
 
 
 def test_who_counts_on_others():
     data, keys = survey(400)
-    for plan in ("record", "restore", "file"):
+    for plan in ("record", "restore"):
         result = protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
         before, aim = result.recoded, result.sets[0].aim
         nobody = np.zeros(result.n, bool)
@@ -178,19 +155,19 @@ def test_no_order_matters():
     data, keys = survey(300, 5)
     order = np.random.default_rng(2).permutation(len(data["SEX"]))
     moved = {name: column[order] for name, column in data.items()}
-    for plan in ("restore", "file"):
-        one = protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
-        other = protect(moved, keys[::-1], "WEIGHT", threshold=0.05, plan=plan)
-        assert other.certificate == one.certificate
+    settings = {"threshold": 0.05, "plan": "restore"}
+    one = protect(data, keys, "WEIGHT", **settings)
+    other = protect(moved, keys[::-1], "WEIGHT", **settings)
+    assert other.certificate == one.certificate
 
-        def rows(result, of):
-            columns = [*of.values(), *(result.masks[key] for key in keys)]
-            return sorted(zip(*(c.tolist() for c in columns), strict=True))
+    def rows(result, of):
+        columns = [*of.values(), *(result.masks[key] for key in keys)]
+        return sorted(zip(*(c.tolist() for c in columns), strict=True))
 
-        content = [*keys, "WEIGHT"]
-        assert rows(one, {k: data[k] for k in content}) == rows(
-            other, {k: moved[k] for k in content}
-        )
+    content = [*keys, "WEIGHT"]
+    assert rows(one, {k: data[k] for k in content}) == rows(
+        other, {k: moved[k] for k in content}
+    )
 
 
 def test_households_related_columns_and_several_sets_of_keys():
@@ -201,15 +178,14 @@ def test_households_related_columns_and_several_sets_of_keys():
     }  # fmt: skip
     sets = [keys[:4], [*keys[2:], "REGION"]]
     by_record = protect(data, sets, "WEIGHT", **settings)
-    for plan in ("restore", "file"):
-        result = protect(data, sets, "WEIGHT", plan=plan, **settings)
-        assert result.safe
-        assert sum(result.suppressed.values()) < sum(by_record.suppressed.values())
-        assert result.certificate.lower_bound <= result.certificate.cost
-        assert not np.any(result.masks["AGE"] & ~result.masks["MARSTAT"])
-        for key in ("REGION", "HHSIZE"):
-            home = data["HOUSEHOLD"][result.masks[key]]
-            assert np.all(result.masks[key][np.isin(data["HOUSEHOLD"], home)])
+    result = protect(data, sets, "WEIGHT", plan="restore", **settings)
+    assert result.safe
+    assert sum(result.suppressed.values()) < sum(by_record.suppressed.values())
+    assert result.certificate.lower_bound <= result.certificate.cost
+    assert not np.any(result.masks["AGE"] & ~result.masks["MARSTAT"])
+    for key in ("REGION", "HHSIZE"):
+        home = data["HOUSEHOLD"][result.masks[key]]
+        assert np.all(result.masks[key][np.isin(data["HOUSEHOLD"], home)])
 
 
 def test_costs_decide():
@@ -228,12 +204,11 @@ def test_missing_values_are_no_blanks():
     for key in keys:
         holes = rng.random(len(data["SEX"])) < 0.1
         data[key] = np.ma.MaskedArray(data[key], holes)
-    for plan in ("restore", "file"):
-        result = protect(data, keys, "WEIGHT", threshold=0.05, plan=plan)
-        assert result.safe
-        for key in keys:
-            assert not np.any(result.masks[key] & data[key].mask)
-        assert result.certificate.lower_bound <= result.certificate.cost
+    result = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
+    assert result.safe
+    for key in keys:
+        assert not np.any(result.masks[key] & data[key].mask)
+    assert result.certificate.lower_bound <= result.certificate.cost
 
 
 def test_records_that_cannot_be_made_safe_keep_their_blanks():
@@ -255,9 +230,8 @@ def test_records_that_cannot_be_made_safe_keep_their_blanks():
 )
 def test_refused(given, why):
     data = {"a": list("xxyz"), "b": list("pqrs")}
-    for plan in ("restore", "file"):
-        with pytest.raises(ValueError, match=why):
-            protect(data, ["a", "b"], threshold=0.6, plan=plan, **given)
+    with pytest.raises(ValueError, match=why):
+        protect(data, ["a", "b"], threshold=0.6, plan="restore", **given)
     with pytest.raises(ValueError, match="plan"):
         protect(data, ["a", "b"], threshold=0.6, plan="best")
 
@@ -266,14 +240,14 @@ def test_data_on_an_engine_are_planned_by_record():
     import polars
 
     lazy = polars.LazyFrame({"a": list("xxyz"), "b": list("pqrs")})
-    with pytest.raises(TypeError, match="plan='file'"):
-        protect(lazy, ["a", "b"], threshold=0.6, plan="file")
+    with pytest.raises(TypeError, match="plan='restore'"):
+        protect(lazy, ["a", "b"], threshold=0.6, plan="restore")
 
 
 def test_most_records_counting_on_others_is_a_warning():
     data, keys = survey(300)
     with pytest.warns(CountsOnOthers, match="only because values of other records"):
-        result = protect(data, keys, "WEIGHT", threshold=0.05, plan="file")
+        result = protect(data, keys, "WEIGHT", threshold=0.05, plan="restore")
     assert "count on values blanked in others" in result.verdict
     assert result.certificate.leaning > result.certificate.unsafe / 2
     assert "count on" not in result._public_verdict
@@ -330,7 +304,7 @@ def test_k_anonymity_by_every_plan():
     data, keys = survey(400)
     sets = [keys[:4], keys[3:]]
     values = {}
-    for plan in ("record", "restore", "file"):
+    for plan in ("record", "restore"):
         result = protect(data, sets, k=3, plan=plan)
         assert result.safe
         assert (
@@ -340,8 +314,7 @@ def test_k_anonymity_by_every_plan():
             result.certificate.lower_bound <= result.certificate.cost
         )
         values[plan] = sum(result.suppressed.values())
-    assert values["file"] <= values["restore"] < values["record"]
+    assert values["restore"] < values["record"]
+    rows = {"household": "HOUSEHOLD", "level": "household"}
     with pytest.raises(ValueError, match="rows are households"):
-        protect(
-            data, keys[:1], household="HOUSEHOLD", k=3, level="household", plan="file"
-        )
+        protect(data, keys[:1], k=3, plan="restore", **rows)

@@ -196,12 +196,6 @@ class File:
             sum(c * p for c, p in zip(counts, self.price.tolist(), strict=True) if c)
         )
 
-    def all_keys(self, by_record: KeyMasks, still_unsafe: Mask) -> KeyMasks:
-        """Return the keys that may be blanked at all, by record."""
-        bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
-        every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
-        return np.where(still_unsafe, by_record, every)
-
     def watching(self, most: KeyMasks) -> File:
         """Return the file with all records watched, if blanks may harm safe ones.
 
@@ -225,17 +219,11 @@ class File:
                 loses |= (own != 0) & (own & ~plan == 0)
         return loses
 
-    def spread(self, plan: KeyMasks) -> KeyMasks:
-        """Return a plan in which households lose their keys as a whole."""
-        if not self.shared or self.household is None:
-            return plan
-        lost = np.zeros(int(self.household.max()) + 1, np.uint64)
-        np.bitwise_or.at(lost, self.household, plan & np.uint64(self.shared))
-        has = (self.codes >= 0) @ (1 << np.arange(len(self.names)))
-        return plan | (lost[self.household] & has.astype(np.uint64))
-
     def usual(self, may: KeyMasks) -> KeyMasks:
-        """Return the keys of which records that are alike may lose the same."""
+        """Return what records may lose if it is every key of each, else nothing.
+
+        Those that are alike may lose the same then, and are one unit.
+        """
         bits = np.where(np.isfinite(self.price), 1 << np.arange(len(self.price)), 0)
         every = ((self.codes >= 0) * bits).sum(axis=1).astype(np.uint64)
         return every if np.array_equal(may, every) else np.zeros_like(may)
