@@ -17,30 +17,6 @@ Mask = NDArray[np.bool_]
 def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
     """Set values to missing, in what the holder of the data calls missing.
 
-    Parameters
-    ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
-        narwhals frame, or a mapping of column names to arrays.
-    masks : mapping of column names to bool ndarray, each shape (n,)
-        The records whose value of the column is blanked.
-
-    Returns
-    -------
-    frame or dict
-        The data with these columns replaced, the rest untouched: for a frame the same
-        type of frame, for a mapping a dict with columns of the same holders. NumPy
-        columns but those of floats, times and objects come masked; integers and
-        booleans of pandas get its nullable type. Notes of pandas (``attrs``) and
-        pyarrow (metadata of the schema) are left out, for they may list values.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If the data are no table.
-
     Examples
     --------
     >>> blank({"sex": ["f", "m"], "age": [31, 47]}, {"age": np.array([False, True])})

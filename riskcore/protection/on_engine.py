@@ -75,14 +75,7 @@ class OnEngine:
 
     @classmethod
     def count(cls, engine: Engine, settings: Settings) -> OnEngine:
-        """Have the engine count the rows that a protection needs.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            As `riskcore.data.engines.base.Engine.count`; also if the settings need
-            single records.
-        """
+        """Have the engine count the rows that a protection needs."""
         if settings.household is not None:
             raise TypeError(
                 f"household={settings.household!r}: households need single records, "
@@ -109,21 +102,7 @@ class OnEngine:
         masks: Masks,
         verified: CodedRecords,
     ) -> Any:
-        """Return the data recoded and blanked, see `changed`.
-
-        Parameters
-        ----------
-        recoded : mapping of column names to native series, each of length R
-            The recoded columns among the rows.
-        masks : dict of column name to bool ndarray, each shape (R,)
-        verified : CodedRecords
-            The rows as they should be in the end.
-
-        Raises
-        ------
-        RuntimeError
-            If the engine then counts other cells than these.
-        """
+        """Return the data recoded and blanked, see `changed`."""
         lookups, changes = [], {}
         for i, name in enumerate(self.settings.recodings):
             lookup = self._recoding(
@@ -214,19 +193,7 @@ class OnEngine:
         return values, code_column(Records.of({name: values}), name)
 
     def rows_with(self, name: Any) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
-        """Return a column by rows: its values, their rows and how many records.
-
-        Parameters
-        ----------
-        name : column name
-
-        Returns
-        -------
-        values : native series, shape (S,)
-        row : int64 ndarray, shape (S,)
-            The row of each; a row with several values occurs so often.
-        records : int64 ndarray, shape (S,)
-        """
+        """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
         cells = self.engine.cells(question)
@@ -259,19 +226,7 @@ class OnEngine:
     def recoded_with(
         self, recoded: Any, name: Any
     ) -> tuple[Any, Integers, Integers, NDArray[np.int64]]:
-        """Return a column beside one that is recoded.
-
-        Parameters
-        ----------
-        recoded, name : column names
-
-        Returns
-        -------
-        values : native series, shape (S,)
-        fine, coarse : integer ndarray, shape (S,)
-            The recoded column as codes of before and after, -1 for missing.
-        records : int64 ndarray, shape (S,)
-        """
+        """Return a column beside one that is recoded."""
         question = Question((recoded, name))
         cells = self.engine.cells(question)
         records = records_of(cells)

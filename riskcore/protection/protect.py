@@ -384,11 +384,17 @@ def _protect_households(
     if made.rounds and source.path is None:
         _refuse_other_keys(data, coded, settings)
     return Protected(
-        source, settings, data, made.sets, masks, made.rounds, tuple(rule_files),
+        source,
+        settings,
+        data,
+        made.sets,
+        masks,
+        made.rounds,
+        tuple(rule_files),
         certificate=made.certificate,
         units=units,
         secret=secret,
-    )  # fmt: skip
+    )
 
 
 def _protect_on_engine(
@@ -553,9 +559,15 @@ def _made_whole(
         rounds = (Round.of(recoded, aims, found.masks, None),)
         made, optimal = _By(found.masks, after, protected, rounds), found.optimal
     certificate = of_whole(
-        made.masks, by_record.masks, settings, recoded, aims, stuck,
-        found.lower_bound, optimal=optimal,
-    )  # fmt: skip
+        made.masks,
+        by_record.masks,
+        settings,
+        recoded,
+        aims,
+        stuck,
+        found.lower_bound,
+        optimal=optimal,
+    )
     return made, certificate
 
 

@@ -341,12 +341,23 @@ class Protected(ProtectedRecords):
             in a file that is not CSV, or in the name of a column.
         """
         return writing.write(
-            self, path, overwrite=overwrite, allow_unsafe=allow_unsafe, drop=drop,
-            shuffle=shuffle, renumber=renumber, guard_formulas=guard_formulas,
-            secret=secret, verify=verify,
-            record=record, public_record=public_record, also=also, public=public,
-            progress=progress, steps=steps,
-        )  # fmt: skip
+            self,
+            path,
+            overwrite=overwrite,
+            allow_unsafe=allow_unsafe,
+            drop=drop,
+            shuffle=shuffle,
+            renumber=renumber,
+            guard_formulas=guard_formulas,
+            secret=secret,
+            verify=verify,
+            record=record,
+            public_record=public_record,
+            also=also,
+            public=public,
+            progress=progress,
+            steps=steps,
+        )
 
     def summary(self) -> Summary:
         """Return what ``riskcore protect`` prints: it is for the office.
@@ -438,9 +449,10 @@ class Protected(ProtectedRecords):
             for k, one in enumerate(self.sets)
         ]
         suppressed = html.figures(
-            "Suppressed values", "",
+            "Suppressed values",
+            "",
             [(str(name), f"{count:,}") for name, count in self.suppressed.items()],
-        )  # fmt: skip
+        )
         return "".join([*parts, suppressed])
 
     def _shown_set(self, one: KeySet, verdict: str) -> str:

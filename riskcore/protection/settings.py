@@ -380,13 +380,7 @@ class Settings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain data: what JSON holds comes back the same.
-
-        Raises
-        ------
-        TypeError
-            If a column's name is no text.
-        """
+        """Return the settings as plain data: what JSON holds comes back the same."""
         for name in self.columns:
             if not isinstance(name, str):
                 raise TypeError(f"column {name!r}: a record needs names that are text")
@@ -410,13 +404,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
-        """Return the settings that `to_dict` wrote.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the data are none that `to_dict` writes.
-        """
+        """Return the settings that `to_dict` wrote."""
         names = {each.name for each in fields(cls)}
         if set(plain) != names:
             odd = ", ".join(sorted(set(plain) ^ names))
@@ -544,9 +532,13 @@ _KINDS: _Kinds = {
     "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
     "k": (_list_of(_or_none(_is_whole)), "a list of whole numbers or null"),
     "strata": _NAMES,
-    "weight": _NAME, "household": _NAME, "level": _WORD,
-    "threshold": _NUMBER, "rate": _NUMBER,
-    "household_threshold": _NUMBER, "household_rate": _NUMBER,
+    "weight": _NAME,
+    "household": _NAME,
+    "level": _WORD,
+    "threshold": _NUMBER,
+    "rate": _NUMBER,
+    "household_threshold": _NUMBER,
+    "household_rate": _NUMBER,
     "within_households": _YES,
     "recodings": (_dict_of(lambda _: True), "an object of recodings"),
     "household_keys": _NAMES,
@@ -555,17 +547,25 @@ _KINDS: _Kinds = {
         lambda value: _is_text(value) or _dict_of(_is_cost)(value),
         "a word or an object of numbers",
     ),
-    "population": _WORD, "suppression": _WORD, "plan": _WORD,
-    "method": _WORD, "missing": _WORD, "ties": _WORD,
+    "population": _WORD,
+    "suppression": _WORD,
+    "plan": _WORD,
+    "method": _WORD,
+    "missing": _WORD,
+    "ties": _WORD,
     "alpha": (_is_number, "a number"),
     "rounds": (_or_none(_is_whole), "a whole number or null"),
-}  # fmt: skip
+}
 _OF_RECODING: _Kinds = {
     "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),
-    "others": _WORD, "missing": _CODE,
-    "drop": (_is_whole, "a whole number"), "padded": _YES, "missing_codes": _NAMES,
-    "codelist": _NAME, "source": _NAME,
-}  # fmt: skip
+    "others": _WORD,
+    "missing": _CODE,
+    "drop": (_is_whole, "a whole number"),
+    "padded": _YES,
+    "missing_codes": _NAMES,
+    "codelist": _NAME,
+    "source": _NAME,
+}
 _OF_RULE: _Kinds = {
     "to": _CODE, "low": _CODE, "high": _CODE, "bounds": _WORD,
     "line": (_or_none(_is_whole), "a whole number or null"),

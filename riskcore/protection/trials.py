@@ -30,8 +30,13 @@ from riskcore.protection.result import Protected
 
 # What a protection may fail by; all else is a defect.
 _FAILURES = (
-    NoSuchNameError, NotImplementedError, OSError, OverflowError, TypeError, ValueError,
-)  # fmt: skip
+    NoSuchNameError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 # The two that the front and the picture weigh against each other, smaller being better.
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
@@ -137,13 +142,7 @@ class Trials:
     trials: tuple[Trial, ...]
 
     def __getitem__(self, name: str) -> Trial:
-        """Return the trial of a candidate.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        """
+        """Return the trial of a candidate."""
         for one in self.trials:
             if one.name == name:
                 return one
@@ -433,8 +432,11 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
     if not candidates:
         raise ValueError("candidates is empty: give the settings of at least one")
     known = set(inspect.signature(protect).parameters) - {
-        "data", "keys", "reading", "progress",
-    }  # fmt: skip
+        "data",
+        "keys",
+        "reading",
+        "progress",
+    }
     for name, settings in [*candidates.items(), ("all candidates", common)]:
         if not isinstance(name, str):
             raise TypeError(f"candidates: {arguments.shown(name)}: a name is text")

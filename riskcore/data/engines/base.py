@@ -88,14 +88,7 @@ class Engine(ABC):
         """Return the data with results of the cells added to their records."""
 
     def computed(self, question: Question, compute: Compute) -> Any:
-        """Return the same, computed where the data are; None if they stay in one place.
-
-        Parameters
-        ----------
-        question : Question
-        compute : callable
-            Gives the results from frequencies and sums of weights; can be pickled.
-        """
+        """Return the same, computed where the data are; None if in one place."""
         return None
 
     def refuse_single(self, what: str) -> TypeError:
@@ -111,28 +104,11 @@ class Engine(ABC):
         return name.lower()
 
     def categories(self, name: Hashable) -> list[Any] | None:
-        """Return the list of a column's categories, in its order; None if it has none.
-
-        Parameters
-        ----------
-        name : hashable
-            A column.
-        """
+        """Return a column's categories in their order; None if it has none."""
         return None
 
     def check(self, names: Sequence[Hashable]) -> None:
-        """Refuse columns that there are not, or that the engine cannot tell apart.
-
-        Raises
-        ------
-        KeyError
-            If there is no column of a name.
-        TypeError
-            If its values are lists or structs.
-        ValueError
-            If names of columns, these or others, differ by case alone, which the
-            engine ignores: one would be taken for the other.
-        """
+        """Refuse columns that there are not, or that the engine cannot tell apart."""
         columns = list(self.schema)
         for name in names:
             if name not in columns:
@@ -154,29 +130,7 @@ class Engine(ABC):
                     )
 
     def count(self, keys: Sequence[Hashable], weight: Hashable | None) -> Counted:
-        """Return the cells of the data, which the engine counts when asked for them.
-
-        Parameters
-        ----------
-        keys : sequence of hashable
-            Names of the key variables.
-        weight : hashable, optional
-            Name of the column of weights.
-
-        Returns
-        -------
-        Counted
-
-        Raises
-        ------
-        KeyError
-            If there is no column of a name.
-        TypeError
-            If the weights are not real numbers.
-        ValueError
-            If there are no records, or weights are missing, infinite, zero or
-            negative.
-        """
+        """Return the cells of the data, which the engine counts when asked for them."""
         self.check([*keys, *([] if weight is None else [weight])])
         if weight is not None:
             wrong = weight_type(self.schema, weight)
@@ -255,13 +209,7 @@ class Counted:
         return {key: cells.get_column(name) for key, name in columns}
 
     def numbers(self) -> Iterator[Numbers]:
-        """Yield records and sums of weights of all cells, at most ``MOST`` at a time.
-
-        Raises
-        ------
-        ValueError
-            After the last, if the data have changed while they were counted.
-        """
+        """Yield records and weight sums of all cells, at most ``MOST`` at a time."""
         found = 0
         for records, weight_sum in self.engine.numbers(self.question):
             found += int(records.sum())
@@ -271,13 +219,7 @@ class Counted:
         self._check(found)
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Yield all cells as frames with their keys, and their numbers.
-
-        Raises
-        ------
-        ValueError
-            As for ``numbers``.
-        """
+        """Yield all cells as frames with their keys, and their numbers."""
         found = 0
         for cells in self.engine.batches(self.question):
             numbers = frequencies(cells, self.question)
@@ -296,21 +238,7 @@ class Counted:
     def records_with(
         self, compute: Compute, results: Callable[[], Results] | None = None
     ) -> Any:
-        """Return the data, with results of the cells added to their records.
-
-        Parameters
-        ----------
-        compute : callable
-            What gives the results, by column name, from the number of records and the
-            sum of the weights of each cell; it can be pickled.
-        results : callable, optional
-            Gives the results of the rows of ``cells``, if they depend on more.
-
-        Returns
-        -------
-        lazy frame, relation or table
-            Of the type of the data; of a file a reader of its batches.
-        """
+        """Return the data, with results of the cells added to their records."""
         question = self.question
         # Sums of doubles would be others when the engine adds them again.
         repeats = question.weight is None or question.sums is not None
@@ -336,12 +264,7 @@ class Counted:
 
 
 def refuse_twice(names: Iterable[Hashable]) -> None:
-    """Refuse columns of one name: nobody could tell them apart.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse columns of one name: nobody could tell them apart."""
     twice = {name: k for name, k in Counter(names).items() if k > 1}
     if twice:
         listed = ", ".join(f"{name!r} {k} times" for name, k in twice.items())

@@ -244,16 +244,6 @@ def frequencies(
 def doubles(series: Any) -> NDArray[np.float64]:
     """Return a narwhals series of numbers as the doubles next to them.
 
-    Parameters
-    ----------
-    series : narwhals Series, shape (n,)
-        Whole, decimal or floating numbers.
-
-    Returns
-    -------
-    float64 ndarray, shape (n,)
-        nan for missing.
-
     Examples
     --------
     >>> import narwhals.stable.v2 as nw, pyarrow

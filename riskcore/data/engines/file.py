@@ -110,8 +110,12 @@ class BatchedFile(Batches):
         return any(
             test(kind)
             for test in (
-                types.is_integer, types.is_boolean, types.is_string,
-                types.is_large_string, types.is_float32, types.is_float64,
+                types.is_integer,
+                types.is_boolean,
+                types.is_string,
+                types.is_large_string,
+                types.is_float32,
+                types.is_float64,
                 types.is_date32,
             )
-        )  # fmt: skip
+        )

@@ -54,20 +54,7 @@ class Groups:
         return int(self.records.sum())
 
     def weight_sum(self, of: NDArray[Any], groups: int) -> NDArray[np.float64]:
-        """Return the sums of the weights over groups of rows.
-
-        Parameters
-        ----------
-        of : integer ndarray, shape (R,)
-            The group of each row.
-        groups : int
-            The number of groups, K.
-
-        Returns
-        -------
-        float64 ndarray, shape (K,)
-            The number of records if there are no weights.
-        """
+        """Return the sums of the weights over groups of rows."""
         parts = self.sums or [self.records]
         totals = []
         for part in parts:

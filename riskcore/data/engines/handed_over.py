@@ -20,21 +20,7 @@ _AHEAD = {"batch_size": 1 << 17, "batch_readahead": 2, "fragment_readahead": 1}
 
 
 def handed_over(data: Any) -> Any:
-    """Return a lazy frame or relation of data that are handed over; others as given.
-
-    Parameters
-    ----------
-    data : any object
-
-    Raises
-    ------
-    ImportError
-        If what counts them is not installed.
-    TypeError
-        If columns have names or types that it does not take.
-    ValueError
-        If columns share a name.
-    """
+    """Return a lazy frame or relation of data that are handed over; others as given."""
     # Only what has been imported can be given.
     datasets = sys.modules.get("pyarrow.dataset")
     if datasets is not None and isinstance(data, datasets.Dataset):

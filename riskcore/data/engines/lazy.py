@@ -125,21 +125,7 @@ class Lazy(Engine):
         added: Sequence[str],
         whole: bool = False,
     ) -> Any:
-        """Return records with what goes with their keys.
-
-        Parameters
-        ----------
-        data : native table
-            The data, perhaps with columns added before.
-        question : Question
-        table : native table
-            The keys, called as in a table of cells, and the columns that are added.
-        added : sequence of str
-            The names of these, which the data do not have.
-        whole : bool
-            Whether the table has the keys of every record. The engine then fails on
-            a record of which it has not, if it can: the data have changed.
-        """
+        """Return records with what goes with their keys."""
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weighed:
         """Return what is to be known of the weights, and how many lack which key."""
@@ -301,13 +287,7 @@ class Polars(Lazy):
         return joined.drop(list(ours.values()))
 
     def check(self, names: Sequence[Hashable]) -> None:
-        """Refuse columns as other engines do, and objects of Python.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            As `Engine.check`.
-        """
+        """Refuse columns as other engines do, and objects of Python."""
         super().check(names)
         import narwhals.stable.v2 as nw
 
@@ -366,15 +346,7 @@ class DuckDB(Lazy):
         self.types = dict(zip(self.native.columns, types, strict=True))
 
     def check(self, names: Sequence[Hashable]) -> None:
-        """Refuse columns as other engines do, and types of which values are mixed up.
-
-        Raises
-        ------
-        KeyError, ValueError
-            As `Engine.check`.
-        TypeError
-            If values that are equal to duckdb differ elsewhere, or the reverse.
-        """
+        """Refuse columns as other engines do, and types that mix values up."""
         super().check(names)
         for name in names:
             kind = self.types[name]
@@ -434,11 +406,13 @@ class DuckDB(Lazy):
             table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
         )
         return joined.project(
-            ", ".join([
-                *(f"riskcore_data.{quoted(name)}" for name in data.columns),
-                *(found.format(quoted(name)) for name in added),
-            ])
-        )  # fmt: skip
+            ", ".join(
+                [
+                    *(f"riskcore_data.{quoted(name)}" for name in data.columns),
+                    *(found.format(quoted(name)) for name in added),
+                ]
+            )
+        )
 
     def folded(self, name: str) -> str:
         """Return what is the same of names to duckdb, which knows the case of ASCII."""
@@ -482,15 +456,7 @@ class Ibis(Lazy):
     case_blind = True
 
     def check(self, names: Sequence[Hashable]) -> None:
-        """Refuse columns as other engines do, and those of which values are mixed up.
-
-        Raises
-        ------
-        KeyError, ValueError
-            As `Engine.check`.
-        TypeError
-            If values that differ are equal to the backend.
-        """
+        """Refuse columns as other engines do, and those that mix values up."""
         super().check(names)
         kinds = self.native.schema()
         for name in names:

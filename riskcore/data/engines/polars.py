@@ -40,18 +40,7 @@ class _Namespace:
         self._frequency = frequency
 
     def individual_risk(self, weight_sum: Any) -> Any:
-        """Return the individual risk of cells, an expression.
-
-        Parameters
-        ----------
-        weight_sum : polars expression, name of a column or number
-            F, the sum of the weights; the expression itself is f, the records.
-
-        Raises
-        ------
-        TypeError
-            If it is something else.
-        """
+        """Return the individual risk of cells, an expression."""
         import polars
 
         F = weight_sum

@@ -56,6 +56,8 @@ def _typed() -> Any:
         return functions.individual_risk(frequency, weight_sum)
 
     individual_risk.__annotations__ = {
-        "frequency": array, "weight_sum": array, "return": array
-    }  # fmt: skip
+        "frequency": array,
+        "weight_sum": array,
+        "return": array,
+    }
     return individual_risk

@@ -53,20 +53,6 @@ class WholeSums:
     def of(cls, n: int, low: float, high: float, whole: bool) -> WholeSums | None:
         """Return how to cut weights so that no bit of any is lost.
 
-        Parameters
-        ----------
-        n : int
-            Number of weights, at least 1.
-        low, high : float
-            The smallest and the largest, positive and finite.
-        whole : bool
-            Whether all of them are whole numbers.
-
-        Returns
-        -------
-        WholeSums or None
-            None if their sizes differ too much for it.
-
         Examples
         --------
         >>> WholeSums.of(1000, 1.0, 5000.0, whole=True)
@@ -98,17 +84,7 @@ class WholeSums:
         return cut
 
     def joined(self, sums: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the sums of the weights, from the sums of their pieces.
-
-        Parameters
-        ----------
-        sums : sequence of int64 ndarray, each shape (K,)
-
-        Returns
-        -------
-        float64 ndarray, shape (K,)
-            Within one unit in the last place of the exact sums.
-        """
+        """Return the sums of the weights, from the sums of their pieces."""
         joined = np.empty(len(sums[0]))
         for start in range(0, len(joined), BLOCK):
             part = slice(start, start + BLOCK)

@@ -12,23 +12,6 @@ from riskcore.data.engines.handed_over import handed_over
 def engine_of(data: Any) -> Engine | None:
     """Return the engine that holds the data; None if they are in memory.
 
-    Parameters
-    ----------
-    data : any object
-
-    Returns
-    -------
-    Engine or None
-
-    Raises
-    ------
-    ImportError
-        If data are to be handed over to an engine that is not installed.
-    TypeError
-        If they are a lazy frame of another engine, or have columns that none takes.
-    ValueError
-        If columns share a name.
-
     Examples
     --------
     >>> import polars

@@ -223,27 +223,6 @@ def what_shows(
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records tell of what is not shown.
 
-    Parameters
-    ----------
-    columns : mapping of column names to arrays or narwhals series, each of length n
-        All columns, as they are written.
-    suppressed : mapping of column names to SuppressedColumn
-    order : integer ndarray, shape (n,), optional
-        Positions of the records in the order in which they are written, if that is not
-        the order of the columns: that order is hidden then.
-    recoded : mapping of column names to RecodedColumn, optional
-    stands_for : int64 ndarray, shape (n,), optional
-        How many records each of the n rows stands for, fewer than 2**31 together; then
-        nothing is said of their order. By default one.
-    household : integer ndarray, shape (n,), optional
-        The household of each record, by numbers from 0.
-
-    Returns
-    -------
-    tuple of Shown
-        One for each key and column that tells of it, the most values first: suppressed
-        ones, then recoded ones, then the order.
-
     Examples
     --------
     >>> region = np.repeat([1, 2, 3], 40)
@@ -403,9 +382,16 @@ class _Key:
         if stands_for is not None:
             times = stands_for[blanked]
         return cls(
-            codes, shown, blanked, times, stands_for,
-            int(counts.argmax()), shares, first, second,
-        )  # fmt: skip
+            codes,
+            shown,
+            blanked,
+            times,
+            stands_for,
+            int(counts.argmax()),
+            shares,
+            first,
+            second,
+        )
 
     @cached_property
     def truth(self) -> Integers:
@@ -739,9 +725,21 @@ def _between(units: _Units, by: Grouping, key: _Key, order: Order) -> _Tried:
     count_equal_neighbours(row, len(row), before, after)
     trials, wrong = np.zeros((3, _STEPS)), np.zeros((3, _STEPS))
     try_neighbours(
-        row, standing, before, after, unit, key.common, _STEPS, units.value,
-        units.first, units.size, units.codes, units.counts, trials, wrong,
-    )  # fmt: skip
+        row,
+        standing,
+        before,
+        after,
+        unit,
+        key.common,
+        _STEPS,
+        units.value,
+        units.first,
+        units.size,
+        units.codes,
+        units.counts,
+        trials,
+        wrong,
+    )
     group = by.group[key.blanked]
     place = order.place[group]
     own = units.of_group[group] >= 0

@@ -124,16 +124,6 @@ def _coded(records: Records, name: Hashable) -> tuple[Integers, NDArray[Any]]:
 def orders(labels: NDArray[Any]) -> tuple[Integers, ...]:
     """Return the orders of sorted values: as they are, by number and as text.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (G,)
-        Distinct values in order, none of them missing.
-
-    Returns
-    -------
-    tuple of integer ndarray, each of shape (G,)
-        Positions of the values in one order or two.
-
     Examples
     --------
     >>> [order.tolist() for order in orders(np.array([2, 10, 100]))]

@@ -15,25 +15,7 @@ from riskcore.core.compiled.jit import kernel, native
 def stand_in_row(
     order: Any, n: int, of_group: Any, value: Any, upto: Any, unit: Any, row: Any
 ) -> None:
-    """Write the units in an order, their values, and how many there are up to a place.
-
-    Parameters
-    ----------
-    order : int32 array, shape (V,)
-        Groups of records in their order.
-    n : int
-        Their number, V.
-    of_group : int32 array, shape (G,)
-        The unit of each group, -1 for none.
-    value : int32 array, shape (U,)
-        The value of each unit.
-    upto : int32 array, shape (V,)
-        Written: the number of units up to each place.
-    unit : int32 array, shape (U,)
-        Written: the units in the order.
-    row : int32 array, shape (U + 2,)
-        Written: their values, between two of which nothing is known.
-    """
+    """Write the units in an order, their values, and the counts up to each place."""
     units = 0
     row[0] = -1
     for place in range(n):
@@ -104,24 +86,7 @@ def try_neighbours(
     trials: Any,
     wrong: Any,
 ) -> None:
-    """Guess each unit from its neighbours; add up the trials and errors.
-
-    Parameters
-    ----------
-    row, units, before, after, unit
-        As `stand_in_row` and `count_equal_neighbours` write them, and the number of
-        units.
-    common, steps : int
-        The commonest value, and the number of steps of agreement.
-    value : int32 array, shape (U,)
-        The value of each unit, -1 if its records differ.
-    first, size : int32 array, shape (U + 1,), (U,)
-        Where the rows of each unit begin and end, and the number of its records.
-    codes, counts : int32 array, shape (R,)
-        The rows: a value, and how many records of the unit have it.
-    trials, wrong : float64 array, shape (3 * steps,)
-        Added to, by step: all guesses, those at the commonest value, and others.
-    """
+    """Guess each unit from its neighbours; add up the trials and errors."""
     for i in range(units):
         guess = row[i]
         if guess < 0 or row[i + 2] != guess:

@@ -60,28 +60,7 @@ class Layout:
         order: Positions | None = None,
         guard_formulas: bool = False,
     ) -> Layout:
-        """Lay out protected data.
-
-        Parameters
-        ----------
-        source : Source
-        data : frame or mapping
-            Its data, with values replaced.
-        path : str or pathlib.Path
-        drop : iterable of str
-            Columns to leave out.
-        ids : mapping of str to int64 ndarray, each shape (n,)
-            New ids of columns, 0 where missing.
-        order : int64 ndarray, shape (n,), optional
-        guard_formulas : bool, optional
-
-        Raises
-        ------
-        KeyError
-            If a column to be left out does not exist.
-        ValueError
-            If formulas cannot be guarded.
-        """
+        """Lay out protected data."""
         source.check(drop)
         path, ids = Path(path), ids or {}
         dropped = tuple(str(name) for name in drop)
@@ -116,29 +95,7 @@ class Layout:
         recodings: Mapping[str, Recoding],
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
-        """Write the file in the format of its source.
-
-        Parameters
-        ----------
-        create : callable
-            Opens the files, see `riskcore.data.files.replace.replacing_all`.
-        recodings : mapping of str to Recoding
-            What was done to variables of a mu-Argus file.
-        progress : callable, optional
-            Called with the part done and the whole.
-
-        Returns
-        -------
-        list of pathlib.Path
-            Where the files stand now, in the order of
-            `riskcore.data.files.formats.files_written`.
-
-        Raises
-        ------
-        OSError, TypeError, ValueError
-            As `riskcore.data.files.formats.write`; ValueError also for a CSV file of
-            one column in which values are missing: empty lines, which readers skip.
-        """
+        """Write the file in the format of its source."""
         self._refuse_empty_lines()
         columns, beside_source = self.columns, self.kind.beside_source
         if self.order is not None and not beside_source:

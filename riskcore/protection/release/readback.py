@@ -92,38 +92,7 @@ def read_back(
     weight: str | None = None,
     decimal: str = ".",
 ) -> dict[str, Array]:
-    """Read a file again and compare it with what it should hold.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The place where the file will stand: gives its format, and its name in errors.
-    parts : sequence of pathlib.Path
-        Where it stands now; of a mu-Argus file also its metadata.
-    like : Format or None
-        Delimiter and encoding of a CSV, as it was written.
-    expected : Expected
-    codes : iterable of str, optional
-        Columns of the file to return as codes.
-    weight : str, optional
-        A column to return as numbers.
-    decimal : {".", ","}
-        The decimal mark of these, where they are text.
-
-    Returns
-    -------
-    dict of str to array, each shape (n,)
-        The columns asked for, in the order of the file: numbers for the weight,
-        masked codes (equal for equal values) for others.
-
-    Raises
-    ------
-    ReadBackError
-        If the file cannot be read, or differs from what it should hold. Columns, the
-        number of records and the first of them are named, and no value.
-    OSError
-        If the file cannot be opened.
-    """
+    """Read a file again and compare it with what it should hold."""
     like = like or formats.Format("csv")
     gather = {name: _Codes() for name in codes}
     found: dict[str, Any] = {
@@ -645,9 +614,11 @@ def _labelled_pieces(
 
     try:
         data, about = getattr(pyreadstat, reader)(
-            str(part), output_format="dict", user_missing=True,
+            str(part),
+            output_format="dict",
+            user_missing=True,
             disable_datetime_conversion=True,
-        )  # fmt: skip
+        )
     except parser_errors() as error:
         raise OSError(str(error)) from None
 

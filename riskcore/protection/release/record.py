@@ -86,24 +86,7 @@ def private(
     source: Mapping[str, Any],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the record from which the same file can be made again.
-
-    Parameters
-    ----------
-    figures : mapping
-        Of `Protected.to_dict`. Those of the original and of the recoded file are left
-        out, and so are thresholds that a rate gave: computed for every value that a
-        blank may have had, they tell which it was.
-    settings : Settings
-    verdict : str
-        Without figures that the data gave.
-    versions, source, output : mapping
-
-    Returns
-    -------
-    dict
-        Plain data for JSON.
-    """
+    """Return the record from which the same file can be made again."""
     return {
         "private": _PRIVATE,
         "format": FORMAT,
@@ -146,24 +129,7 @@ def public(
     renumbered: Iterable[str],
     formulas_guarded: bool,
 ) -> dict[str, Any]:
-    """Return what may be published of a protection: methods and rounded counts.
-
-    Parameters
-    ----------
-    figures : mapping
-        Of `Protected.to_dict`.
-    settings : Settings
-    verdict : str
-        Without figures that the data gave.
-    shuffled : bool
-    renumbered : iterable of str
-    formulas_guarded : bool
-
-    Returns
-    -------
-    dict
-        Plain data for JSON.
-    """
+    """Return what may be published of a protection: methods and rounded counts."""
     plain = settings.to_dict()
     same = (
         "level", "within_households", "population", "method", "missing", "alpha",
@@ -254,13 +220,6 @@ def read_record(path: str | Path) -> Record:
 
     It may hold anything: what does not fit is named, and no file is opened because
     the record names it.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is no such record. File and member are named.
     """
     path = Path(path)
     try:

@@ -58,11 +58,6 @@ class Key:
     def digest(self, path: str | Path) -> str:
         """Return the HMAC-SHA256 of a file.
 
-        Raises
-        ------
-        OSError
-            If it cannot be read.
-
         Examples
         --------
         >>> import tempfile
@@ -78,20 +73,6 @@ class Key:
         """Return the HMAC-SHA256 of the files of a data set, of one that of itself.
 
         Files in folders named ``column=value`` differ by these, too.
-
-        Parameters
-        ----------
-        paths : sequence of pathlib.Path
-            At least one, in the order in which they are read.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        OSError
-            If one cannot be read.
 
         Examples
         --------
@@ -152,25 +133,7 @@ def key_file() -> Path | None:
 
 
 def user_key(*, create: bool = True) -> Key | None:
-    """Return the user's key, made at first need.
-
-    Parameters
-    ----------
-    create : bool, optional
-        Whether to make the key if there is none.
-
-    Returns
-    -------
-    Key or None
-        None if there is none, or no place to write one.
-
-    Raises
-    ------
-    ValueError
-        If the key is that of another user, others can read it, or it is no key.
-    OSError
-        If there is a key that cannot be read.
-    """
+    """Return the user's key, made at first need."""
     path = key_file()
     if path is None:
         return None
@@ -248,13 +211,7 @@ def secret_of_seed(seed: int) -> str:
 
 
 def check_secret(secret: str) -> str:
-    """Return the secret if it is one that `new_secret` could make.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """Return the secret if it is one that `new_secret` could make."""
     if not (isinstance(secret, str) and _HEX.fullmatch(secret)):
         raise ValueError(f"secret: {2 * _BYTES} hexadecimal digits needed")
     return secret
@@ -283,20 +240,6 @@ class Draw:
 def random_order(secret: str, unit: Positions | None, n: int) -> Positions:
     """Return the records in an order that the secret makes, units together.
 
-    Parameters
-    ----------
-    secret : str
-    unit : int64 ndarray, shape (n,), or None
-        The household of each record, by any numbers; None: each record is its own.
-    n : int
-        Number of records.
-
-    Returns
-    -------
-    int64 ndarray, shape (n,)
-        Positions of the records. The members of a unit are in random order, too, for
-        their order often tells ages.
-
     Examples
     --------
     >>> random_order("0" * 64, np.array([7, 7, 5, 5, 5]), 5).tolist()
@@ -314,21 +257,6 @@ def random_ids(
     secret: str, column: str, codes: Positions, taken: Collection[int] = ()
 ) -> Positions:
     """Return new ids of a column: 1, 2, ... in an order that the secret makes.
-
-    Parameters
-    ----------
-    secret : str
-    column : str
-        Its name: columns have independent ids.
-    codes : int64 ndarray, shape (n,)
-        Equal where ids are equal; negative where one is missing.
-    taken : collection of int, optional
-        Numbers that may not be used.
-
-    Returns
-    -------
-    int64 ndarray, shape (n,)
-        0 where the id is missing.
 
     Examples
     --------

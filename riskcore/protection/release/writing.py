@@ -198,22 +198,13 @@ def columns_renumbered(
     renumber: Iterable[str] | None = None,
     drop: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Return the columns that `Protected.write` gives new ids.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column.
-    TypeError
-        If a name is given in place of a list of names.
-    ValueError
-        If a column is left out, or has another part in the protection.
-    """
+    """Return the columns that `Protected.write` gives new ids."""
     parts: dict[str, set[Any]] = {
-        "left out": set(map(str, drop)), "the weight": {settings.weight},
+        "left out": set(map(str, drop)),
+        "the weight": {settings.weight},
         "a key or related to one": set(settings.suppressible),
         "recoded": set(settings.recodings),
-    }  # fmt: skip
+    }
     if renumber is None:
         # Numbers that are declared tell as much where households have no part.
         ids = dict.fromkeys([settings.household, source.household])

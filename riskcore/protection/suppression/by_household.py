@@ -31,14 +31,7 @@ class Units(HouseholdRows):
 
     @classmethod
     def found(cls, coded: CodedRecords, settings: Settings) -> Units:
-        """Find the households, whose members must agree.
-
-        Raises
-        ------
-        ValueError
-            If members of a household differ in a key or the weight. The columns are
-            named, with the number of households.
-        """
+        """Find the households, whose members must agree."""
         assert coded.households is not None
         columns: dict[Hashable, NDArray[Any]] = {
             name: coded.columns[name].codes for name in settings.variables
@@ -63,22 +56,7 @@ class Units(HouseholdRows):
         return CodedRecords(len(self.first), columns)
 
     def spread(self, masks: Masks, present: Masks, settings: Settings) -> Masks:
-        """Return which values of the records to blank.
-
-        Parameters
-        ----------
-        masks : dict of column name to bool ndarray, each shape (H,)
-            What is blanked of the households.
-        present : dict of column name to bool ndarray, each shape (n,)
-            Which records have a value.
-        settings : Settings
-
-        Returns
-        -------
-        dict of column name to bool ndarray, each shape (n,)
-            The keys of all members; of related columns, in which members may differ,
-            the values that there are.
-        """
+        """Return which values of the records to blank."""
         wide: dict[Any, Mask] = {name: mask[self.of] for name, mask in masks.items()}
         for name in settings.variables:
             goes = [name]

@@ -130,10 +130,16 @@ class Matching:
     """
 
     def __init__(
-        self, codes: NDArray[np.int32], size: Integers, parts: Parts, views:
-        Sequence[View], alpha: float, blank_matches_complete: bool, blank: KeyMasks,
+        self,
+        codes: NDArray[np.int32],
+        size: Integers,
+        parts: Parts,
+        views: Sequence[View],
+        alpha: float,
+        blank_matches_complete: bool,
+        blank: KeyMasks,
         most: KeyMasks,
-    ) -> None:  # fmt: skip
+    ) -> None:
         units = len(codes)
         self.blank = blank.copy()
         self.work = 0
@@ -238,20 +244,7 @@ class Matching:
     def put_back(
         self, moves: Sequence[Sequence[tuple[int, int]]], most_work: int = 1 << 62
     ) -> NDArray[np.bool_]:
-        """Put values back, one move after the other, where every unit stays safe.
-
-        Parameters
-        ----------
-        moves : sequence of sequences of (unit, columns)
-            What is put back together: masks of columns of units.
-        most_work : int
-            Moves after so much work are left out.
-
-        Returns
-        -------
-        ndarray of bool
-            Which moves were made.
-        """
+        """Put values back, one move after the other, where every unit stays safe."""
         return self.try_moves(Moves.of(moves), most_work)
 
     def try_moves(self, moves: Moves, most_work: int = 1 << 62) -> NDArray[np.bool_]:
@@ -259,32 +252,21 @@ class Matching:
         made = np.zeros(len(moves), np.uint8)
         self._tally[1] = 0
         put_back_units(
-            *self.state(), moves.begin, moves.unit, moves.columns, len(moves),
-            most_work, made,
-        )  # fmt: skip
+            *self.state(),
+            moves.begin,
+            moves.unit,
+            moves.columns,
+            len(moves),
+            most_work,
+            made,
+        )
         self.work += int(self._tally[1])
         return made.astype(bool)
 
     def exchange(
         self, moves: Moves, cost: Integers, made: NDArray[np.bool_], most_work: int
     ) -> NDArray[np.bool_]:
-        """Blank what was put back if more can be put back for it.
-
-        Parameters
-        ----------
-        moves : Moves
-            In the order in which they are tried.
-        cost : int64 ndarray
-            What each is worth.
-        made : ndarray of bool
-            Which were put back.
-        most_work : int
-
-        Returns
-        -------
-        ndarray of bool
-            Which are put back now.
-        """
+        """Blank what was put back if more can be put back for it."""
         units = len(self.blank)
         of_unit = np.argsort(moves.unit, kind="stable")
         move_of = np.repeat(np.arange(len(moves)), np.diff(moves.begin))[of_unit]
@@ -292,11 +274,21 @@ class Matching:
         now = made.astype(np.uint8)
         self._tally[1] = 0
         exchange_units(
-            *self.state(), moves.begin, moves.unit, moves.columns, len(moves),
-            most_work, now, cost, first.astype(np.int64), move_of.astype(np.int64),
-            np.zeros(units, np.int32), np.empty(units, np.int32),
-            np.empty(len(moves) + 1, np.int64), np.zeros(len(moves), np.uint8),
-        )  # fmt: skip
+            *self.state(),
+            moves.begin,
+            moves.unit,
+            moves.columns,
+            len(moves),
+            most_work,
+            now,
+            cost,
+            first.astype(np.int64),
+            move_of.astype(np.int64),
+            np.zeros(units, np.int32),
+            np.empty(units, np.int32),
+            np.empty(len(moves) + 1, np.int64),
+            np.zeros(len(moves), np.uint8),
+        )
         self.work += int(self._tally[1])
         return now.astype(bool)
 

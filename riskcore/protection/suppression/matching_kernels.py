@@ -29,9 +29,16 @@ STATE = (
 
 @kernel
 def is_safe(
-    v: int, u: int, units: int, shift: int, shape: Any, limit: Any, least: Any, f: Any,
+    v: int,
+    u: int,
+    units: int,
+    shift: int,
+    shape: Any,
+    limit: Any,
+    least: Any,
+    f: Any,
     F: Any,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether a watched unit is below its limit."""
     at = v * units + u
     row = limit[at]
@@ -47,9 +54,18 @@ def is_safe(
 
 @kernel
 def _kinds(
-    v: int, u: int, w: int, units: int, M: int, m: int, apart: int, code: Any, bits:
-    Any, blank_u: Any, blank_w: Any,
-) -> int:  # fmt: skip
+    v: int,
+    u: int,
+    w: int,
+    units: int,
+    M: int,
+    m: int,
+    apart: int,
+    code: Any,
+    bits: Any,
+    blank_u: Any,
+    blank_w: Any,
+) -> int:
     """Return how w counts for u, and u for w: 0 not, 1 perhaps, 2 surely; u + 4 w."""
     same = True
     full_u, full_w, any_u, any_w = True, True, False, False
@@ -88,9 +104,19 @@ def _kinds(
 
 @kernel
 def _next(
-    v: int, u: int, p: int, units: int, M: int, m: int, code: Any, key: Any, after: Any,
-    bits: Any, blank: Any, tally: Any,
-) -> int:  # fmt: skip
+    v: int,
+    u: int,
+    p: int,
+    units: int,
+    M: int,
+    m: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    bits: Any,
+    blank: Any,
+    tally: Any,
+) -> int:
     """Return the first place from p on of a unit that may match u; U if none."""
     while p < units:
         at = (v * units + p) * M
@@ -111,10 +137,26 @@ def _next(
 
 @kernel
 def _change(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, u: int, new: Any,
-) -> int:  # fmt: skip
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    u: int,
+    new: Any,
+) -> int:
     """Change what is blanked of a unit; return how many units turn unsafe."""
     old = blank[u]
     turned = 0
@@ -165,10 +207,24 @@ def _change(
 
 @native(STATE)
 def count_units(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any,
-) -> None:  # fmt: skip
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+) -> None:
     """Count f and F of all watched units."""
     for v in range(sets):
         m = shape[4 * v]
@@ -182,9 +238,18 @@ def count_units(
                 w = order[v * units + p]
                 if w != u:
                     kind = 3 & _kinds(
-                        v, u, w, units, M, m, shape[4 * v + 1], code, bits, blank[u],
+                        v,
+                        u,
+                        w,
+                        units,
+                        M,
+                        m,
+                        shape[4 * v + 1],
+                        code,
+                        bits,
+                        blank[u],
                         blank[w],
-                    )  # fmt: skip
+                    )
                     if kind != 0:
                         f[at] += gives[4 * w + 4 - 2 * kind]
                         F[at] += gives[4 * w + 5 - 2 * kind]
@@ -195,23 +260,75 @@ def count_units(
 
 @native(f"{STATE}, int64, uint64")
 def change_unit(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, u: int, new: Any,
-) -> None:  # fmt: skip
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    u: int,
+    new: Any,
+) -> None:
     """Change what is blanked of a unit; in the tally, how many turn unsafe."""
     tally[0] = _change(
-        units, sets, M, shift, code, key, after, order, bits, shape, gives, limit,
-        least, blank, f, F, tally, u, new,
-    )  # fmt: skip
+        units,
+        sets,
+        M,
+        shift,
+        code,
+        key,
+        after,
+        order,
+        bits,
+        shape,
+        gives,
+        limit,
+        least,
+        blank,
+        f,
+        F,
+        tally,
+        u,
+        new,
+    )
 
 
 @kernel
 def give(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, start: int, stop: int, unit: Any, columns: Any, take: int,
-) -> int:  # fmt: skip
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    start: int,
+    stop: int,
+    unit: Any,
+    columns: Any,
+    take: int,
+) -> int:
     """Put the parts of a move back, or take them again; return who turns unsafe."""
     turned = 0
     for part in range(start, stop):
@@ -221,35 +338,110 @@ def give(
         if take == 0:
             new = blank[u] & ~columns[at]
         turned += _change(
-            units, sets, M, shift, code, key, after, order, bits, shape, gives, limit,
-            least, blank, f, F, tally, u, new,
-        )  # fmt: skip
+            units,
+            sets,
+            M,
+            shift,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            limit,
+            least,
+            blank,
+            f,
+            F,
+            tally,
+            u,
+            new,
+        )
     return turned
 
 
 @native(f"{STATE}, int64*, int64*, uint64*, int64, int64, uint8*")
 def put_back_units(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, most: int,
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    begin: Any,
+    unit: Any,
+    columns: Any,
+    moves: int,
+    most: int,
     made: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Make each move that turns no unit unsafe."""
     for t in range(moves):
         if tally[1] > most:
             break
         turned = give(
-            units, sets, M, shift, code, key, after, order, bits, shape, gives, limit,
-            least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns, 0,
-        )  # fmt: skip
+            units,
+            sets,
+            M,
+            shift,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            limit,
+            least,
+            blank,
+            f,
+            F,
+            tally,
+            begin[t],
+            begin[t + 1],
+            unit,
+            columns,
+            0,
+        )
         if turned == 0:
             made[t] = 1
         else:
             give(
-                units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns,
+                units,
+                sets,
+                M,
+                shift,
+                code,
+                key,
+                after,
+                order,
+                bits,
+                shape,
+                gives,
+                limit,
+                least,
+                blank,
+                f,
+                F,
+                tally,
+                begin[t],
+                begin[t + 1],
+                unit,
+                columns,
                 1,
-            )  # fmt: skip
+            )
 
 
 @kernel
@@ -271,12 +463,37 @@ def _note(
     "int32*, int32*, int64*, uint8*"
 )
 def exchange_units(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, most: int,
-    made: Any, cost: Any, first: Any, move_of: Any, mark: Any, near: Any, tried: Any,
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    begin: Any,
+    unit: Any,
+    columns: Any,
+    moves: int,
+    most: int,
+    made: Any,
+    cost: Any,
+    first: Any,
+    move_of: Any,
+    mark: Any,
+    near: Any,
+    tried: Any,
     noted: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Take a move back if the moves that this allows are worth more.
 
     Allowed are those of units that match more by it, and of units that matched them.
@@ -287,16 +504,55 @@ def exchange_units(
         if tally[1] > most:
             break
         turned = give(
-            units, sets, M, shift, code, key, after, order, bits, shape, gives, limit,
-            least, blank, f, F, tally, begin[e], begin[e + 1], unit, columns, 1,
-        )  # fmt: skip
+            units,
+            sets,
+            M,
+            shift,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            limit,
+            least,
+            blank,
+            f,
+            F,
+            tally,
+            begin[e],
+            begin[e + 1],
+            unit,
+            columns,
+            1,
+        )
         if turned > 0:
             # A record that loses its last key counts for fewer.
             give(
-                units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                limit, least, blank, f, F, tally, begin[e], begin[e + 1], unit, columns,
+                units,
+                sets,
+                M,
+                shift,
+                code,
+                key,
+                after,
+                order,
+                bits,
+                shape,
+                gives,
+                limit,
+                least,
+                blank,
+                f,
+                F,
+                tally,
+                begin[e],
+                begin[e + 1],
+                unit,
+                columns,
                 0,
-            )  # fmt: skip
+            )
             continue
         made[e] = 0
         noted[e] = 1
@@ -312,19 +568,48 @@ def exchange_units(
                     if w != u and blank[w] != 0:
                         count = _note(w, first, move_of, made, noted, tried, count)
                     p = _next(
-                        v, u, p + 1, units, M, m, code, key, after, bits, blank[u],
+                        v,
+                        u,
+                        p + 1,
+                        units,
+                        M,
+                        m,
+                        code,
+                        key,
+                        after,
+                        bits,
+                        blank[u],
                         tally,
-                    )  # fmt: skip
+                    )
         saved = np.int64(0)
         kept = 0
         for i in range(count):
             t = tried[i]
             noted[t] = 0
             turned = give(
-                units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns,
+                units,
+                sets,
+                M,
+                shift,
+                code,
+                key,
+                after,
+                order,
+                bits,
+                shape,
+                gives,
+                limit,
+                least,
+                blank,
+                f,
+                F,
+                tally,
+                begin[t],
+                begin[t + 1],
+                unit,
+                columns,
                 0,
-            )  # fmt: skip
+            )
             if turned == 0:
                 made[t] = 1
                 saved += cost[t]
@@ -332,10 +617,29 @@ def exchange_units(
                 kept += 1
             else:
                 give(
-                    units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                    limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit,
-                    columns, 1,
-                )  # fmt: skip
+                    units,
+                    sets,
+                    M,
+                    shift,
+                    code,
+                    key,
+                    after,
+                    order,
+                    bits,
+                    shape,
+                    gives,
+                    limit,
+                    least,
+                    blank,
+                    f,
+                    F,
+                    tally,
+                    begin[t],
+                    begin[t + 1],
+                    unit,
+                    columns,
+                    1,
+                )
         noted[e] = 0
         if saved > cost[e]:
             continue
@@ -343,12 +647,51 @@ def exchange_units(
             t = tried[kept - 1 - i]
             made[t] = 0
             give(
-                units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns,
+                units,
+                sets,
+                M,
+                shift,
+                code,
+                key,
+                after,
+                order,
+                bits,
+                shape,
+                gives,
+                limit,
+                least,
+                blank,
+                f,
+                F,
+                tally,
+                begin[t],
+                begin[t + 1],
+                unit,
+                columns,
                 1,
-            )  # fmt: skip
+            )
         give(
-            units, sets, M, shift, code, key, after, order, bits, shape, gives, limit,
-            least, blank, f, F, tally, begin[e], begin[e + 1], unit, columns, 0,
-        )  # fmt: skip
+            units,
+            sets,
+            M,
+            shift,
+            code,
+            key,
+            after,
+            order,
+            bits,
+            shape,
+            gives,
+            limit,
+            least,
+            blank,
+            f,
+            F,
+            tally,
+            begin[e],
+            begin[e + 1],
+            unit,
+            columns,
+            0,
+        )
         made[e] = 1

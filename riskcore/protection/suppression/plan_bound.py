@@ -115,24 +115,6 @@ def least_helpers(
 ) -> Floats:
     """Return how many further matches units need at least, all of the heaviest weight.
 
-    Parameters
-    ----------
-    f, F : float64 ndarray, shape (J,)
-        Of the units as they are.
-    limit : float64 ndarray, shape (J,)
-    weight : float64 ndarray, shape (J,)
-        The heaviest weight of a record that may match each unit.
-    helpers : int64 ndarray, shape (J,)
-        How many records may.
-    alpha : float
-        What each of them counts.
-    risk : callable
-
-    Returns
-    -------
-    float64 ndarray, shape (J,)
-        Infinity if all of them are too few.
-
     Examples
     --------
     >>> f, w, n = np.array([1.0, 3.0]), np.ones(2), np.array([9, 9])
@@ -182,20 +164,6 @@ def shares_of_weight(
     With t matches of weight W the unit is safe if F + alpha W is at least the least F
     for f + alpha t. So t s + W is at least the smallest sum over t, whatever s >= 0
     is; s is the fall of the least F where the unit's need is about met.
-
-    Parameters
-    ----------
-    f, F, limit, helpers
-        As of `least_helpers`.
-    needs : float64 ndarray, shape (J,)
-        What that returns.
-    alpha : float
-    risk : callable
-
-    Returns
-    -------
-    float64 ndarray, shape (J, 2)
-        Zeros where it does not hold or is of no use.
 
     Examples
     --------
@@ -260,25 +228,6 @@ def helpers_of(
     heaviest: Floats,
 ) -> tuple[Integers, Floats, Floats]:
     """Return how many records may match each unit by their own blanks alone.
-
-    Parameters
-    ----------
-    codes : int32 ndarray, shape (U, m)
-    may : uint64 ndarray, shape (U,)
-        The keys that each unit may lose.
-    size : int64 ndarray, shape (U,)
-        Its records.
-    heaviest : float64 ndarray, shape (U,)
-        The weight of the heaviest of them.
-
-    Returns
-    -------
-    helpers : int64 ndarray, shape (U,)
-        Counted are records that match already, too.
-    heaviest : float64 ndarray, shape (U,)
-        Of all helpers; 0 if there is none.
-    mean : float64 ndarray, shape (U,)
-        Of the heaviest of each helping unit.
 
     Examples
     --------
@@ -667,19 +616,7 @@ class Bound:
         return np.where((best <= 0)[self._of_rule], u, found)
 
     def raised(self, goal: float, steps: int) -> float:
-        """Return the bound after some steps.
-
-        Parameters
-        ----------
-        goal : float
-            The cost of a plan: no bound is above it.
-        steps : int
-
-        Returns
-        -------
-        float or int
-            A whole number if all prices are whole.
-        """
+        """Return the bound after some steps."""
         if not len(self._unit):
             return 0
         # A unit that may lose something pays first what its cheapest key costs.

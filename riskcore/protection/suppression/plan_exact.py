@@ -32,33 +32,6 @@ def cheapest(
 ) -> tuple[NDArray[np.bool_] | None, bool, int]:
     """Return the cheapest moves to blank, and whether it is proven that there are none.
 
-    Parameters
-    ----------
-    matching : Matching
-        With nothing of the moves blanked; left as it is.
-    moves : Moves
-        At most `MOST_MOVES`.
-    cost : int64 ndarray, shape (J,)
-        Of each move, > 0.
-    most : int
-        Only plans that cost less are looked for.
-    nodes : int
-        How many sets of moves are tried at most.
-    among : int64 ndarray, optional
-        The units that must be safe; by default all that are watched.
-
-    work : int
-        How many pairs of units are looked at at most.
-
-    Returns
-    -------
-    blanked : bool ndarray, shape (J,), or None
-        None if there is no such plan.
-    proven : bool
-        Whether all that can matter was tried.
-    looked : int
-        At how many pairs.
-
     Examples
     --------
     >>> from riskcore.protection.suppression.matching import Parts, View
@@ -80,9 +53,20 @@ def cheapest(
     found = np.zeros(4, np.uint64)
     stack = np.zeros((number + 2, 4), np.uint64)
     search(
-        *matching.state(), moves.begin, moves.unit, moves.columns, number, cost, most,
-        nodes, work, among, len(among), stack, found,
-    )  # fmt: skip
+        *matching.state(),
+        moves.begin,
+        moves.unit,
+        moves.columns,
+        number,
+        cost,
+        most,
+        nodes,
+        work,
+        among,
+        len(among),
+        stack,
+        found,
+    )
     proven, looked = bool(found[2]), matching.looked
     if not found[1]:
         return None, proven, looked
@@ -92,9 +76,17 @@ def cheapest(
 
 @kernel
 def _first_unsafe(
-    units: int, sets: int, shift: int, shape: Any, limit: Any, least: Any, f: Any,
-    F: Any, among: Any, number: int,
-) -> int:  # fmt: skip
+    units: int,
+    sets: int,
+    shift: int,
+    shape: Any,
+    limit: Any,
+    least: Any,
+    f: Any,
+    F: Any,
+    among: Any,
+    number: int,
+) -> int:
     """Return the first unsafe unit of the first set of keys that has one, or -1."""
     for v in range(sets):
         for i in range(number):
@@ -107,9 +99,19 @@ def _first_unsafe(
 
 @kernel
 def _what_helps(
-    bad: int, units: int, M: int, code: Any, bits: Any, shape: Any, blank: Any,
-    begin: Any, unit: Any, columns: Any, moves: int, settled: Any,
-) -> Any:  # fmt: skip
+    bad: int,
+    units: int,
+    M: int,
+    code: Any,
+    bits: Any,
+    shape: Any,
+    blank: Any,
+    begin: Any,
+    unit: Any,
+    columns: Any,
+    moves: int,
+    settled: Any,
+) -> Any:
     """Return the moves that may make a unit safe, of those that are not settled.
 
     A value of another that agrees with the unit's own value is none of them.
@@ -138,12 +140,36 @@ def _what_helps(
     "int64, uint64*, uint64*"
 )
 def search(
-    units: int, sets: int, M: int, shift: int, code: Any, key: Any, after: Any, order:
-    Any, bits: Any, shape: Any, gives: Any, limit: Any, least: Any, blank: Any, f: Any,
-    F: Any, tally: Any, begin: Any, unit: Any, columns: Any, moves: int, cost: Any,
-    most: int, nodes: int, work: int, among: Any, number: int, stack: Any, found:
-    Any,
-) -> None:  # fmt: skip
+    units: int,
+    sets: int,
+    M: int,
+    shift: int,
+    code: Any,
+    key: Any,
+    after: Any,
+    order: Any,
+    bits: Any,
+    shape: Any,
+    gives: Any,
+    limit: Any,
+    least: Any,
+    blank: Any,
+    f: Any,
+    F: Any,
+    tally: Any,
+    begin: Any,
+    unit: Any,
+    columns: Any,
+    moves: int,
+    cost: Any,
+    most: int,
+    nodes: int,
+    work: int,
+    among: Any,
+    number: int,
+    stack: Any,
+    found: Any,
+) -> None:
     """Search in depth; found: the moves, whether any, whether all were tried."""
     one = np.uint64(1)
     tally[1] = 0
@@ -170,9 +196,19 @@ def search(
                     found[0], found[1] = stack[at], one
             elif spent + cheap < best:
                 helps = _what_helps(
-                    bad, units, M, code, bits, shape, blank, begin, unit, columns,
-                    moves, stack[at] | stack[at + 1],
-                )  # fmt: skip
+                    bad,
+                    units,
+                    M,
+                    code,
+                    bits,
+                    shape,
+                    blank,
+                    begin,
+                    unit,
+                    columns,
+                    moves,
+                    stack[at] | stack[at + 1],
+                )
             stack[at + 2] = helps
         if stack[at + 2] == 0:
             # Back: what led here is left out of what follows.
@@ -184,10 +220,29 @@ def search(
                         spent -= cost[t]
                         stack[4 * depth + 1] |= bit
                         give(
-                            units, sets, M, shift, code, key, after, order, bits, shape,
-                            gives, limit, least, blank, f, F, tally, begin[t], begin[t +
-                            1], unit, columns, 0,
-                        )  # fmt: skip
+                            units,
+                            sets,
+                            M,
+                            shift,
+                            code,
+                            key,
+                            after,
+                            order,
+                            bits,
+                            shape,
+                            gives,
+                            limit,
+                            least,
+                            blank,
+                            f,
+                            F,
+                            tally,
+                            begin[t],
+                            begin[t + 1],
+                            unit,
+                            columns,
+                            0,
+                        )
             continue
         for t in range(moves):
             bit = one << np.uint64(t)
@@ -198,10 +253,29 @@ def search(
                     break
                 spent += cost[t]
                 give(
-                    units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                    limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit,
-                    columns, 1,
-                )  # fmt: skip
+                    units,
+                    sets,
+                    M,
+                    shift,
+                    code,
+                    key,
+                    after,
+                    order,
+                    bits,
+                    shape,
+                    gives,
+                    limit,
+                    least,
+                    blank,
+                    f,
+                    F,
+                    tally,
+                    begin[t],
+                    begin[t + 1],
+                    unit,
+                    columns,
+                    1,
+                )
                 stack[at + 4], stack[at + 5] = stack[at] | bit, stack[at + 1]
                 stack[at + 6], stack[at + 7] = np.uint64(0), np.uint64(0)
                 depth += 1
@@ -212,7 +286,26 @@ def search(
     for t in range(moves):
         if stack[4 * depth] & (one << np.uint64(t)) != 0:
             give(
-                units, sets, M, shift, code, key, after, order, bits, shape, gives,
-                limit, least, blank, f, F, tally, begin[t], begin[t + 1], unit, columns,
+                units,
+                sets,
+                M,
+                shift,
+                code,
+                key,
+                after,
+                order,
+                bits,
+                shape,
+                gives,
+                limit,
+                least,
+                blank,
+                f,
+                F,
+                tally,
+                begin[t],
+                begin[t + 1],
+                unit,
+                columns,
                 0,
-            )  # fmt: skip
+            )

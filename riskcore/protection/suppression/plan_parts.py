@@ -56,19 +56,7 @@ class Priced:
 def in_parts(
     file: File, plan: KeyMasks, may: KeyMasks, frozen: Mask, priced: Priced
 ) -> tuple[KeyMasks, float | None]:
-    """Return a plan that is the cheapest of each small part, and its lower bound.
-
-    Parameters
-    ----------
-    file : File
-    plan : uint64 ndarray, shape (n,)
-    may : uint64 ndarray, shape (n,)
-        What may be blanked, by record: what a plan by record blanks.
-    frozen : bool ndarray, shape (n,)
-        Records that keep what they may lose.
-    priced : Priced
-        The bound of plans within ``may``.
-    """
+    """Return a plan that is the cheapest of each small part, and its lower bound."""
     # A blank that harms others ties more than what matches it; costs must be exact.
     loses_all = file.loses_all(may).any() and not file.blank_matches_complete
     if priced.value is None or file.alpha < 1 or loses_all or not file.whole:

@@ -106,24 +106,7 @@ class Margins:
         return self._risk
 
     def risk(self, kept: int, of: Positions) -> Floats:
-        """Return the risk that cells have by the keys that are kept.
-
-        Parameters
-        ----------
-        kept : int
-            The mask of these keys; none: f is n and F the sum of all weights.
-        of : integer ndarray, shape (U,)
-            Positions of the cells.
-
-        Returns
-        -------
-        float64 ndarray, shape (U,)
-
-        Raises
-        ------
-        ValueError
-            If a risk is nan.
-        """
+        """Return the risk that cells have by the keys that are kept."""
         if (
             kept != self.all_keys
             and self.cells.missing in WILDCARDS
@@ -219,42 +202,6 @@ def plan(
 ) -> Plan:
     """Choose the keys to blank in unsafe units, each by itself.
 
-    Parameters
-    ----------
-    margins : Margins
-        The risks by all sets of keys.
-    cell : integer ndarray, shape (U,)
-        The cell of each unit: a record, or a group of equal ones.
-    threshold : array_like, shape () or (U,)
-        A unit is unsafe if its risk is not below it.
-    cost : array_like, shape (m,) or (U, m)
-        What blanking each key costs, >= 0; infinity if it must not be blanked.
-    method : {"exact", "argus"}
-        The cheapest set, or that of mu-Argus, see Notes.
-    progress : callable, optional
-        Called with a line of text at each step.
-    loss : array_like, shape (m,), optional
-        What blanking each key loses, finite and >= 0, such as its entropy. With it
-        equal costs are decided by content, else by the order of the keys: see Notes.
-    draw : callable, optional
-        Returns so many random numbers of 64 bits, others at each call. Then these
-        decide between sets of equal cost and size; not for mu-Argus's method.
-
-    Returns
-    -------
-    Plan
-        A unit that was safe has no keys to blank. One that cannot be made safe is
-        not ``safe`` and loses all keys that may be blanked: its risk gets no smaller.
-
-    Raises
-    ------
-    IndexError
-        If there is no such cell.
-    ValueError
-        If the method is unknown or has too many keys, the shapes do not fit, a
-        threshold is nan or negative, a cost is nan or negative or the costs of a unit
-        overflow, a loss is nan, negative or infinite, or a risk is nan.
-
     Notes
     -----
     "exact" blanks, of all sets of keys without which the unit's risk is below the
@@ -320,18 +267,6 @@ def plan(
 def entropies(cells: Cells) -> Floats:
     """Return the entropy of each key in bits: what blanking a value of it loses.
 
-    Parameters
-    ----------
-    cells : Cells
-        The cells of the file.
-
-    Returns
-    -------
-    float64 ndarray, shape (m,)
-        H = (1/N) sum n_c log2(N / n_c) over the categories c of the key, for the N
-        records that have it; 0 if none has. The same bits whatever the order of the
-        records, of the keys and of their categories.
-
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, section 7: the entropy as suppression weight.
@@ -356,19 +291,6 @@ def household_costs(
     cost: ArrayLike, household_key: ArrayLike, size: ArrayLike
 ) -> Floats:
     """Return costs for units of which some keys are blanked in the whole household.
-
-    Parameters
-    ----------
-    cost : array_like, shape (m,)
-        What blanking each key of one record costs.
-    household_key : array_like of bool, shape (m,)
-        Whether the key is one of the household, equal for all its members.
-    size : array_like, shape (U,)
-        The size of each unit's household.
-
-    Returns
-    -------
-    float64 ndarray, shape (U, m)
 
     Examples
     --------

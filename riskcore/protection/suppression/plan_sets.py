@@ -83,30 +83,6 @@ def plan_together(
 ) -> Plan:
     """Choose the keys to blank, so that units are safe from all sets of keys.
 
-    Parameters
-    ----------
-    sights : sequence of Sight
-        Of risks that do not depend on what the keys are, each of at most
-        `MOST_IN_SET` keys.
-    names : sequence of column names, length C <= `MOST_KEYS`
-    cost : float64 ndarray, shape (C,)
-        What blanking each key costs, >= 0; infinity if it must not be blanked.
-    along : sequence of int, length C
-        The mask of the keys that are blanked with each, itself among them.
-    progress : callable, optional
-        Called with a line of text at each step.
-    loss : float64 ndarray, shape (C,), optional
-        As of `suppression.plan`, whose ties are decided alike.
-    draw : callable, optional
-        As of `suppression.plan`.
-
-    Returns
-    -------
-    Plan
-        ``safe`` if a unit is safe from all sets with what remains, and the keys are
-        proven to be the cheapest. From a set of keys from which it cannot be made safe
-        it loses all that may be blanked.
-
     Examples
     --------
     Two sets of keys share one, without which no record is alone:

@@ -357,9 +357,13 @@ class Units:
         for k, column in enumerate(at):
             seen |= (may >> np.uint64(column) & np.uint64(1)) << np.uint64(k)
         return Unsafe(
-            file.codes[self.row][:, at], self.size, file.price[at], seen, needs,
+            file.codes[self.row][:, at],
+            self.size,
+            file.price[at],
+            seen,
+            needs,
             places=tuple(at),
-        )  # fmt: skip
+        )
 
 
 def _exact_sums(of: Integers, number: Integers, groups: int) -> Integers:

@@ -135,27 +135,7 @@ def suppress(
     progress: Lines,
     draw: Draw | None = None,
 ) -> tuple[Masks, bool]:
-    """Return which values to blank so that the unsafe records become safe.
-
-    Parameters
-    ----------
-    assessments : sequence of Assessment
-        The file as it is, from each set of keys.
-    aims : sequence of Aim
-    costs : sequence of float64 ndarray, each shape (m,)
-        What blanking each key costs, see `costs_of_keys`.
-    settings : Settings
-    progress : callable
-        Called with a line of text at each step.
-    draw : callable, optional
-        Decides between keys of equal cost, see `suppression.plan`.
-
-    Returns
-    -------
-    masks : dict of column name to bool ndarray, each shape (n,)
-    cheapest : bool
-        Whether no record can be made safe by its own blanks for less.
-    """
+    """Return which values to blank so that the unsafe records become safe."""
     n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if len(assessments) > 1 and plans_together(assessments, settings):

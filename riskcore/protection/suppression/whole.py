@@ -75,27 +75,7 @@ def plan_whole(
     settings: Settings,
     say: Lines,
 ) -> Found:
-    """Return what to blank instead of a plan by record.
-
-    Parameters
-    ----------
-    coded : CodedRecords
-        The file before suppression.
-    assessments : sequence of Assessment
-        Of it, from each set of keys.
-    aims : sequence of Aim
-    costs : sequence of float64 ndarray, each shape (m,)
-    masks : dict of column name to bool ndarray, each shape (n,)
-        The plan by record.
-    still_unsafe : bool ndarray, shape (n,)
-        Records that it cannot make safe: they keep what it blanks.
-    settings : Settings
-    say : callable
-
-    Returns
-    -------
-    Found
-    """
+    """Return what to blank instead of a plan by record."""
     file = File.of(coded, assessments, aims, costs, settings)
     by_record = file.packed(masks)
     say(f"plan {settings.plan!r}: putting values back")
