@@ -184,7 +184,7 @@ REGIONS = {
     "f < 1, r near 1": near_zero_of_log,
     "f near integers": lambda rng, n: (near_integers(rng, n), fractions(rng, 0, 1, n)),
     "p near the cuts": strips,
-    "borders and their neighbours": borders,
+    "borders and their neighbors": borders,
     "extreme f and p": extremes,
     "subnormal p": lambda rng, n: (
         half_integers(rng, 1e-3, 50, n),
@@ -316,7 +316,7 @@ def found_at(x, y, error):
     return Found(len(error), float(error[i]), int((error < 0.5).sum()), at)
 
 
-def summarise(parts):
+def summarize(parts):
     worst = max(parts, key=lambda part: (part.worst, part.at))
     return Found(
         sum(part.points for part in parts),
@@ -428,7 +428,7 @@ def totals(results):
         for apart in (False, True):
             parts = [region[index][apart] for region in results.values()]
             if not apart or name in APART:
-                found[label_of(name, apart)] = summarise(parts)
+                found[label_of(name, apart)] = summarize(parts)
     return found
 
 
@@ -510,7 +510,7 @@ def main():
             parts[region].append(found)
     results = {
         region: [
-            tuple(summarise(part) for part in zip(*function, strict=True))
+            tuple(summarize(part) for part in zip(*function, strict=True))
             for function in zip(*found, strict=True)
         ]
         for region, found in parts.items()

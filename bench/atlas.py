@@ -217,18 +217,18 @@ def figure_of_rule():
 
 
 def draw_domain(figure, axes):
-    """Colour each point by the largest epsilon for which the rule fails there."""
+    """Color each point by the largest epsilon for which the rule fails there."""
     f = np.arange(2.0, 101)
     largest = np.zeros((len(f), len(FRACTIONS)))
     for rank, epsilon in enumerate(reversed(EPSILONS), start=1):
         largest[errors_of_rule(epsilon, f) > epsilon] = rank
     count = len(EPSILONS)
-    colours = ListedColormap(
+    colors = ListedColormap(
         ["white", *colormaps["viridis_r"](np.linspace(0.1, 1, count))]
     )
     norm = BoundaryNorm(np.arange(-0.5, count + 1), count + 1)
     cells = axes.pcolormesh(
-        FRACTIONS, f, largest, cmap=colours, norm=norm, rasterized=True
+        FRACTIONS, f, largest, cmap=colors, norm=norm, rasterized=True
     )
     axes.set(xscale="logit", yscale="log", xlim=(FRACTIONS[0], FRACTIONS[-1]))
     axes.set(xlabel="sampling fraction p", ylabel="sample frequency f")
@@ -275,7 +275,7 @@ j! q^j/(f+1)_j, and is no bound.
 Left: the largest epsilon of the table for which the error is above it; where it is
 white the rule holds for all. Right: the orders of the rule and the smallest sufficient
 ones (`forms.sufficient_order`; a line that leaves the picture goes to order 0). Where a
-coloured line is above the black one the rule fails for that p, where it is below the
+colored line is above the black one the rule fails for that p, where it is below the
 rule wastes terms.
 
 {table(header, [rule_row(epsilon) for epsilon in EPSILONS])}

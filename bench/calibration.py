@@ -536,7 +536,7 @@ def figure_of_errors(results):
     panels = figure.subplots(1, len(FRACTIONS), sharex=True, sharey=True)
     methods = [*METHODS, *ADDITIVE]
     for axes, fraction in zip(panels, FRACTIONS, strict=True):
-        for shift, (family, (colour, marker)) in enumerate(FAMILIES.items()):
+        for shift, (family, (color, marker)) in enumerate(FAMILIES.items()):
             x, y = [], []
             for name, by_fraction in results.items():
                 if POPULATIONS[name][0] != family:
@@ -546,7 +546,7 @@ def figure_of_errors(results):
                     if one and usable(one):
                         x.append(one.ratio)
                         y.append(i + 0.22 * (shift - 1))
-            axes.plot(x, y, marker, color=colour, ms=4, alpha=0.7, label=family)
+            axes.plot(x, y, marker, color=color, ms=4, alpha=0.7, label=family)
         axes.axvline(1.0, color="0.3", lw=0.8, zorder=0)
         axes.axvspan(0.5, 2.0, color="0.93", zorder=-1)
         axes.set(xscale="log", title=f"n/N = {100 * fraction:.0f} %")
@@ -564,7 +564,7 @@ def figure_of_coverage(results):
     figure = Figure((10.4, 5.4), layout="constrained")
     panels = figure.subplots(1, len(FRACTIONS), sharex=True, sharey=True)
     methods = [*METHODS, *ADDITIVE]
-    colours = colormaps["viridis"].with_extremes(bad="0.9")
+    colors = colormaps["viridis"].with_extremes(bad="0.9")
     for axes, fraction in zip(panels, FRACTIONS, strict=True):
         covered = np.array(
             [
@@ -578,7 +578,7 @@ def figure_of_coverage(results):
             ]
         )
         drawn = axes.imshow(
-            np.ma.masked_invalid(100 * covered), cmap=colours, vmin=0, vmax=100,
+            np.ma.masked_invalid(100 * covered), cmap=colors, vmin=0, vmax=100,
             aspect="auto",
         )  # fmt: skip
         axes.set_xticks(range(len(methods)), methods, rotation=90)
@@ -628,7 +628,7 @@ METHODS_TEXT = {
     "lowest AIC": "the one of DM, Ewens and Pitman by maximum likelihood",
     "risk sum": "the sum of `individual_risk(1, p)` over sample uniques; interval from "
     "the deviations of 1/F",
-    "Lancaster": "with its shrinkage lambda, renormalised; interval of independent "
+    "Lancaster": "with its shrinkage lambda, renormalized; interval of independent "
     "events",
 }
 

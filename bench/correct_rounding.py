@@ -36,7 +36,7 @@ class Counted(NamedTuple):
     wrong: int = 0
     by_arb: int = 0  # points that Arb alone judged
     wrong_by_arb: int = 0
-    outside: int = 0  # of the bounds, or these are no neighbours
+    outside: int = 0  # of the bounds, or these are no neighbors
 
     def plus(self, other):
         return Counted(*(a + b for a, b in zip(self, other, strict=True)))

@@ -5,7 +5,7 @@
 At each point of the kernel's fast regions the error in ulp comes from risk_enclosure,
 which shares no code with them and is proven to 2^-90. Then a search around the worst
 points looks for worse. Where the kernel itself takes the enclosures, Arb measures. At
-every point individual_risk_bounds must be neighbours or equal, and r one of the two.
+every point individual_risk_bounds must be neighbors or equal, and r one of the two.
 Writes the section on the kernel of notes/accuracy.md with its picture, and the summary
 in bench/README.md; an error of 1 ulp or a failure of the bounds ends it with status 1.
 """
@@ -186,7 +186,7 @@ FAMILIES = {
 }
 
 # Groups of bench/accuracy.py with cells that take the enclosures.
-ARB_GROUPS = ("borders and their neighbours", "extreme f and p", "subnormal p")
+ARB_GROUPS = ("borders and their neighbors", "extreme f and p", "subnormal p")
 
 
 # --- what is found -----------------------------------------------------------------
@@ -420,7 +420,7 @@ def page(found, searched, seed):
     )
     bounds = paragraph(
         f"""At all {found.checked:,} points the bounds of individual_risk_bounds are
-        neighbours or equal and the risk is one of the two, which is faithful rounding:
+        neighbors or equal and the risk is one of the two, which is faithful rounding:
         {len(found.failures)} failures."""
     )
     section = f"""\

@@ -69,7 +69,7 @@ def next_to_integers(rng, top, n):
 
 
 def real(rng, top, n):
-    """Draw f < top that is no integer, some next to one."""
+    """Draw f < top that is not an integer, some next to one."""
     f = np.where(
         rng.random(n) < 0.6, rng.uniform(0, top, n), next_to_integers(rng, top, n)
     )
@@ -170,7 +170,7 @@ def cells():
     return draw
 
 
-def neighbours(*numbers):
+def neighbors(*numbers):
     """Return each number with the doubles below and above it."""
     return [
         float(y)
@@ -187,8 +187,8 @@ def borders():
     p = [risk_pairs.P_NEAR_ONE, risk_pairs.P_HALF, risk_pairs.P_FORWARD]
     p += [risk_pairs.RARE, nearest.RARE, enclosure.P_SHORT, enclosure.P_LEVELS]
     p += [0.1, 0.03, 2.0**-40, 2.0**-480, 2.0**-1022]
-    at_f = [(x, y) for x in neighbours(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
-    at_p = [(x, y) for x in [*f, 0.25] for y in neighbours(*p)]
+    at_f = [(x, y) for x in neighbors(*f) for y in [*p, 1 - 2.0**-53, 1.0]]
+    at_p = [(x, y) for x in [*f, 0.25] for y in neighbors(*p)]
     pairs = sorted({*at_f, *at_p})
     return tuple(np.array(pairs).T)
 

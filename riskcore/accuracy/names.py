@@ -91,7 +91,7 @@ def _form(name: str) -> Form:
 def _truncated(name: str, order: str) -> Form:
     if not order.isdecimal() or int(order) > published.MAX_TERMS:
         raise ValueError(
-            f"form {name!r}: the order {order!r} is no whole number from 0 to "
+            f"form {name!r}: the order {order!r} is not a whole number from 0 to "
             f"{published.MAX_TERMS}"
         )
     return lambda f, p: published.truncated(f, p, int(order))
@@ -103,7 +103,7 @@ def _adaptive(name: str, epsilon: str, rule: Any = "sufficient") -> Form:
     except ValueError:
         allowed = math.nan
     if not 0 < allowed < 1:
-        raise ValueError(f"form {name!r}: {epsilon!r} is no number between 0 and 1")
+        raise ValueError(f"form {name!r}: {epsilon!r} is not a number between 0 and 1")
     if rule not in published.RULES:
         raise ValueError(
             f"form {name!r}: the rule is 'sufficient' or 'published', not {rule!r}"

@@ -104,12 +104,12 @@ def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
             "a heat map needs every pair of at least 2 values of f and of p; there are "
             f"{there} of {len(f)} x {len(p)}"
         )
-    colours, norm = _colours()
+    colors, norm = _colors()
     axes.pcolormesh(
         _edges(p, _scale_of(p)),
         _edges(f, _scale_of(f)),
         np.ma.masked_invalid(error),
-        cmap=colours,
+        cmap=colors,
         norm=norm,
         rasterized=True,
     )
@@ -122,24 +122,24 @@ def _mark_not_finite(patch: Any) -> None:
     patch.set(facecolor="0.85", hatch="////", edgecolor="0.55", linewidth=0)
 
 
-def _colours() -> tuple[Any, Any]:
+def _colors() -> tuple[Any, Any]:
     """Return steps from light to dark that do not rest on hue, and their limits."""
     from matplotlib import colormaps
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
     steps = len(_BANDS) - 1
     shades = colormaps["viridis_r"](np.linspace(0.08, 0.94, steps))
-    colours = ListedColormap(shades).with_extremes(under="white", over="black")
-    return colours, BoundaryNorm(_BANDS, steps)
+    colors = ListedColormap(shades).with_extremes(under="white", over="black")
+    return colors, BoundaryNorm(_BANDS, steps)
 
 
 def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
-    colours, norm = _colours()
+    colors, norm = _colors()
     bar = figure.colorbar(
-        ScalarMappable(norm, colours), ax=list(panels), extend="both", ticks=_BANDS
+        ScalarMappable(norm, colors), ax=list(panels), extend="both", ticks=_BANDS
     )
     bar.set_label("|relative error|")
     bar.ax.set_yticks(_BANDS, [f"$10^{{{round(math.log10(b))}}}$" for b in _BANDS])

@@ -226,7 +226,7 @@ def assess(
 
 
 def check_level(level: str, household: Hashable | None) -> None:
-    """Refuse what is no level, or needs households."""
+    """Refuse what is not a level, or needs households."""
     arguments.one_of("level", level, LEVELS)
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
@@ -237,7 +237,7 @@ def _is_weights(population: Any) -> bool:
 
 
 def check_population(population: Any, method: str) -> None:
-    """Refuse what is no population, or goes with no model of one."""
+    """Refuse what is not a population, or goes with no model of one."""
     if not _is_weights(population):
         from riskcore.assessment.population import check_model
 

@@ -266,7 +266,7 @@ def _check_roles(
     for role, given in (("ordered", ordered), ("hierarchies", hierarchies)):
         for name in given:
             if name not in names:
-                raise ValueError(f"{role}: {name!r} is no sensitive variable")
+                raise ValueError(f"{role}: {name!r} is not a sensitive variable")
     both = [name for name in ordered if name in hierarchies]
     if both:
         raise ValueError(f"{both[0]!r} has a hierarchy: it cannot be ordered too")
@@ -375,7 +375,7 @@ def _number(text: Any) -> Decimal | None:
 
 def _no_order(column: CodedColumn) -> ValueError:
     return ValueError(
-        f"ordered: {column.name!r} has values that are no numbers, which have no "
+        f"ordered: {column.name!r} has values that are not numbers, which have no "
         "distance; give numbers or times"
     )
 
@@ -508,7 +508,7 @@ class SensitiveVariable:
         Raises
         ------
         TypeError, ValueError
-            If neither is given, ``l`` is no number from 1 on, ``t`` none in [0, 1].
+            If neither is given, ``l`` is not a number from 1 on, ``t`` none in [0, 1].
         """
         if l is None and t is None:
             raise ValueError("give l, t or both")

@@ -95,8 +95,8 @@ def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
         if keys not in known:
             listed = ", ".join(" x ".join(map(str, one)) for one in sets)
             raise ValueError(
-                f"k: {' x '.join(sorted(map(str, keys)))} is no set of keys; these are "
-                f"{listed}"
+                f"k: {' x '.join(sorted(map(str, keys)))} is not a set of keys; these "
+                f"are {listed}"
             )
     return [named.get(keys) for keys in known]
 

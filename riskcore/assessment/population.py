@@ -41,7 +41,7 @@ COUNT = "population_frequency"
 
 
 def check_model(population: Any, method: str) -> None:
-    """Refuse a population that is no model, or goes with none, before data are read."""
+    """Refuse a population that is not a model or fits none, before data are read."""
     if isinstance(population, str):
         arguments.one_of("population", population, ("weights", *FITTED))
     elif isinstance(population, CellModel):

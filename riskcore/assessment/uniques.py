@@ -475,7 +475,7 @@ def estimate_simulated(
     Raises
     ------
     TypeError, ValueError
-        If it is no sample of the population, there are more occupied cells than
+        If it is not a sample of the population, there are more occupied cells than
         ``cells``, or the level is not in (0, 1).
 
     Examples

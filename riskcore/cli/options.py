@@ -343,7 +343,7 @@ def _ansi_escaped(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    # Python keeps a byte of a name that is no text as half a surrogate pair.
+    # Python keeps a byte of a name that is not text as half a surrogate pair.
     if code < 0x80 or 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code & 0xFF:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
@@ -461,7 +461,7 @@ def _decimal(number: str, text: str) -> Decimal:
     if len(number) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"a number of {len(number)} letters")
     if not _NUMBER.fullmatch(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return Decimal(number)
 
 
@@ -491,7 +491,7 @@ def grid_of(text: str) -> list[float]:
 def whole(text: str) -> int:
     """Read a whole number."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number >= 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
     if len(text) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"a whole number of {len(text)} digits")
     return int(text)

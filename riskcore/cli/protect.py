@@ -97,7 +97,7 @@ protected file alone, one page for all sets of keys.
 A second safe file of the same survey can show what this one suppresses.
 
 The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
-another file than that of the record; 2 if the input is refused and nothing written; 74
+another file than the record names; 2 if the input is refused and nothing written; 74
 if an error came after files were written; 130 if interrupted.
 """
 
@@ -282,7 +282,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         const=True,
         metavar="SEED",
         help="write the records in a random order that only the private record holds, "
-        "households together: in a sorted file neighbours tell what was suppressed. "
+        "households together: in a sorted file neighbors tell what was suppressed. "
         "With a SEED the order is that of the seed: for tests, as seeds can be tried",
     )
     ids = group.add_mutually_exclusive_group()
@@ -324,7 +324,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--other-input",
         action="store_true",
-        help="let --replay do the same with another file than that of the record",
+        help="let --replay do the same with another file than the record names",
     )
     group.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
@@ -611,9 +611,9 @@ def _outcome(
     if before is None or record is None:
         return lines, True
     if checked is False:
-        return [*lines, "It is made of another file than that of the record."], True
+        return [*lines, "It is made from another file than the record."], True
     if record["output"]["sha256"] == before.sha256:
-        return [*lines, "It is, byte for byte, that of the record."], True
+        return [*lines, "It is byte for byte the file of the record."], True
     doubt = "the format, the versions or the settings in the record have changed"
     if checked is None:
         doubt = f"the input, {doubt}"
@@ -662,7 +662,7 @@ def _checked_input(
         tell(f"warning: {why}: that the input is the same cannot be checked")
     if checked is False and not options.other_input:
         raise ValueError(
-            f"{options.file} is another file than that of {before.path}; "
+            f"{options.file} is not the file of {before.path}; "
             "--other-input protects it by the same settings"
         )
     return checked
@@ -749,7 +749,7 @@ def _cost(words: list[str] | None) -> Any:
         try:
             costs.append((key, math.inf if number == "never" else float(number)))
         except ValueError:
-            raise ValueError(f"--cost {word}: {number!r} is no number") from None
+            raise ValueError(f"--cost {word}: {number!r} is not a number") from None
     return gathered("--cost", costs)
 
 

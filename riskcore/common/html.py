@@ -135,7 +135,7 @@ def figures(
 
 
 def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
-    """Return a histogram without axes as SVG, in the colour of the text.
+    """Return a histogram without axes as SVG, in the color of the text.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Tables as plain text and the rows of tables in Markdown.
 
-A library of tables would bring frames, colours and wrapping, of which nothing is
+A library of tables would bring frames, colors and wrapping, of which nothing is
 wanted here: what is, these lines do.
 """
 

@@ -85,8 +85,8 @@ def mean_and_variance(values: Floats, weight: Floats) -> tuple[float, float]:
     (2.0, 3.0)
     """
     mean = _mean(values, weight)
-    centred = values - mean
-    return mean, fsum(weight * centred * centred) / fsum(weight)
+    centered = values - mean
+    return mean, fsum(weight * centered * centered) / fsum(weight)
 
 
 def _mean(values: Floats, weight: Floats) -> float:
@@ -121,7 +121,7 @@ def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
     """
     if not len(weight):
         return None
-    parts = [_centred(values, weight) for values in (first, second)]
+    parts = [_centered(values, weight) for values in (first, second)]
     squares = [fsum(weight * part * part) for part in parts]
     if min(squares) == 0:
         return None
@@ -129,7 +129,7 @@ def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
     return max(min(product / math.sqrt(squares[0] * squares[1]), 1.0), -1.0)
 
 
-def _centred(values: Floats, weight: Floats) -> Floats:
+def _centered(values: Floats, weight: Floats) -> Floats:
     """Return the values less their mean, by a power of two below 1; 0 if all equal."""
     if np.ptp(values) == 0:
         return np.zeros(len(values))

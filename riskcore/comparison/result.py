@@ -334,7 +334,9 @@ class Comparison:
             if one.key == name:
                 return one
         known = ", ".join(repr(one.key) for one in self.keys)
-        raise NoSuchNameError(f"{name!r} is no key of the comparison; keys are {known}")
+        raise NoSuchNameError(
+            f"{name!r} is not a key of the comparison; keys are {known}"
+        )
 
     @property
     def compared_pairs(self) -> tuple[PairComparison, ...]:

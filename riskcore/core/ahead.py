@@ -4,7 +4,7 @@
 
 makes a folder for each platform, and in it a file for each kind of processor. A wheel
 that is built for the platform brings them (``nox -s wheels``), and a first result needs
-no compiler. LLVM makes the code of all platforms here; Numba optimises once for each
+no compiler. LLVM makes the code of all platforms here; Numba optimizes once for each
 kind of processor, in a process of its own.
 """
 

@@ -370,7 +370,7 @@ def tabulate(
     OSError
         If the file cannot be read.
     TypeError
-        If ``data`` is no table, a key's values have no order, or the weights are not
+        If ``data`` is not a table, a key's values have no order, or the weights are not
         real numbers.
     ValueError
         If there are no records or no keys, a key is named twice, is the weight or is
@@ -545,7 +545,7 @@ def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
 
 
 def overflow(weight: Hashable | None) -> ValueError:
-    """Make the error for weights whose sum is no double."""
+    """Make the error for weights whose sum is not a double."""
     return ValueError(f"weight {weight!r}: the sum overflows")
 
 

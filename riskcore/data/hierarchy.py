@@ -35,7 +35,7 @@ class Hierarchy:
     Raises
     ------
     TypeError
-        If a level is no mapping.
+        If a level is not a mapping.
     ValueError
         If there is no level, a level has no group for a value that another has, or
         separates values that a level below has together.

@@ -245,7 +245,7 @@ class Recoding:
         Raises
         ------
         TypeError, ValueError
-            If this is no mapping, or a code is not text or a finite number, or there
+            If this is not a mapping, or a code is not text or a finite number, or there
             is none.
 
         Examples
@@ -293,7 +293,7 @@ class Recoding:
         Raises
         ------
         TypeError
-            If a break is no number.
+            If a break is not a number.
         ValueError
             If there is no break, they do not increase, or the labels are not one more.
 
@@ -353,7 +353,7 @@ class Recoding:
         Raises
         ------
         TypeError
-            If ``bottom`` or ``top`` is no number.
+            If ``bottom`` or ``top`` is not a number.
         ValueError
             If neither is given, or ``bottom`` is not below ``top``.
 
@@ -588,7 +588,7 @@ def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     KeyError
         If a variable is no column.
     TypeError
-        If the data are no table, a recoding is none, or the codes of a variable are
+        If the data are not a table, a recoding is none, or the codes of a variable are
         neither text nor numbers, or not of the kind its rules need.
     ValueError
         As `Recoding.apply`, naming the variable; if there are no records, or a number

@@ -95,7 +95,7 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
 
 
 def _of_arrow(column: Any) -> tuple[Codes, Labels]:
-    """Code text of Arrow that is no dictionary."""
+    """Code text of Arrow that is not a dictionary."""
     found = _of_views(column)
     return _in_batches(column) if found is None else found
 

@@ -40,7 +40,7 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
 def _distribution(m: int, p: float) -> tuple[int, np.ndarray]:
     """Return the first value that matters, and probabilities up to a common factor.
 
-    From the mode outwards by the ratios of neighbours.
+    From the mode outwards by the ratios of neighbors.
     """
     mode = min(int((m + 1) * p), m)
     spread = int(40.0 * math.sqrt(m * p * (1.0 - p))) + 60

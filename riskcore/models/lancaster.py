@@ -254,7 +254,7 @@ class Lancaster:
         Raises
         ------
         TypeError, ValueError
-            As in `probability`, and as in `normalizer` if renormalised.
+            As in `probability`, and as in `normalizer` if renormalized.
 
         Examples
         --------
@@ -384,7 +384,7 @@ class Lancaster:
         )
         if others == 0.0:
             return np.ones_like(p)
-        with np.errstate(divide="ignore"):  # p = 1 is no unique: exp(-inf) = 0
+        with np.errstate(divide="ignore"):  # p = 1 is not a unique: exp(-inf) = 0
             return np.exp(others * np.log1p(-p))
 
     def tau(

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LancasterCells(CellModel):
-    """Lancaster's model of the cells' probabilities, renormalised, with overdispersion.
+    """Lancaster's model of the cells' probabilities, renormalized, with overdispersion.
 
     Made by `LancasterCells.fit`.
 

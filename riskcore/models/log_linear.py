@@ -159,8 +159,8 @@ class LogLinear(CellModel):
         Raises
         ------
         KeyError, OSError, TypeError, ValueError
-            As `CellTable.of`; if a term is no pair of keys, records are in structural
-            zeros, or there are more than 2^24 combinations of categories.
+            As `CellTable.of`; if a term is not a pair of keys, records are in
+            structural zeros, or there are more than 2^24 combinations of categories.
 
         Notes
         -----
@@ -354,7 +354,7 @@ def _pairs(
     for term in terms:
         pair = tuple(keys.index(key) for key in term if key in keys)
         if isinstance(term, str) or len(tuple(term)) != 2 or len(set(pair)) != 2:
-            raise ValueError(f"terms: {term!r} is no pair of the keys {list(keys)}")
+            raise ValueError(f"terms: {term!r} is not a pair of the keys {list(keys)}")
         found.add((min(pair), max(pair)))
     return sorted(found)
 

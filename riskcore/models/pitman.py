@@ -116,7 +116,7 @@ class Pitman(PolyaUrn):
 
         Notes
         -----
-        For each sigma one theta > -sigma maximises the likelihood; along these, all
+        For each sigma one theta > -sigma maximizes the likelihood; along these, all
         stationary points between 0 and 1 are found on a grid and refined, and the most
         likely is taken. If the likelihood falls from sigma = 0 on, the estimate is
         that of Ewens, and the Dirichlet-multinomial model may fit better. Closed form,

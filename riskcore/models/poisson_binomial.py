@@ -2,7 +2,7 @@
 
 Given a model of the cells, sample uniques are population uniques independently of each
 other. The law of their number is the convolution of as many laws of two points. Blocks
-of 64 are convolved one event at a time, then neighbours with neighbours. All terms are
+of 64 are convolved one event at a time, then neighbors with neighbors. All terms are
 positive, so nothing cancels; tails of next to nothing are cut, and how much is counted.
 """
 

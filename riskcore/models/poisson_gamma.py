@@ -61,7 +61,7 @@ class PoissonGamma(Superpopulation):
     -----
     Mokken, Kooiman, Pannekoek and Willenborg (1992), section 2.3. Given n it is the
     Dirichlet-multinomial model with the same alpha. ``log_likelihood`` is that, so that
-    it can be compared with other models; "ml" maximises the likelihood of the cell
+    it can be compared with other models; "ml" maximizes the likelihood of the cell
     frequencies, of which n itself is a part.
 
     Examples

@@ -390,7 +390,7 @@ def _by_coefficients(
 
     They are computed both ways from a state within.
 
-    Each probability comes from its neighbour: their ratio is one of integrals along the
+    Each probability comes from its neighbor: their ratio is one of integrals along the
     same path, and nothing large is ever formed.
     """
     rest = _less(A, m1, b)

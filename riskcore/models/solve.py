@@ -8,7 +8,7 @@ from itertools import pairwise
 
 Function = Callable[[float], float]
 
-EXACT = 2.0**-52  # of the root: to neighbouring doubles
+EXACT = 2.0**-52  # of the root: to neighboring doubles
 _STEPS = 200  # bisection alone would need some 60
 _LEAST, _LARGEST = 2.0**-140, 2.0**140  # inside the domain of the Gamma functions
 
@@ -19,7 +19,7 @@ def root(
     """Return a root between two numbers at which a function has opposite signs.
 
     Inverse quadratic interpolation where it is safe, else bisection (Chandrupatla
-    1997). The interval keeps the root and shrinks to neighbouring doubles, or to a
+    1997). The interval keeps the root and shrinks to neighboring doubles, or to a
     fraction ``tolerance`` of the root. nan if the function is nan on the way.
 
     Examples
@@ -103,7 +103,7 @@ def positive_root(function: Function, start: float, tolerance: float = EXACT) ->
 
 
 def all_roots(function: Function, points: Sequence[float]) -> list[float]:
-    """Return a root between each two neighbours of rising points with a change of sign.
+    """Return a root between each two neighbors of rising points with a change of sign.
 
     Points at which the function is nan are passed over.
 

@@ -429,7 +429,7 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
 
 
 def check_indices(sizes: Any) -> None:
-    """Refuse what are no size indices."""
+    """Refuse what are not size indices."""
     if not isinstance(sizes, SizeIndices):
         given = arguments.shown(sizes)
         raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")

@@ -181,7 +181,7 @@ class ProtectedRecords:
         """The columns of which nobody knows whether they tell what is hidden.
 
         Of data on an engine those that have no part in the protection, but all if a
-        column is recoded that is no key; nor is it known of the order of the records.
+        column is recoded that is not a key; nor is it known of the order of records.
         """
         if self.on_engine is None or not self.hidden:
             return ()

@@ -118,7 +118,7 @@ class Protected(ProtectedRecords):
         columns : iterable of column names
             Of data on an engine it groups by each of them and all keys; what comes here
             has a row for each combination, as many as records for a column of ids. What
-            they tell of recoded columns that are no keys is told as if nothing of them
+            they tell of recoded columns that are not keys is told as if nothing of them
             had been suppressed.
 
         Returns
@@ -219,7 +219,7 @@ class Protected(ProtectedRecords):
         Raises
         ------
         TypeError
-            If a column's name is no text.
+            If a column's name is not text.
         """
         return facts_of(self, self.shown if shown is None else shown)
 
@@ -329,7 +329,7 @@ class Protected(ProtectedRecords):
         KeyError
             If a column to be left out or renumbered does not exist.
         TypeError
-            If a column's name or a path is no text, or an engine holds the records.
+            If a column's name or a path is not text, or an engine holds the records.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.release.readback.ReadBackError
@@ -370,7 +370,7 @@ class Protected(ProtectedRecords):
         Raises
         ------
         TypeError
-            If a column's name is no text.
+            If a column's name is not text.
 
         Examples
         --------

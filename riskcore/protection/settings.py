@@ -640,4 +640,4 @@ def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
 def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:
     if name not in keys:
         known = ", ".join(map(repr, keys))
-        raise ValueError(f"{argument}: {name!r} is no key; keys are {known}")
+        raise ValueError(f"{argument}: {name!r} is not a key; keys are {known}")

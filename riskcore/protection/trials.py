@@ -147,7 +147,7 @@ class Trials:
             if one.name == name:
                 return one
         known = ", ".join(repr(one.name) for one in self.trials)
-        raise NoSuchNameError(f"{name!r} is no candidate; candidates are {known}")
+        raise NoSuchNameError(f"{name!r} is not a candidate; candidates are {known}")
 
     def front(
         self,
@@ -446,7 +446,7 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
         for key in settings:
             if key not in known:
                 raise TypeError(
-                    f"candidates: {name!r}: {key!r} is no setting of protect; these "
+                    f"candidates: {name!r}: {key!r} is not a setting of protect; these "
                     f"are {', '.join(sorted(known))}"
                 )
 

@@ -107,8 +107,8 @@ def diversity_figure(found: Diversity, *, ax: Axes | None = None) -> Figure:
         records = np.bincount(values, each.cells.records, _MOST + 1)
         last = int(values.max())
         places = np.arange(last + 1)
-        colours = [_UNSAFE if place < 2 else _BARS for place in places]
-        one.bar(places, records[: last + 1], color=colours)
+        colors = [_UNSAFE if place < 2 else _BARS for place in places]
+        one.bar(places, records[: last + 1], color=colors)
         labels = [str(place) for place in places]
         if each.distinct_l.max() > _MOST:
             labels[-1] = f"{_MOST} or more"

@@ -37,7 +37,7 @@ def spots(points: Sequence[tuple[float, float, str, bool]], description: str) ->
             f"{short(right * step / _MARKS, 2, figures=3)} %</text>",
         ]
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
-    # Neighbours have their marks above and below in turn.
+    # Neighbors have their marks above and below in turn.
     ranked = sorted(points, key=lambda one: (one[1], one[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)

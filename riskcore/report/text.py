@@ -149,7 +149,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if len(record["rounds"]) > 1:
         lines += ["", *aligned(_rounds(record["rounds"]), "<>", indent=4)]
     if record["shown"]:
-        lines += ["", "  What shows all the same", *_shown(record["shown"])]
+        lines += ["", "  What still shows", *_shown(record["shown"])]
     return "\n".join([*lines, "", f"  {printable(record['verdict'])}"])
 
 

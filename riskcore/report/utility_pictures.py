@@ -155,7 +155,7 @@ def risk_utility_figure(
         raise ValueError("no candidate is safe and has both figures: nothing to draw")
     figure = Figure((7.2, 4.6), layout="constrained")
     ax = figure.subplots()
-    # Neighbours have their names above and below in turn.
+    # Neighbors have their names above and below in turn.
     ranked = sorted(points, key=lambda name: points[name][::-1])
     for name, (y, x) in points.items():
         color = _AFTER if name in front else _BEFORE

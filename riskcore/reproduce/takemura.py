@@ -120,28 +120,28 @@ def _unconditional(model: Ewens | Pitman) -> float:
 def _additive() -> list[Row]:
     exhibit = "Additive model by lambda"
     no_data = "the microdata are not published"
-    raw, negative, renormalised = [], [], []
+    raw, negative, renormalized = [], [], []
     for i, (plain, new, below) in enumerate(
         zip(_RAW, _RENORMALISED, _NEGATIVE, strict=True)
     ):
         item = f"lambda = {i / 5:.1f}"
-        raw.append(lacking(exhibit, f"{item}, no renormalisation", plain, no_data))
+        raw.append(lacking(exhibit, f"{item}, no renormalization", plain, no_data))
         if i == 0:
-            same = exact(exhibit, f"{item}, renormalised", new, float(plain), "c = 1")
-            renormalised.append(same)
+            same = exact(exhibit, f"{item}, renormalized", new, float(plain), "c = 1")
+            renormalized.append(same)
             continue
         negative.append(lacking(exhibit, f"{item}, negative sum", f"-{below}", no_data))
-        low, high = _renormalised_range(float(plain), float(below))
-        renormalised.append(
-            within(exhibit, f"{item}, renormalised", new, low, high, _JENSEN)
+        low, high = _renormalized_range(float(plain), float(below))
+        renormalized.append(
+            within(exhibit, f"{item}, renormalized", new, low, high, _JENSEN)
         )
-    return [*raw, *renormalised, *negative]
+    return [*raw, *renormalized, *negative]
 
 
 _JENSEN = "from the two other rows, errata 4.5"
 
 
-def _renormalised_range(raw: float, negative: float) -> tuple[float, float]:
+def _renormalized_range(raw: float, negative: float) -> tuple[float, float]:
     """Return what the estimate can be after all p are divided by c = 1 + negative.
 
     (1 - p/c)^M is a concave and rising function of (1-p)^M: the sum is largest if all

@@ -144,9 +144,9 @@ def table_4_3(
     for k, (label, style) in enumerate(zip(labels, ("o-", "s--", "^:"), strict=True)):
         means = [np.mean(values[k]) for values in spread.values()]
         deviations = [np.std(values[k], ddof=1) for values in spread.values()]
-        colour = ("black", "C0", "C1")[k]
+        color = ("black", "C0", "C1")[k]
         axes.errorbar(
-            s, means, deviations, fmt=style, color=colour, ms=4, lw=1, label=label
+            s, means, deviations, fmt=style, color=color, ms=4, lw=1, label=label
         )
     _draw_printed(axes, printed)
     axes.set(xlabel="exponent s of Zipf's law", ylabel="sample and population uniques")
@@ -155,8 +155,8 @@ def table_4_3(
 
 
 def _draw_printed(axes: Axes, printed: Mapping[float, tuple[float, float]]) -> None:
-    for k, (name, colour) in enumerate((("$\\tau$", "black"), ("$\\tau_1$", "C1"))):
+    for k, (name, color) in enumerate((("$\\tau$", "black"), ("$\\tau_1$", "C1"))):
         axes.plot(
             list(printed), [values[k] for values in printed.values()],
-            "x", ms=8, color=colour, label=f"{name} as printed, one run",
+            "x", ms=8, color=color, label=f"{name} as printed, one run",
         )  # fmt: skip

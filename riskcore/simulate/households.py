@@ -60,7 +60,7 @@ def household_survey(
     -------
     dict of str to ndarray
         Columns of equal length, a row for each person; the members of a household are
-        neighbours, its head is the first. `household_survey_labels` has what the codes
+        neighbors, its head is the first. `household_survey_labels` has what the codes
         mean.
 
         - of the household: ``IDH``, from 1; ``PHONE``, a made number; ``REGION``;

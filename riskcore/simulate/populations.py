@@ -207,7 +207,7 @@ def _populate(
     """Divide N people among blocks of cells, then among the cells of each block.
 
     ``mass(start, stop)`` holds a number for each cell, which add up over cells, and
-    ``share(left, right)`` the probability of the second of two neighbours.
+    ``share(left, right)`` the probability of the second of two neighbors.
     """
     N = arguments.whole_from("N", N, 1, 2**53)
     K = arguments.whole_from("K", K, 1, 2**53)

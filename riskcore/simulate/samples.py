@@ -103,7 +103,7 @@ def design_weights(
     Raises
     ------
     ValueError
-        If the sample has no record in some stratum, or is no sample of the population.
+        If the sample has no record in some stratum, or is not of the population.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def uniques(frequencies: ArrayLike, sampled: ArrayLike) -> Uniques:
     Raises
     ------
     ValueError
-        If the second is no sample of the first.
+        If the second is not a sample of the first.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def microdata(
     Returns
     -------
     dict of str to ndarray
-        Columns of equal length; the members of a household are neighbours.
+        Columns of equal length; the members of a household are neighbors.
 
         - ``HOUSEHOLD``, from 1, and ``PERSON``, from 1 in each household
         - ``REGION``: municipality, 101 to 1240; without its last two digits, the

@@ -267,8 +267,16 @@ def test_c_is_what_is_written(c):
         ({"c": "3"}, TypeError, "c='3': need a number"),
         ({"c": True}, TypeError, "c=True: need a number"),
         ({"c": 1 / 3}, ValueError, "c=0.333.*at most 15 digits"),
-        ({"ordered": ["s"]}, ValueError, "ordered: 's' has values that are no numbers"),
-        ({"ordered": ["key"]}, ValueError, "ordered: 'key' is no sensitive variable"),
+        (
+            {"ordered": ["s"]},
+            ValueError,
+            "ordered: 's' has values that are not numbers",
+        ),
+        (
+            {"ordered": ["key"]},
+            ValueError,
+            "ordered: 'key' is not a sensitive variable",
+        ),
         ({"ordered": ["s"], "hierarchies": {"s": []}}, ValueError, "'s' has a hier"),
         ({"hierarchies": {"s": [{"a": 1}]}}, ValueError, "level 1: no group for 'b'"),
         (
@@ -325,7 +333,7 @@ def test_numbers_in_text_are_numbers():
     assert text.values == 7
     for bad in ("x", "nan", "inf", ""):
         data["salary"][0] = bad
-        with pytest.raises(ValueError, match="values that are no numbers"):
+        with pytest.raises(ValueError, match="values that are not numbers"):
             diversity(data, ["cell"], "salary", ordered=["salary"],
                       missing_sensitive="ignore")  # fmt: skip
 

@@ -334,7 +334,11 @@ def test_many_sets_make_one_table(run):
         ({"k": 10**5000}, ValueError, r"k=a int: need a whole number from 2"),
         ({"k": 2.5}, TypeError, "k=2.5: need a whole number"),
         ({"k": True}, TypeError, "k=True"),
-        ({"k": {("a", "d"): 3}}, ValueError, "a x d is no set of keys; these are a x"),
+        (
+            {"k": {("a", "d"): 3}},
+            ValueError,
+            "a x d is not a set of keys; these are a x",
+        ),
         ({"k": {("a", "b", "c"): 0}}, ValueError, r"k of a x b x c=0"),
         ({"subsets": 0}, ValueError, "subsets=0: need 1 to 3"),
         ({"subsets": 4}, ValueError, "subsets=4: need 1 to 3"),

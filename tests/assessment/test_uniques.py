@@ -194,7 +194,7 @@ def test_size_indices_alone(run):
     [
         ([], "give FILE and --keys, or --sizes"),
         (["--sizes", "1=2"], "--sizes needs --population and --cells"),
-        (["--sizes", "1=x"], "'x' is no whole number"),
+        (["--sizes", "1=x"], "'x' is not a whole number"),
         (["--sizes", "1=5", "2"], "'2' is not SIZE=CELLS"),
         (["--sizes", "1=2", "--weight", "w"], "--sizes have no --weight"),
         (["--sizes", "1=2", "--cell-models"], "which --cell-models need: give FILE"),

@@ -430,7 +430,7 @@ def test_missing_codes(case, folder, refused, run):
         refused("assess", "s.csv", *options, phrases=expected)
 
 
-# What is no file
+# What is not a file
 
 
 def make_pipe(path):

@@ -175,7 +175,9 @@ def test_calls(seed, folder):
             file, line = place.tb_frame.f_code.co_filename, place.tb_lineno
             said = linecache.getline(file, line).strip().startswith("raise ")
             ours = place.tb_frame.f_globals.get("__name__", "").startswith("riskcore")
-            by_numpy = file == __file__  # a ufunc refuses what is no array of numbers
+            by_numpy = (
+                file == __file__
+            )  # a ufunc refuses what is not an array of numbers
             assert (said and ours) or by_numpy, f"{name}: {file}:{line}: {error!r}"
             assert str(error), name
     assert len(caught) < 10, name

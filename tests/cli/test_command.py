@@ -546,15 +546,18 @@ def test_damaged_parquet(run, folder):
         (["--keys", "age", "--weight", "note"], ["note is not a number in 3 records"]),
         (["--keys", "age", "--household", "note"], ["'note': missing in 1 of 4"]),
         (["--keys", "age", "--unsafe", "5"], ["--unsafe 5: need 0 to 4 records"]),
-        (["--keys", "age", "--unsafe", "-1"], ["--unsafe: '-1' is no whole number"]),
-        (["--keys", "age", "--unsafe", "1.5"], ["--unsafe: '1.5' is no whole number"]),
-        (["--keys", "age", "--top", "-1"], ["--top: '-1' is no whole number"]),
+        (["--keys", "age", "--unsafe", "-1"], ["--unsafe: '-1' is not a whole number"]),
+        (
+            ["--keys", "age", "--unsafe", "1.5"],
+            ["--unsafe: '1.5' is not a whole number"],
+        ),
+        (["--keys", "age", "--top", "-1"], ["--top: '-1' is not a whole number"]),
         (["--keys", "age", "--rate", "101%"], ["--rate: 101% is not in [0, 1]"]),
         (["--keys", "age", "--rate", "-0.1"], ["--rate: -0.1 is not in [0, 1]"]),
         (["--keys", "age", "--rate", "nan"], ["--rate: ", "nan"]),
-        (["--keys", "age", "--rate", "sNaN"], ["--rate: 'sNaN' is no number"]),
+        (["--keys", "age", "--rate", "sNaN"], ["--rate: 'sNaN' is not a number"]),
         (["--keys", "age", "--rate", "1e999999"], ["--rate: 1e999999 is not in"]),
-        (["--keys", "age", "--rate", "%"], ["--rate: '%' is no number"]),
+        (["--keys", "age", "--rate", "%"], ["--rate: '%' is not a number"]),
         (["--keys", "age", "--threshold", "2"], ["--threshold: 2 is not in [0, 1]"]),
         (["--keys", "age", "--encoding", "utf-99"], ["utf-99"]),
         (["--keys", "age", "--delimiter", "::"], ["delimiter"]),
@@ -634,19 +637,19 @@ def test_error_table_leaves_no_file_if_refused(run):
     ("options", "part"),
     [
         (["--forms", "seris7"], "unknown form 'seris7'; did you mean series7"),
-        (["--forms", "truncated:x"], "'x' is no whole number from 0"),
+        (["--forms", "truncated:x"], "'x' is not a whole number from 0"),
         (["--forms", "series7", "series7"], "given twice: series7"),
-        (["--f", "x"], "argument --f: 'x' is no number"),
-        (["--f", "nan"], "argument --f: 'nan' is no number"),
+        (["--f", "x"], "argument --f: 'x' is not a number"),
+        (["--f", "nan"], "argument --f: 'nan' is not a number"),
         (["--f", "1e999"], "f are finite and at least"),
         (["--f", "0.5:4"], "'0.5:4': between numbers that are not whole give a count"),
         (["--f", "4:1"], "'4:1': a grid goes up, not from 4 to 1"),
-        (["--f", "1:4:x"], "'x' is no whole number >= 0"),
+        (["--f", "1:4:x"], "'x' is not a whole number >= 0"),
         (["--f", "1:4:1"], "'1:4:1': a grid has at least 2 numbers"),
         (["--f", "1:9:3:cubic"], "known are linear, log, logit, whole"),
         (["--f", "1:9:3:log:2"], "'1:9:3:log:2' is not START:STOP:COUNT:SCALE"),
         (["--p", "0.1:1:4:logit"], "a logit grid lies in"),
-        (["--p", "1-x"], "argument --p: '1-x' is no number"),
+        (["--p", "1-x"], "argument --p: '1-x' is not a number"),
         (["--paired", "--f", 1, 2, 3], "make no pairs: 3 and 2 numbers"),
         (["--output", "e.xlsx"], "e.xlsx: can write .csv"),
         (["--output", "no/e.png"], "no: no such directory"),
@@ -790,10 +793,10 @@ def test_options_are_called_as_they_are_typed(run, folder):
     assert_refused(run("protect", "survey.csv", *options), "--threshold 0.0: ")
     options = ["--keys", "age", "--threshold", "1%"]
     for more, said in (
-        (["--cost", "sex=1"], "error: --cost: 'sex' is no key"),
-        (["--related", "sex=note"], "error: --related: 'sex' is no key"),
+        (["--cost", "sex=1"], "error: --cost: 'sex' is not a key"),
+        (["--related", "sex=note"], "error: --related: 'sex' is not a key"),
         (["--household", "hh", "--household-keys", "sex"],
-         "error: --household-keys: 'sex' is no key"),
+         "error: --household-keys: 'sex' is not a key"),
         (["--household-threshold", "1%", "--household-rate", "1%"],
          "error: give --household-threshold or --household-rate, not both"),
     ):  # fmt: skip
@@ -805,12 +808,16 @@ def test_options_are_called_as_they_are_typed(run, folder):
     (folder / "c.csv").write_text("household_rate,cost\n1,2\n")
     roles = ["c.csv", "--keys", "household_rate", "--threshold", "1%"]
     wrong = run("protect", *roles, "--cost", "cost=1")
-    assert_refused(wrong, "error: --cost: 'cost' is no key; keys are 'household_rate'")
+    assert_refused(
+        wrong, "error: --cost: 'cost' is not a key; keys are 'household_rate'"
+    )
 
 
 def test_a_seed_that_is_a_file(run):
     wrong = run("protect", "--shuffle", "survey.csv", "--keys", "age")
-    assert_refused(wrong, "'survey.csv' is no whole number", "--shuffle -- survey.csv")
+    assert_refused(
+        wrong, "'survey.csv' is not a whole number", "--shuffle -- survey.csv"
+    )
 
 
 def test_a_plot_is_refused_before_the_work(run, monkeypatch):

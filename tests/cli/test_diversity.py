@@ -133,7 +133,7 @@ def test_tables_are_not_for_more_than_the_survey(run):
         ([*DIVERSE, "PAY", "--l", "0"], "l=0.0: need a number >= 1"),
         ([*DIVERSE, "NONE"], "no column 'NONE'"),
         ([*DIVERSE, "ILL", "--missing-sensitive", "ignore", "--ordered", "ILL"],
-         "'ILL' has values that are no numbers"),
+         "'ILL' has values that are not numbers"),
     ],
 )  # fmt: skip
 def test_refused(run, arguments, message):

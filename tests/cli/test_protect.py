@@ -74,7 +74,7 @@ def test_the_same_file_again(run):
         "survey.csv", "--replay", "safe.csv.private.json", "--output", "again.csv"
     )
     assert status == 0
-    assert "It is, byte for byte, that of the record." in out
+    assert "It is byte for byte the file of the record." in out
     assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
     assert "INCOME" not in formats.columns_of("again.csv").names
     with Path("survey.csv").open("a") as file:
@@ -83,7 +83,7 @@ def test_the_same_file_again(run):
         "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
     )
     assert (status, out) == (2, "")
-    assert "survey.csv is another file than that of safe.csv.private.json" in err
+    assert "survey.csv is not the file of safe.csv.private.json" in err
     assert not list(Path().glob("other*"))
     record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"]["rate"] = 0.004
@@ -259,14 +259,20 @@ def test_rules(rule, code, expected):
         ([*ROLES, "--threshold", "0.1", "--drop", "NIL"], "no column 'NIL'"),
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE=no.grc"], "no.grc"),
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE"], "'AGE' is not NAME=VALUE"),
-        ([*ROLES, "--threshold", "0.1", "--recode", "AGE=top:x"], "'x' is no number"),
+        (
+            [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:x"],
+            "'x' is not a number",
+        ),
         (
             [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:9", "AGE=top:8"],
             "--recode: 'AGE' stands twice",
         ),
         ([*ROLES, "--threshold", "0.1", "--recode", "NIL=top:9"], "no column 'NIL'"),
-        ([*ROLES, "--threshold", "0.1", "--cost", "SEX=high"], "'high' is no number"),
-        ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is no key"),
+        (
+            [*ROLES, "--threshold", "0.1", "--cost", "SEX=high"],
+            "'high' is not a number",
+        ),
+        ([*ROLES, "--threshold", "0.1", "--cost", "PERSON=1"], "'PERSON' is not a key"),
         ([*ROLES, "--household-rate", "1%"], "needs the household column"),
         ([*ROLES, "--threshold", "0.1", "--cost", "foo"], "--cost foo: give fewest"),
         ([*ROLES, "--threshold", "0.1", "--cost", "equal", "AGE=3"], "--cost equal:"),
@@ -494,7 +500,7 @@ def test_what_is_said_of_the_file_written(run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--shuffle", "x"], "argument --shuffle: 'x' is no whole number"),
+        (["--shuffle", "x"], "argument --shuffle: 'x' is not a whole number"),
         (["--keep-ids", "--renumber", "PERSON"], "not allowed with"),
         (["--renumber", "AGE"], "renumber: 'AGE' is a key or related to one"),
         (["--renumber", "PERSON", "--drop", "PERSON"], "'PERSON' is left out"),

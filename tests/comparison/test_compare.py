@@ -290,7 +290,7 @@ def test_what_is_said_of_it():
         "<Comparison: 6 records before and 6 after, 2 keys, 2"
     )
     assert "total variation of sex" in found._repr_html_()
-    with pytest.raises(KeyError, match="'income' is no key"):
+    with pytest.raises(KeyError, match="'income' is not a key"):
         found.key("income")
     assert found.most_changed(5) == found.pairs
 

@@ -89,7 +89,7 @@ def test_terms_by_name():
     assert model.terms == ((0, 2), (1,))
     assert repr(model).startswith("<LogLinear: 4 records, 1 pair of keys, 1 key alone")
     for wrong in [("a", "a")], [("a", "x")], [("a", "b", "c")], ["ab"]:
-        with pytest.raises(ValueError, match="is no pair of the keys"):
+        with pytest.raises(ValueError, match="is not a pair of the keys"):
             LogLinear.fit(data, ["a", "b", "c"], terms=wrong)
     with pytest.raises(ValueError, match="terms='two'"):
         LogLinear.fit(data, ["a", "b", "c"], terms="two")

@@ -169,7 +169,7 @@ def test_default_level(model, verb):
 
 
 def cell_log_likelihood(model, sizes, parameters):
-    """Return what "ml" maximises, but for a constant, in mpmath."""
+    """Return what "ml" maximizes, but for a constant, in mpmath."""
     parameters = [mpmath.mpf(x) for x in parameters]
     rows = zip(sizes.sizes.tolist(), sizes.counts.tolist(), strict=True)
     n, u = sizes.n, sizes.u

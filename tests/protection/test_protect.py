@@ -419,7 +419,7 @@ def test_suppressed_values_that_housemates_show(odd):
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_suppressed_values_that_neighbours_show(swapped):
+def test_suppressed_values_that_neighbors_show(swapped):
     data = survey()
     order = np.argsort(data["c"], kind="stable")
     if swapped:
@@ -646,13 +646,13 @@ def test_progress():
         ({"alpha": "1"}, TypeError, "alpha='1': need a number"),
         ({"within_households": 3}, TypeError, "within_households=3: need True or F"),
         ({"cost": "high"}, ValueError, "cost='high'"),
-        ({"cost": {"w": 1}}, ValueError, "cost: 'w' is no key; keys are 'a', 'b'"),
+        ({"cost": {"w": 1}}, ValueError, "cost: 'w' is not a key; keys are 'a', 'b'"),
         ({"cost": {"a": -1}}, ValueError, "cost of 'a': -1.0"),
         ({"cost": {"a": math.nan}}, ValueError, "cost of 'a': nan"),
         ({"household_keys": ["a"]}, ValueError, "need the household column"),
-        ({"household": "hh", "household_keys": ["w"]}, ValueError, "'w' is no key"),
+        ({"household": "hh", "household_keys": ["w"]}, ValueError, "'w' is not a key"),
         ({"related": {"a": ["nil"]}}, KeyError, "no column 'nil'"),
-        ({"related": {"w": ["a"]}}, ValueError, "related: 'w' is no key"),
+        ({"related": {"w": ["a"]}}, ValueError, "related: 'w' is not a key"),
         ({"related": {"a": ["w"]}}, ValueError, "'w' is the weight or the household"),
         ({"recodings": {"w": Recoding.truncation(1)}}, ValueError, "'w' is the weight"),
         ({"recodings": {"nil": Recoding.truncation(1)}}, KeyError, "no column 'nil'"),

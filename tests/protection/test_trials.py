@@ -114,7 +114,7 @@ def test_a_candidate_that_fails_is_a_row():
         ({}, ValueError, "candidates is empty"),
         ([{"threshold": 1}], TypeError, "need a mapping of names"),
         ({"a": 0.1}, TypeError, "'a': need a mapping"),
-        ({"a": {"treshold": 1}}, TypeError, "'treshold' is no setting of protect"),
+        ({"a": {"treshold": 1}}, TypeError, "'treshold' is not a setting of protect"),
         ({"a": {"keys": ["sex"]}}, TypeError, "'keys' is no setting"),
         ({1: {}}, TypeError, "a name is text"),
     ],
@@ -153,7 +153,7 @@ def test_the_front():
     assert tried.front(losses=["share_lost"]) == ("a", "b", "same as a")
     with pytest.raises(ValueError, match="loss='cost'"):
         tried.front(losses=["cost"])
-    with pytest.raises(KeyError, match="'c' is no candidate"):
+    with pytest.raises(KeyError, match="'c' is not a candidate"):
         tried["c"]
 
 

@@ -81,7 +81,7 @@ def test_thinned_thresholds_are_even_over_risk_and_records(many):
     assert {0.00011, 0.0012, 0.0013, 0.099, 0.25} <= set(t.tolist())
     # Over the riskiest: each of the 500 largest risks.
     assert set(many.risk[-500:].tolist()) <= set(t.tolist())
-    # Over records: no two neighbours have more than a two-hundredth between them.
+    # Over records: no two neighbors have more than a two-hundredth between them.
     assert np.max(-np.diff(curve.unsafe)) < many.n / 200
 
 

@@ -197,12 +197,12 @@ def test_only_pitman_differs(found):
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 3.0])
-def test_range_of_renormalised_estimates(spread):
+def test_range_of_renormalized_estimates(spread):
     rng = np.random.default_rng(1)
     M, c = takemura.N - takemura.n, 1.4
     p = 1e-7 * np.exp(spread * rng.standard_normal(2249))
     raw, new = (np.exp(M * np.log1p(-q)).sum() for q in (p, p / c))
-    low, high = takemura._renormalised_range(raw, c - 1)
+    low, high = takemura._renormalized_range(raw, c - 1)
     assert low < raw <= new < high
     if spread == 0.0:
         assert high == pytest.approx(new, rel=1e-3)

@@ -2,7 +2,7 @@
 
 Numba makes machine code of every function on its own, with wrappers for Python and C.
 Kernels are only ever called by other kernels, so theirs are left out: their code is
-optimised, kept as LLVM's and linked into the entry points, and there is one piece of
+optimized, kept as LLVM's and linked into the entry points, and there is one piece of
 machine code for each of these. A shared kernel, a long one beside the fast paths, has a
 piece of its own; who calls it knows its signature and its symbol. The code of users,
 which Numba compiles itself, calls the machine code of a ufunc through a pointer that it
@@ -265,8 +265,8 @@ def offer(finder: int, *, in_every_process: bool) -> None:
 # --- compiling -----------------------------------------------------------------------
 
 
-def optimise_for(machine: Any) -> None:
-    """Let all that is compiled from now on be optimised for another processor.
+def optimize_for(machine: Any) -> None:
+    """Let all that is compiled from now on be optimized for another processor.
 
     Parameters
     ----------
@@ -334,13 +334,13 @@ def _numba_type(text: str) -> str:
 class _Library(JITCodeLibrary):
     """The code of a function, and of the functions it calls, without machine code."""
 
-    # Whether it is optimised before it is linked into others. Kernels are: their
+    # Whether it is optimized before it is linked into others. Kernels are: their
     # branches have then become selections, and loops that inline them can use vectors.
     alone = True
     entry = ""  # Numba's name of the function
 
     def finalize(self) -> None:
-        """Link and optimise; Numba would also make machine code."""
+        """Link and optimize; Numba would also make machine code."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             module = library._get_module_for_linking

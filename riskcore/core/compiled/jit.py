@@ -395,7 +395,7 @@ def target_machine(target: Any, processor: str, features: str = "") -> Any:
 
 
 def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
-    """Return target machines by name, and have Numba optimise for the first of them.
+    """Return target machines by name, and have Numba optimize for the first of them.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
         name: target_machine(llvm.Target.from_triple(triple), processor)
         for name, triple in triples.items()
     }
-    compiler.optimise_for(next(iter(machines.values())))
+    compiler.optimize_for(next(iter(machines.values())))
     return machines
 
 

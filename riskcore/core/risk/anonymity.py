@@ -82,7 +82,7 @@ def count_below(
     Raises
     ------
     TypeError
-        If k is no whole number.
+        If k is not a whole number.
     ValueError
         If k is not in 1 to 2**53.
     """

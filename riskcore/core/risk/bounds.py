@@ -134,7 +134,7 @@ UFUNCS = {
 Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
 
 The exact value, for f and p taken as the doubles they are, is never below the first
-nor above the second. The two are neighbours, or equal where r is itself a double: at
+nor above the second. The two are neighbors, or equal where r is itself a double: at
 p = 1 where 1/f is one. For p < 1 and integer f it never is. Where 1,092 bits do not
 tell on which side of a double r lies they are two ulp apart; no such cell is known.
 

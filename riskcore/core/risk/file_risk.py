@@ -194,7 +194,7 @@ def as_threshold(value: float) -> float:
     Raises
     ------
     TypeError
-        If it is no number.
+        If it is not a number.
     ValueError
         If it is nan or negative.
     """

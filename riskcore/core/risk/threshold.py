@@ -290,7 +290,7 @@ class RiskDistribution:
 
         Notes
         -----
-        Between two neighbouring risks g is a straight line, so that no iteration is
+        Between two neighboring risks g is a straight line, so that no iteration is
         needed: t = (n rate - sum of f r below) / (number of records not below).
         """
         rate = _as_rate(rate)

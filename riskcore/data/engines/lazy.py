@@ -798,5 +798,5 @@ def quoted(name: Any) -> str:
 
 
 def ticked(name: Any) -> str:
-    """Return a name as Spark writes it: one with a point is no path."""
+    """Return a name as Spark writes it: one with a point is not a path."""
     return "`" + str(name).replace("`", "``") + "`"

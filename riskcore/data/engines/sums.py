@@ -26,7 +26,7 @@ _BITS = 62
 # More pieces cost more than they are worth: then the engine adds doubles.
 _MOST = 4
 _DOUBLE = 53
-# Powers of two beyond these are no doubles.
+# Powers of two beyond these are not doubles.
 _LARGEST_POWER = 1000
 
 

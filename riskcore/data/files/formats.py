@@ -121,7 +121,7 @@ def read(
         For an unknown suffix, an empty file, a name given twice, a row with a wrong
         number of fields, an open quote, text after a closing quote, a quoted field
         that swallowed records, zero bytes, text in another encoding (with the byte
-        offset), text in a ``numeric`` column that is no number, or if not every line
+        offset), text in a ``numeric`` column that is not a number, or if not every line
         is accounted for.
 
     Examples

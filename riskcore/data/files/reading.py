@@ -59,7 +59,7 @@ class Reading:
     Raises
     ------
     TypeError
-        If the codes are no text.
+        If the codes are not text.
     ValueError
         For an unknown encoding, a delimiter that is not one ASCII letter, or another
         decimal mark.
@@ -103,7 +103,7 @@ class Reading:
             for code in (name, *codes):
                 if not isinstance(code, str):
                     raise TypeError(
-                        f"missing_codes: {code!r} is no text; write {str(code)!r}"
+                        f"missing_codes: {code!r} is not text; write {str(code)!r}"
                     )
 
     def _by_column(self) -> dict[str, tuple[str, ...]]:
@@ -114,7 +114,7 @@ class Reading:
             given = {"": given}
         for codes in given.values():
             if not isinstance(codes, Iterable):
-                raise TypeError(f"missing_codes: {codes!r} is no list of codes")
+                raise TypeError(f"missing_codes: {codes!r} is not a list of codes")
         return {
             name: (codes,) if isinstance(codes, str) else tuple(codes)
             for name, codes in given.items()

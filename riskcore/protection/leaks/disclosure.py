@@ -83,10 +83,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.protection.leaks.groupings import Grouping, Order, groupings
-from riskcore.protection.leaks.neighbours import (
-    count_equal_neighbours,
+from riskcore.protection.leaks.neighbors import (
+    count_equal_neighbors,
     stand_in_row,
-    try_neighbours,
+    try_neighbors,
 )
 
 Integers = NDArray[np.integer[Any]]
@@ -722,9 +722,9 @@ def _between(units: _Units, by: Grouping, key: _Key, order: Order) -> _Tried:
     )
     standing = int(upto[-2]) if len(order.values) else 0
     row, before, after = (x[: standing + 2] for x in (row, before, after))
-    count_equal_neighbours(row, len(row), before, after)
+    count_equal_neighbors(row, len(row), before, after)
     trials, wrong = np.zeros((3, _STEPS)), np.zeros((3, _STEPS))
-    try_neighbours(
+    try_neighbors(
         row,
         standing,
         before,
@@ -877,7 +877,7 @@ def _by_order(coarse: Integers, rank: Integers, size: Integers) -> int:
 
 
 def _by_chance(coarse: Integers, rank: Integers) -> NDArray[np.float64]:
-    """Return for each class how often two units have equal or neighbouring codes."""
+    """Return for each class how often two units have equal or neighboring codes."""
     counts = np.bincount(rank).astype(np.float64)
     of_class = np.zeros(len(counts), np.int64)
     of_class[rank] = coarse

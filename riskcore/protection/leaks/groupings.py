@@ -1,6 +1,6 @@
 """The records of a file grouped by the values of each column, and their orders.
 
-Who sorts a file by a column sorts it by number or as text: values are neighbours in
+Who sorts a file by a column sorts it by number or as text: values are neighbors in
 either order.
 """
 
@@ -37,7 +37,7 @@ class Grouping:
     single : bool
         Whether no two records have the same value.
     orders : tuple of Order
-        The orders in which values are neighbours.
+        The orders in which values are neighbors.
     """
 
     group: Integers

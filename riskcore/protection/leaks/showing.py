@@ -101,7 +101,7 @@ def codes_before(
             codes[~cells.present(i)] = -1
             of_rows = codes[cells.rows]
             return of_rows if result.units is None else of_rows[result.units.of]
-    # A related column that is no key.
+    # A related column that is not a key.
     data = {name: Records.of(result.before).column(name)}
     if recoded and name in result.settings.recodings:
         with warnings.catch_warnings():

@@ -277,7 +277,7 @@ def plain_json(path: Path) -> Any:
 
 
 def _refuse_number(text: str) -> Any:
-    raise ValueError(f"{reprlib.repr(text)} is no number")
+    raise ValueError(f"{reprlib.repr(text)} is not a number")
 
 
 def _whole(text: str) -> int:
@@ -350,7 +350,7 @@ def _names(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
     names = _member(output, name, list, "output")
     for one in names:
         if not isinstance(one, str):
-            raise ValueError(f"output.{name}: {reprlib.repr(one)} is no name")
+            raise ValueError(f"output.{name}: {reprlib.repr(one)} is not a name")
     return tuple(names)
 
 

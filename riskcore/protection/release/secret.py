@@ -184,7 +184,7 @@ def _read(path: Path) -> Key:
 
 def _refuse_exposed(path: Path, about: os.stat_result) -> None:
     if not stat.S_ISREG(about.st_mode):
-        raise ValueError(f"{path}: the key of records is no file")
+        raise ValueError(f"{path}: the key of records is not a file")
     if about.st_uid != os.geteuid():
         raise ValueError(f"{path}: the key of records belongs to another user")
     if about.st_mode & 0o077:

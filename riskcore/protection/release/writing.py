@@ -271,7 +271,7 @@ def _secret(shuffle: bool | int, secret: str | None, *, needed: bool) -> str | N
 def _keyed_digest(source: Source) -> dict[str, str | None]:
     """Return what tells the input from other files to whoever has the user's key."""
     if source.path is None:
-        return {"hmac_sha256": None, "key": None, "why": "the input is no file"}
+        return {"hmac_sha256": None, "key": None, "why": "the input is not a file"}
     key = user_key()
     if key is None:
         why = "no place was found to write the key of records"

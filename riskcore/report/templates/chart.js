@@ -71,7 +71,7 @@
     return snapped(view, Math.min(Math.max(exact, least), view.threshold[k]));
   }
 
-  // All digits that tell a double from its neighbours; the point moved by `shift`.
+  // All digits that tell a double from its neighbors; the point moved by `shift`.
   function digits(x, shift = 0) {
     if (x === Infinity) return "∞";
     if (x === 0) return "0";
@@ -187,10 +187,10 @@
   }
   slider.addEventListener("input", () => {
     const v = view(), moved = Number(slider.value) - state.position;
-    show(Math.abs(moved) === 1 ? neighbour(v, state.at.t, moved) : dragged(v, Number(slider.value)));
+    show(Math.abs(moved) === 1 ? neighbor(v, state.at.t, moved) : dragged(v, Number(slider.value)));
   });
   // One step is a key: to the next threshold.
-  function neighbour(v, t, way) {
+  function neighbor(v, t, way) {
     const k = safe(v, t);
     if (way < 0) return k ? v.threshold[k - 1] : t;
     return v.threshold[v.threshold[k] === t ? k + 1 : k] ?? Infinity;

@@ -27,7 +27,7 @@ DATA = Path(__file__).parents[1] / "points"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
 
 
-def neighbours(x):
+def neighbors(x):
     return [math.nextafter(x, 0), x, math.nextafter(x, math.inf)]
 
 
@@ -102,8 +102,8 @@ def test_borders(borders):
 def own_borders():
     f = [0.5, 1.0, 1.5, F_LEVELS, 128.0, 1000.0, F_HUGE, 2.0**53, 2.0**400, 2.0**-400]
     p = [P_LEVELS, P_SHORT, 1 - 2.0**-53, 2.0**-400, 2.0**-1022, 1e-5, SMALLEST]
-    f = [y for x in f for y in neighbours(x)]
-    p = [y for x in p for y in neighbours(x) if 0 < y <= 1]
+    f = [y for x in f for y in neighbors(x)]
+    p = [y for x in p for y in neighbors(x) if 0 < y <= 1]
     return np.array([(x, y) for x in f for y in p]).T
 
 
@@ -164,7 +164,7 @@ def test_equal_where_exact():
     assert np.array_equal(lower, 1 / f)
 
 
-def test_neighbours_where_not_exact():
+def test_neighbors_where_not_exact():
     rng = np.random.default_rng(15)
     f = np.append(
         rng.uniform(0.001, 100, 1000), [3.0, 5e-324, 1.7e308, 1.5 * 2.0**1023]
@@ -248,7 +248,7 @@ def test_the_data_has_points_of_both_kinds():
 
 
 @pytest.mark.parametrize(("f", "p", "distance"), near_doubles())
-def test_bounds_are_neighbours_next_to_doubles(f, p, distance):
+def test_bounds_are_neighbors_next_to_doubles(f, p, distance):
     lower, upper = risk_bounds(f, p)
     ball = tuple(map(float, risk_enclosure(f, p)))
     assert contained(f, p, lower, upper, ball)
@@ -314,7 +314,7 @@ def test_the_fast_path_and_the_balls_agree(cells, method):
     assert np.array_equal(np.array(found).T, slow)
 
 
-def test_a_pair_tells_its_neighbours_unless_a_double_is_within_its_error():
+def test_a_pair_tells_its_neighbors_unless_a_double_is_within_its_error():
     ulp, error = 2.0**-52, 2.0**-60
     above_one = math.nextafter(1, 2)
     for low, expected in [
@@ -344,7 +344,7 @@ def test_in_compiled_code():
 
 
 def test_monotone(cells):
-    # r rises in p: the bounds of neighbours may touch but not change places.
+    # r rises in p: the bounds of neighbors may touch but not change places.
     f, p = cells(2000, seed=17)
     p = np.minimum(p, 1 - 2.0**-53)
     lower, upper = riskcore.individual_risk_bounds(f, p)

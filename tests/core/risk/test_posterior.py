@@ -126,7 +126,7 @@ def exact_quantiles(level, f, p):
 
 
 def tie_cells():
-    """Return levels that equal a probability exactly, and their neighbours."""
+    """Return levels that equal a probability exactly, and their neighbors."""
     cells = []
     for f in (1, 2, 3, 5):
         for p in (0.5, 0.25, 0.75, 0.875):

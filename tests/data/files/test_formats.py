@@ -297,7 +297,7 @@ def test_each_format_has_a_name_and_suffixes_of_its_own():
 @needs.posix
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.asc"])
 def test_devices_and_pipes_are_refused(tmp_path, name):
-    # A pipe is no file that can be read twice, and one without a writer never ends.
+    # A pipe is not a file that can be read twice, and one without a writer never ends.
     (tmp_path / name).symlink_to(os.devnull)
     with pytest.raises(OSError, match=f"{name}: a device or pipe, not a file"):
         formats.read(tmp_path / name)

@@ -99,7 +99,7 @@ def test_ids_that_follow_the_key():
 
 
 def test_ids_of_text_are_looked_at_as_text_too():
-    # Region and number within it: 7, 71, 710, ... are neighbours as text alone.
+    # Region and number within it: 7, 71, 710, ... are neighbors as text alone.
     region, blanked, rng = drawn(regions=9)
     ids = np.array([f"{r + 1}{rng.integers(0, 10**9)}" for r in region])
     cut = np.array([one[: 1 + rng.integers(1, 9)] for one in ids])
@@ -205,7 +205,7 @@ def test_households():
     assert together[None][1] > 0
 
 
-def test_missing_values_of_a_column_can_tell_and_are_no_neighbours():
+def test_missing_values_of_a_column_can_tell_and_are_no_neighbors():
     region, blanked, rng = drawn()
     asked = np.where(region == 4, np.nan, rng.normal(size=N))
     found = by_column(shown({"q": asked}, region, blanked, rng.permutation(N)))
@@ -308,7 +308,7 @@ def test_what_few_agree_on_is_not_told_with_what_many_agree_on():
     assert by_column(found) == {"w": ("equal", 20)}
 
 
-def test_neighbours_agree_if_their_neighbours_do():
+def test_neighbors_agree_if_their_neighbors_do():
     # Ten ids: eight of a region, one of another, one of the first again. The other one
     # is guessed at wrongly: eight agree before it, and one after it.
     rng = np.random.default_rng(2)
@@ -679,7 +679,7 @@ def test_a_shuffled_file_with_old_household_numbers_is_put_back(tmp_path):
         safe = pd.read_csv(path)
         guess = safe.sort_values(["HOUSEHOLD", "PERSON"], kind="stable").index
         town = np.empty(len(safe), int)
-        town[guess] = np.sort(data["REGION"])  # how many of each is no secret
+        town[guess] = np.sort(data["REGION"])  # how many of each is not a secret
         order = np.array(pd.Series(data["INCOME"]))
         put_back = safe["INCOME"].to_numpy()[guess]
         true = recovered_towns(safe, data)

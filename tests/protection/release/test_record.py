@@ -276,19 +276,19 @@ def again(*said, status=0, more=()):
 
 def test_replays_here_and_elsewhere(monkeypatch):
     protected().write("safe.csv", shuffle=True)
-    out = again("It is, byte for byte, that of the record.")
+    out = again("It is byte for byte the file of the record.")
     assert "cannot be checked" not in out
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another")
     where = "warning: the key of this record is not here: that the input is the same"
-    again(where, "It is, byte for byte, that of the record.")
+    again(where, "It is byte for byte the file of the record.")
     formats.write("survey-93.csv", survey("94"), overwrite=True)
-    again(where, "It is, byte for byte, that of the record.")
+    again(where, "It is byte for byte the file of the record.")
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(Path.cwd() / "config"))
     # Another file is refused before anything is written.
-    refused = "survey-93.csv is another file than that of safe.csv.private.json"
+    refused = "survey-93.csv is not the file of safe.csv.private.json"
     again(f"error: {refused}; --other-input protects it", status=2)
     assert not list(Path().glob("again*"))
-    again("made of another file than that of the record.", more=["--other-input"])
+    again("made from another file than the record.", more=["--other-input"])
     assert Path("again.csv").exists()
     again("error: survey-93.csv", status=2, more=["--json"])
 
@@ -620,10 +620,10 @@ def test_members_that_lack(record):
         (lambda r: "null", "no object"),
         (lambda r: "[]", "no object"),
         (lambda r: "{}", "format: lacks"),
-        (lambda r: json.dumps(r).replace("0.02", "NaN"), "'NaN' is no number"),
-        (lambda r: json.dumps(r).replace("0.02", "-Infinity"), "is no number"),
-        (lambda r: json.dumps(r).replace("0.02", "1e999"), "'1e999' is no number"),
-        (lambda r: json.dumps(r).replace("0.02", "9" * 5000), "is no number"),
+        (lambda r: json.dumps(r).replace("0.02", "NaN"), "'NaN' is not a number"),
+        (lambda r: json.dumps(r).replace("0.02", "-Infinity"), "is not a number"),
+        (lambda r: json.dumps(r).replace("0.02", "1e999"), "'1e999' is not a number"),
+        (lambda r: json.dumps(r).replace("0.02", "9" * 5000), "is not a number"),
         (lambda r: json.dumps(r).replace("0.02", "9" * 18), "need a risk in"),
         (lambda r: json.dumps(r)[:-1] + ', "format": 2}', "'format' stands twice"),
         (
@@ -646,11 +646,11 @@ def test_members_that_lack(record):
         ),
         (
             lambda r: json.dumps(r | {"output": r["output"] | {"dropped": ["w", 3]}}),
-            "output.dropped: 3 is no name",
+            "output.dropped: 3 is not a name",
         ),
         (
             lambda r: json.dumps(r | {"output": r["output"] | {"renumbered": [None]}}),
-            "output.renumbered: None is no name",
+            "output.renumbered: None is not a name",
         ),
         (
             lambda r: json.dumps(

@@ -199,7 +199,7 @@ def test_data_on_an_engine_are_refused():
         protect(pl.DataFrame(survey()).lazy(), KEYS, **ROLES, k=3)
 
 
-def test_neighbours_and_housemates_show_nothing():
+def test_neighbors_and_housemates_show_nothing():
     """All members lose the value, so that none shows what another has lost."""
     data = survey()
     order = np.argsort(data["hh"], kind="stable")

@@ -252,7 +252,7 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
 
 @shared("float64, float64", "float64, float64")
 def sides_slow(f: float, p: float) -> tuple[float, float]:
-    """Return neighbours around r(f, p), or r twice where it is a double; else nan.
+    """Return neighbors around r(f, p), or r twice where it is a double; else nan.
 
     Where 1092 bits leave a side open the two are two ulp apart: they enclose r still.
     """

@@ -2,7 +2,7 @@
 
 If the first cells of a block tell that a common region prevails, its method runs over
 all of them in place. The cells left are picked out, then those of each region among
-them, evaluated and put back. A value does not depend on its neighbours.
+them, evaluated and put back. A value does not depend on its neighbors.
 """
 
 from __future__ import annotations

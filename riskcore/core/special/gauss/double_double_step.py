@@ -269,7 +269,7 @@ def _sine_deficit(d: float) -> DoubleDouble:
 
 @kernel
 def _real(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
-    """Fill in r for f < 32 that is no integer, and small p.
+    """Fill in r for f < 32 that is not an integer, and small p.
 
     With f = m + d, |d| <= 1/2, s = sin(pi d)/(pi d) and S = p/D(1-d, q):
     d r(d) = v^d/s - d S, and T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S;

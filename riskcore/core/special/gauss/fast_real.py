@@ -208,7 +208,7 @@ def by_reflection(n: float, d: float, p: float) -> Triple:
 
 @kernel
 def forward_real(f: float, p: float) -> Triple:
-    """Return r for f < 16 that is no integer and p < 0.3."""
+    """Return r for f < 16 that is not an integer and p < 0.3."""
     n = (f + _TWO_52) - _TWO_52
     return by_reflection(n, f - n, p)
 

@@ -2,7 +2,7 @@
 
 As in ``blocks.py`` a loop over many cells runs one region's method, unbranched. A cell
 that fails its rounding test is nan at first; such cells are listed at the end of the
-block and evaluated by slower steps. A value does not depend on its neighbours.
+block and evaluated by slower steps. A value does not depend on its neighbors.
 """
 
 from __future__ import annotations

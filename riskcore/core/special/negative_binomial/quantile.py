@@ -189,9 +189,9 @@ def narrowed(
     far = abs(beside - level) > CLOSE * max(tail, level)
     clear = far & (at < LARGEST_EXACT) & (at >= 1.0) & (tail > 0.0) & (weight > 0.0)
     passes = (beside < level) == above
-    neighbour = at - 1.0 if passed else at + 1.0
-    low = max(low, neighbour) if clear & (not passes) else low
-    high = min(high, neighbour) if clear & passes else high
+    neighbor = at - 1.0 if passed else at + 1.0
+    low = max(low, neighbor) if clear & (not passes) else low
+    high = min(high, neighbor) if clear & passes else high
     middle = low + 0.5 * (high - low)
     done = (high < math.inf) & ((middle <= low) | (middle >= high))
     done = done | (high - low <= 1.0)

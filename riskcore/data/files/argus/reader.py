@@ -215,7 +215,7 @@ class _Column:
 
 
 def _numbers(text: Array) -> tuple[Array, Array]:
-    """Return text as float64 and a mask of what is no finite decimal number."""
+    """Return text as float64 and a mask of what is not a finite decimal number."""
     wrong = ~np.isin(characters_of(text), _DIGITS).all(
         axis=1
     )  # no nan, inf, underscore

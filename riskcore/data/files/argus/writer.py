@@ -49,7 +49,7 @@ def write_data(
     the second. If the variable is recoded with new missing codes, the first becomes the
     first of these, the second the second if there is one. A value that was not missing
     in the source gets the first missing code; if there is none, 99..9 or XX..X,
-    whichever is no code of the variable, in full width or else one wider.
+    whichever is not a code of the variable, in full width or else one wider.
 
     Examples
     --------

@@ -192,7 +192,7 @@ def around(x):
     return [math.nextafter(x, 0), x, math.nextafter(x, math.inf)]
 
 
-def test_neighbours_of_borders():
+def test_neighbors_of_borders():
     f, p = np.array(
         [
             (x, y)
@@ -211,7 +211,7 @@ def test_neighbours_of_borders():
 
 
 # p = 2^-53 and so on, where risks are nearly doubles; r(1, 1 - 2^-53) is nearly a
-# middle; few bits, powers of two and their neighbours.
+# middle; few bits, powers of two and their neighbors.
 HARD = [
     (1.0, 1 - 2.0**-53), (1.0, 1 - 3 * 2.0**-53), (4.0, 2.0**-53),
     (8.0, 1.5 * 2.0**-52), (10.0, 2.0**-51), (11.0, 1.5 * 2.0**-52), (18.0, 2.0**-52),

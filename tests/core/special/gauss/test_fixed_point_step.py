@@ -56,7 +56,7 @@ def test_risk_in_words(n):
         assert abs(z[0]) < 2**12
 
 
-def test_sides_of_neighbours():
+def test_sides_of_neighbors():
     rng = np.random.default_rng(1)
     for _ in range(25):
         f = float(rng.choice([rng.integers(1, 60), rng.uniform(0, 40)]))
@@ -104,7 +104,7 @@ def test_sides_of_limits_for_quotients():
 
 
 def test_more_words_where_few_do_not_do():
-    # r(2, p) = p (1 - p L + ...): B = p - p^2 L is no double, but doubles come near
+    # r(2, p) = p (1 - p L + ...): B = p - p^2 L is not a double, but doubles come near
     # it only to 2^-107; a boundary that needs 400 bits is made of p alone.
     f, p = 2.0, 2.0**-450
     assert side(f, p, 1.0, p, False) == -1

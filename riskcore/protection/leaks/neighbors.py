@@ -1,4 +1,4 @@
-"""What the neighbours in an order say of a value: the compiled part of `what_shows`.
+"""What the neighbors in an order say of a value: the compiled part of `what_shows`.
 
 Units stand in a row. Each has a value, -1 if nothing is known of it or its records
 differ. Where the units before and after one agree, they say their value of it.
@@ -29,8 +29,8 @@ def stand_in_row(
 
 
 @native("int32*, int64, int32*, int32*")
-def count_equal_neighbours(row: Any, n: int, before: Any, after: Any) -> None:
-    """Write how many neighbours are equal up to each place of a row, and from it on."""
+def count_equal_neighbors(row: Any, n: int, before: Any, after: Any) -> None:
+    """Write how many neighbors are equal up to each place of a row, and from it on."""
     before[0] = 1
     for i in range(1, n):
         before[i] = before[i - 1] + 1 if row[i] == row[i - 1] else 1
@@ -70,7 +70,7 @@ def share_other(
     "int32*, int64, int32*, int32*, int32*, int64, int64, "
     "int32*, int32*, int32*, int32*, int32*, float64*, float64*"
 )
-def try_neighbours(
+def try_neighbors(
     row: Any,
     units: int,
     before: Any,
@@ -86,7 +86,7 @@ def try_neighbours(
     trials: Any,
     wrong: Any,
 ) -> None:
-    """Guess each unit from its neighbours; add up the trials and errors."""
+    """Guess each unit from its neighbors; add up the trials and errors."""
     for i in range(units):
         guess = row[i]
         if guess < 0 or row[i + 2] != guess:
