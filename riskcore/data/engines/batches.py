@@ -126,8 +126,10 @@ class Batches(Engine):
         return self._reader(question, results_of, none)
 
     def runs(self, question: Question, labels: Sequence[Any]) -> Runs:
-        """Return the cells as runs of numbers."""
-        runs = Runs([len(each) for each in labels], len(question.sum_columns))
+        """Return the cells as runs of numbers: each of them has one."""
+        levels = [len(each) for each in labels]
+        assert Runs.fits(levels)
+        runs = Runs(levels, len(question.sum_columns))
         for frame in self._frames(question.columns, question.weight):
             keys = frame.select(*keys_of(frame, question.keys))
             runs.add(_places_of(keys, labels), _cut(frame, question))
@@ -262,8 +264,9 @@ def _places_of(keys: Any, labels: Sequence[Any]) -> list[NDArray[np.int64]]:
 
 def _cut(frame: Any, question: Question) -> list[NDArray[np.int64]]:
     """Return the pieces of the weights of a frame."""
-    if question.weight is None or question.sums is None:
+    if question.weight is None:
         return []
+    assert question.sums is not None
     name: Any = question.weight
     w = frame.get_column(name).to_numpy()
     return [piece.astype(np.int64) for piece in question.sums.cut(w)]
