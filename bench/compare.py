@@ -56,7 +56,7 @@ def of_integers(name):
     def call():
         import numpy as np
 
-        from riskcore.core import forms
+        from riskcore import forms
 
         f, p = points(20_000)
         f, p = np.ceil(f), np.maximum(p, 1e-6)

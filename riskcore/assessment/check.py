@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -321,7 +321,7 @@ def check(
     held = None if secrets else source.in_batches(sets, weight)
     if held is None:
         held, _ = source.read([*needed, weight], weight)
-    seen = _Seen.of(held, list(needed), weight, method, missing, alpha)
+    seen = _Seen(held, list(needed), weight, method, missing, alpha)
     rules: list[Rule] = []
     for names in goals.keys if secrets else ():
         say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
@@ -348,34 +348,27 @@ def check(
     return Checked(seen.records, tuple(rules))
 
 
-@dataclass(slots=True)
 class _Seen:
     """A file as its rules see it: columns are coded once, and cells counted once."""
 
-    held: Any
-    coded: CodedRecords | None  # of data on an engine only what is counted there
-    weight: Hashable | None
-    method: Method
-    missing: str
-    alpha: float
-    records: int = 0
-    counted: dict[tuple[Hashable, ...], Cells] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         held: Any,
         columns: Sequence[Hashable],
         weight: Hashable | None,
         method: Method,
         missing: str,
         alpha: float,
-    ) -> _Seen:
-        """Code the columns, unless an engine holds them."""
-        coded = None
+    ) -> None:
+        self.held = held
+        # Of data on an engine only what is counted there is known.
+        self.coded: CodedRecords | None = None
         if engine_of(held) is None:
-            coded = CodedRecords.of(held, columns, weight)
-        return cls(held, coded, weight, method, missing, alpha)
+            self.coded = CodedRecords.of(held, columns, weight)
+        self.weight, self.method = weight, method
+        self.missing, self.alpha = missing, alpha
+        self.records = 0
+        self.counted: dict[tuple[Hashable, ...], Cells] = {}
 
     def diversity(self, keys: tuple[Hashable, ...], how: SensitiveRules) -> Diversity:
         """Measure the sensitive variables by a set of keys."""

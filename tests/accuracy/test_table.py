@@ -200,7 +200,7 @@ def test_functions_and_their_names():
         ("truncated:1:2", ["need truncated:J"]),
         ("truncated:-1", ["'-1' is not a whole number from 0 to 10000000"]),
         ("truncated:1.5", ["'1.5' is not a whole number"]),
-        ("truncated:10000001", ["no whole number from 0 to 10000000"]),
+        ("truncated:10000001", ["not a whole number from 0 to 10000000"]),
         ("adaptive", ["need adaptive:EPS, adaptive:EPS:published"]),
         ("adaptive:x", ["'x' is not a number between 0 and 1"]),
         ("adaptive:1", ["'1' is not a number between 0 and 1"]),

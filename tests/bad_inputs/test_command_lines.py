@@ -182,7 +182,7 @@ REFUSED = {
     "uniques: sizes and file": ([*SIZES, "--keys", "REG"], "takes the place of"),
     "uniques: sizes alone": (SIZES, "--population and --cells"),
     "uniques: sizes no pair": (["uniques", "--sizes", "1"], "'1' is not SIZE=CELLS"),
-    "uniques: sizes negative": (["uniques", "--sizes", "1=-1"], "'-1' is no whole"),
+    "uniques: sizes negative": (["uniques", "--sizes", "1=-1"], "is not a whole"),
     "uniques: sizes twice": (["uniques", "--sizes", "1=1", "1=2", "--population", "99",
                               "--cells", "9"], "1 stands twice"),
     "uniques: sizes of 0": (["uniques", "--sizes", "0=5", "--population", "9",
@@ -224,7 +224,7 @@ REFUSED = {
                               "o.csv"], "need at least 1 record"),
     "simulate: records beyond": (["simulate", "microdata", "--records", "9" * 15,
                                   "--output", "o.csv"], "fewer than 2^31 records"),
-    "simulate: seed": ([*ZIPF, "--exponent", "1", "--seed", "-1"], "'-1' is no whole"),
+    "simulate: seed": ([*ZIPF, "--exponent", "1", "--seed", "-1"], "is not a whole"),
     "simulate: sample of microdata": (["simulate", "microdata", "--records", "9",
                                        "--sample", "3", "--output", "o.csv"], "sample"),
     # demo

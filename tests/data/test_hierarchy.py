@@ -162,7 +162,7 @@ def map_to_text(values):
         ("area=hierarchy:area.csv", "need hierarchy:FILE:LEVEL"),
         ("area=hierarchy:nil.csv:1", "nil.csv"),
         ("area=hierarchy:area.csv:9", "need a level from 1 to 3"),
-        ("area=hierarchy:area.csv:x", "no whole number"),
+        ("area=hierarchy:area.csv:x", "not a whole number"),
     ],
 )
 def test_refused_on_the_command_line(run, rule, message):

@@ -115,7 +115,7 @@ def test_a_candidate_that_fails_is_a_row():
         ([{"threshold": 1}], TypeError, "need a mapping of names"),
         ({"a": 0.1}, TypeError, "'a': need a mapping"),
         ({"a": {"treshold": 1}}, TypeError, "'treshold' is not a setting of protect"),
-        ({"a": {"keys": ["sex"]}}, TypeError, "'keys' is no setting"),
+        ({"a": {"keys": ["sex"]}}, TypeError, "'keys' is not a setting"),
         ({1: {}}, TypeError, "a name is text"),
     ],
 )

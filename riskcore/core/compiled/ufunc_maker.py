@@ -235,11 +235,20 @@ def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> n
         ctypes.POINTER(ctypes.c_void_p),
     )
     make = ctypes.PYFUNCTYPE(
-        ctypes.py_object, *[ctypes.c_void_p] * 3, *[ctypes.c_int] * 4,
-        *[ctypes.c_void_p] * 2, ctypes.c_int,
-    )(api[_FROM_FUNC_AND_DATA])  # fmt: skip
+        ctypes.py_object,
+        *[ctypes.c_void_p] * 3,
+        *[ctypes.c_int] * 4,
+        *[ctypes.c_void_p] * 2,
+        ctypes.c_int,
+    )(api[_FROM_FUNC_AND_DATA])
     made: np.ufunc = make(
-        ctypes.addressof(functions), ctypes.addressof(data), ctypes.addressof(types),
-        1, *numbers, -1, *map(ctypes.addressof, texts), 0,
-    )  # fmt: skip
+        ctypes.addressof(functions),
+        ctypes.addressof(data),
+        ctypes.addressof(types),
+        1,
+        *numbers,
+        -1,
+        *map(ctypes.addressof, texts),
+        0,
+    )
     return made

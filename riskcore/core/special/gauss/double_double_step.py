@@ -150,9 +150,18 @@ def _contiguity(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
 
 @kernel
 def _levels(
-    levels: int, in_pairs: int, f: Any, f_low: Any, p: Any, p_low: Any,
-    x: Any, x_low: Any, y: Any, y_low: Any, n: int,
-) -> None:  # fmt: skip
+    levels: int,
+    in_pairs: int,
+    f: Any,
+    f_low: Any,
+    p: Any,
+    p_low: Any,
+    x: Any,
+    x_low: Any,
+    y: Any,
+    y_low: Any,
+    n: int,
+) -> None:
     """Let x/y be X_1 of the positive fraction for f + f_low: the enclosures' levels."""
     for i in range(n):
         x[i], y[i] = p[i], 1.0

@@ -298,9 +298,15 @@ def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
 
 @kernel
 def _level(
-    a: float, kb: float, q: float, q_low: float,
-    x: float, x_low: float, y: float, y_low: float,
-) -> DoubleDouble:  # fmt: skip
+    a: float,
+    kb: float,
+    q: float,
+    q_low: float,
+    x: float,
+    x_low: float,
+    y: float,
+    y_low: float,
+) -> DoubleDouble:
     """Return a x - kb q y as a pair, for a and kb that are doubles."""
     g = kb * q
     g_low = fma(kb, q_low, fma(kb, q, -g))
@@ -344,9 +350,18 @@ def by_levels(f: float, p: float, x: float, y: float) -> Triple:
 
 @kernel
 def _level_real(
-    f: float, n: float, k: float, b: float, b_low: float, q: float, q_low: float,
-    x: float, x_low: float, y: float, y_low: float,
-) -> DoubleDouble:  # fmt: skip
+    f: float,
+    n: float,
+    k: float,
+    b: float,
+    b_low: float,
+    q: float,
+    q_low: float,
+    x: float,
+    x_low: float,
+    y: float,
+    y_low: float,
+) -> DoubleDouble:
     """Return (f + n) x - k b q y as a pair."""
     a, a_low = two_sum(f, n)
     s, s_low = product_pair(a, a_low, x, x_low)

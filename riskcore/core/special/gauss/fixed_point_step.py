@@ -77,7 +77,7 @@ def _levels(f: float, p: float, n: int) -> int:
 @shared("int64*, float64, float64, int64*, int64, int64*, int64*, int64")
 def _e(
     z: Any, f: float, p_double: float, g: Any, s: int, p: Any, q: Any, n: int
-) -> None:  # fmt: skip
+) -> None:
     """Let z be E(f, p) 2^s for f = g 2^s, s >= 0, g >= 1/4.
 
     X_m = 1 - q b/(b + k X_m+1), k = 1 + ceil(m/2), b = f + floor(m/2), where any tail
@@ -122,9 +122,16 @@ def _e(
 
 @kernel
 def _by_fraction(
-    z: Any, f: float, f_parts: tuple[float, int], p_double: float, p_scale: int,
-    p_mantissa: Any, p: Any, q: Any, n: int,
-) -> int:  # fmt: skip
+    z: Any,
+    f: float,
+    f_parts: tuple[float, int],
+    p_double: float,
+    p_scale: int,
+    p_mantissa: Any,
+    p: Any,
+    q: Any,
+    n: int,
+) -> int:
     """Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D."""
     g, one, t = number(), number(), number()
     m, s = f_parts
@@ -144,9 +151,14 @@ def _by_fraction(
 
 @kernel
 def _below_one(
-    z: Any, f: float, f_parts: tuple[float, int], p_double: float, p: Any, q: Any,
+    z: Any,
+    f: float,
+    f_parts: tuple[float, int],
+    p_double: float,
+    p: Any,
+    q: Any,
     n: int,
-) -> int:  # fmt: skip
+) -> int:
     """Let z 2^s be r, return s: for f < 1, r = (p f + w)/(f (f + w))."""
     g, g_small, t = number(), number(), number()
     m, s = f_parts
@@ -166,9 +178,16 @@ def _below_one(
 
 @kernel
 def _reflected(
-    z: Any, e: float, itself: bool, p_scale: int,
-    p_mantissa: Any, p: Any, q: Any, v: Any, n: int,
-) -> int:  # fmt: skip
+    z: Any,
+    e: float,
+    itself: bool,
+    p_scale: int,
+    p_mantissa: Any,
+    p: Any,
+    q: Any,
+    v: Any,
+    n: int,
+) -> int:
     """Let z 2^s be r(e), if ``itself``, or (1 - e r(e))/e, return s; |e| <= 1/2."""
     t, u, size_e, E = number(), number(), number(), number()
     below = e < 0.0
@@ -212,9 +231,15 @@ def _reflected(
 
 @kernel
 def _by_contiguity(
-    z: Any, f: float, f_parts: tuple[float, int], p_scale: int,
-    p_mantissa: Any, p: Any, q: Any, n: int,
-) -> int:  # fmt: skip
+    z: Any,
+    f: float,
+    f_parts: tuple[float, int],
+    p_scale: int,
+    p_mantissa: Any,
+    p: Any,
+    q: Any,
+    n: int,
+) -> int:
     """Let z 2^s be r, return s, for small p and f < 1024.
 
     With e next to 0 and f = 1 + e + steps: e r(e) = v^e/sinc e - e p/D(1-e, q),

@@ -156,15 +156,30 @@ def _largest(x: Any, n: int) -> float:
 
 
 @kernel
-def _rise(shape: Any, a: Any, a_low: Any, p: Any, steps: Any,
-    N: Any, N_low: Any, M: Any, M_low: Any, n: int) -> None:  # fmt: skip
+def _rise(
+    shape: Any,
+    a: Any,
+    a_low: Any,
+    p: Any,
+    steps: Any,
+    N: Any,
+    N_low: Any,
+    M: Any,
+    M_low: Any,
+    n: int,
+) -> None:
     """Take N and M of the n cells upwards in the shape."""
     for k in range(int(_largest(steps, n))):
         for i in range(n):
             N[i], N_low[i], M[i], M_low[i] = rise(
-                float(k), steps[i], shape[i], a[i], a_low[i], p[i],
+                float(k),
+                steps[i],
+                shape[i],
+                a[i],
+                a_low[i],
+                p[i],
                 (N[i], N_low[i], M[i], M_low[i]),
-            )  # fmt: skip
+            )
 
 
 @kernel
@@ -211,9 +226,13 @@ def _fill_reflected(f: Any, s: Any, p: Any, out: Any, n: int) -> None:
             g = float(k)
             for i in range(n):
                 N[i], N_low[i], M[i], M_low[i] = pair_upwards(
-                    u[i] + g, f[i], a[i], a_low[i], p[i],
+                    u[i] + g,
+                    f[i],
+                    a[i],
+                    a_low[i],
+                    p[i],
                     (N[i], N_low[i], M[i], M_low[i]),
-                )  # fmt: skip
+                )
         for i in range(n):
             N[i], N_low[i], M[i], M_low[i] = cut(
                 whole[i], (N[i], N_low[i], M[i], M_low[i])
@@ -279,8 +298,18 @@ def _fill_noerlund(w: int, f: Any, s: Any, p: Any, out: Any, n: int) -> None:
 
 
 @kernel
-def _noerlund_ends(b: Any, b_low: Any, p: Any, square_low: Any, first: Any,
-    first_low: Any, x: Any, y: Any, out: Any, n: int) -> None:  # fmt: skip
+def _noerlund_ends(
+    b: Any,
+    b_low: Any,
+    p: Any,
+    square_low: Any,
+    first: Any,
+    first_low: Any,
+    x: Any,
+    y: Any,
+    out: Any,
+    n: int,
+) -> None:
     """Fill p/D of the n cells from V(5) = x/y."""
     x_low, y_low = stack(), stack()
     for i in range(n):
@@ -290,9 +319,16 @@ def _noerlund_ends(b: Any, b_low: Any, p: Any, square_low: Any, first: Any,
         for i in range(n):
             q = 1.0 - p[i]
             x[i], x_low[i], y[i], y_low[i] = noerlund_pair_step(
-                b[i], b_low[i], p[i] - q, p[i] * q, square_low[i],
-                first[i], first_low[i], k, (x[i], x_low[i], y[i], y_low[i]),
-            )  # fmt: skip
+                b[i],
+                b_low[i],
+                p[i] - q,
+                p[i] * q,
+                square_low[i],
+                first[i],
+                first_low[i],
+                k,
+                (x[i], x_low[i], y[i], y_low[i]),
+            )
     for i in range(n):
         r, r_low = inverse_of(p[i], (x[i], x_low[i], y[i], y_low[i]))
         out[i] = r + r_low

@@ -186,9 +186,16 @@ def _series_end(u: float, e: float, p: float, N: float, M: float) -> DoubleDoubl
 
 @kernel
 def reflect(
-    u: float, e: float, p: float, high: float, low: float,
-    W: float, W_low: float, above: float, below: float,
-) -> DoubleDouble:  # fmt: skip
+    u: float,
+    e: float,
+    p: float,
+    high: float,
+    low: float,
+    W: float,
+    W_low: float,
+    above: float,
+    below: float,
+) -> DoubleDouble:
     """Return r/p for f = 1 + u and the shape 1 + e.
 
     q^f r/p = (1 - X)/e + u [(p f - X)/(f (1-e)) + series], X = p^e exp(e u W), from
@@ -373,9 +380,16 @@ def by_gauss(f: float, s: float, p: float) -> DoubleDouble:
 
 @kernel
 def noerlund_pair_step(
-    b: float, b_low: float, step: float, square: float, square_low: float,
-    first: float, first_low: float, k: float, ratio: Ratio,
-) -> Ratio:  # fmt: skip
+    b: float,
+    b_low: float,
+    step: float,
+    square: float,
+    square_low: float,
+    first: float,
+    first_low: float,
+    k: float,
+    ratio: Ratio,
+) -> Ratio:
     """Return numerator and denominator of V(k) from those of V(k+1), as pairs."""
     x, x_low, y, y_low = ratio
     c, c_low = dd_multiply_double(square, square_low, k)
@@ -391,9 +405,17 @@ def noerlund_pair_step(
 
 @kernel
 def noerlund_pair_end(
-    b: float, b_low: float, step: float, square: float, square_low: float,
-    first: float, first_low: float, last: int, x: float, y: float,
-) -> Ratio:  # fmt: skip
+    b: float,
+    b_low: float,
+    step: float,
+    square: float,
+    square_low: float,
+    first: float,
+    first_low: float,
+    last: int,
+    x: float,
+    y: float,
+) -> Ratio:
     """Return numerator and denominator of V(last), V(0) = D, from those of V(5)."""
     ratio = (x, 0.0, y, 0.0)
     for k in range(NOERLUND_EXACT - 1, last - 1, -1):

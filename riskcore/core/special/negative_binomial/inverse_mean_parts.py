@@ -119,8 +119,9 @@ def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> Ratio:
 
 
 @kernel
-def pair_upwards(g: float, f: float, a: float, a_low: float, p: float, ratio: Ratio
-) -> Ratio:  # fmt: skip
+def pair_upwards(
+    g: float, f: float, a: float, a_low: float, p: float, ratio: Ratio
+) -> Ratio:
     """Return what ``upwards`` does, times q, from pairs A and B.
 
     For p near 1/2 the first two steps enlarge errors, of numbers that count then.
@@ -206,9 +207,15 @@ def noerlund_tail(b: float, step: float, k: float) -> float:
 
 @kernel
 def noerlund_step(
-    b: float, p: float, step: float, square: float, first: float,
-    k: float, x: float, y: float,
-) -> tuple[float, float]:  # fmt: skip
+    b: float,
+    p: float,
+    step: float,
+    square: float,
+    first: float,
+    k: float,
+    x: float,
+    y: float,
+) -> tuple[float, float]:
     """Return numerator and denominator of V(k) from those of V(k+1).
 
     V(k) >= k p: for p < 1/2 the deep levels need to be told.

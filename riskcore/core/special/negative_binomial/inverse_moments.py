@@ -365,9 +365,16 @@ def upwards(
 
 @kernel
 def reflected_end(
-    d: float, n: float, z: float, z_low: float, X: float, X_low: float,
-    tau: float, tau_low: float, moments: Pairs,
-) -> Moments:  # fmt: skip
+    d: float,
+    n: float,
+    z: float,
+    z_low: float,
+    X: float,
+    X_low: float,
+    tau: float,
+    tau_low: float,
+    moments: Pairs,
+) -> Moments:
     """Return the moments at 1 + d + n from what ``upwards`` left.
 
     For n = -1: r(f) = X/f - z tau(1), one step down from 1 + f.

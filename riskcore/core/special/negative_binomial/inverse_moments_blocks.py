@@ -117,9 +117,13 @@ def _fill_reflected(
     V, V_low = stack(), stack()
     for i in range(n):
         Y[i], Y_low[i], V[i], V_low[i] = first(
-            d[i], p[i], z[i], z_low[i], (X[i], X_low[i], Y[i], Y_low[i]),
+            d[i],
+            p[i],
+            z[i],
+            z_low[i],
+            (X[i], X_low[i], Y[i], Y_low[i]),
             (tau[i], tau_low[i], omega[i], omega_low[i]),
-        )  # fmt: skip
+        )
     for j in range(1, int(most) + 1):
         k = float(j)
         for i in range(n):
@@ -128,9 +132,16 @@ def _fill_reflected(
             )
     for i in range(n):
         r[i], var[i], b[i], spread[i] = reflected_end(
-            d[i], steps[i], z[i], z_low[i], X[i], X_low[i], tau[i], tau_low[i],
+            d[i],
+            steps[i],
+            z[i],
+            z_low[i],
+            X[i],
+            X_low[i],
+            tau[i],
+            tau_low[i],
             (Y[i], Y_low[i], V[i], V_low[i]),
-        )  # fmt: skip
+        )
 
 
 def loop_of(

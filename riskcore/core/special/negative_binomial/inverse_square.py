@@ -53,9 +53,15 @@ _NEXT_TO_ZERO = 2.0**-60  # a step over which a slope does not change
 
 @kernel
 def _noerlund_square(
-    b: float, b_low: float, p: float, square: DoubleDouble, first: DoubleDouble,
-    of_b: float, of_first: DoubleDouble, levels: int,
-) -> float:  # fmt: skip
+    b: float,
+    b_low: float,
+    p: float,
+    square: DoubleDouble,
+    first: DoubleDouble,
+    of_b: float,
+    of_first: DoubleDouble,
+    levels: int,
+) -> float:
     """Return p D'/D^2 from b, the coefficients and their slopes.
 
     V(k) = b + k (p-q) + c/V(k+1), V'(k) = b' + ((k+1) first' - c V'(k+1)/V(k+1))/V(k+1)

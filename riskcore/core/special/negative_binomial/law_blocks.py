@@ -76,9 +76,15 @@ def short_tails(
             x = float(m)
             for i in range(n):
                 term[i], total[i], rest[i], moment[i] = short_step(
-                    x, top[i], bottom[i], odds[i],
-                    term[i], total[i], rest[i], moment[i],
-                )  # fmt: skip
+                    x,
+                    top[i],
+                    bottom[i],
+                    odds[i],
+                    term[i],
+                    total[i],
+                    rest[i],
+                    moment[i],
+                )
         k += _STEPS
     for i in range(n):
         lower[i], upper[i] = short_end(

@@ -168,10 +168,20 @@ Search = tuple[float, float, float, bool]
 
 @kernel
 def narrowed(
-    f: float, p: float, above: bool, level: float, strict: bool,
-    sign: float, tail: float, other: float, weight: float,
-    low: float, high: float, at: float, turn: int,
-) -> Search:  # fmt: skip
+    f: float,
+    p: float,
+    above: bool,
+    level: float,
+    strict: bool,
+    sign: float,
+    tail: float,
+    other: float,
+    weight: float,
+    low: float,
+    high: float,
+    at: float,
+    turn: int,
+) -> Search:
     """Return the bracket narrowed by the tail at ``at``, and where to look next.
 
     ``sign`` is that of tail - level, 0 for equal. The tail beside ``at`` follows by the

@@ -33,9 +33,16 @@ _F_EXACT = 2.0**50  # a mean of F from which the search is left to single cells
 
 @kernel
 def _tails(
-    short: bool, f: Any, at: Any, none: Any, p: Any,
-    lower: Any, upper: Any, weight: Any, n: int,
-) -> None:  # fmt: skip
+    short: bool,
+    f: Any,
+    at: Any,
+    none: Any,
+    p: Any,
+    lower: Any,
+    upper: Any,
+    weight: Any,
+    n: int,
+) -> None:
     """Fill both tails and k P(F = k) at f + at >= f of n cells, short or long."""
     if short:
         short_tails(f, at, none, p, lower, upper, weight, n)
@@ -80,9 +87,20 @@ def _quantiles(
                 sign[m] = sign[m] if math.isnan(exact) else exact
         for m in range(full):
             a[m], b[m], c[m], done = narrowed(
-                x[m], y[m], u[m] > 0.0, v[m], strict,
-                sign[m], tail[m], other[m], weight[m], a[m], b[m], c[m], turn,
-            )  # fmt: skip
+                x[m],
+                y[m],
+                u[m] > 0.0,
+                v[m],
+                strict,
+                sign[m],
+                tail[m],
+                other[m],
+                weight[m],
+                a[m],
+                b[m],
+                c[m],
+                turn,
+            )
             x[m] = 1.0 if done else 0.0
         words = (left + _WORD - 1) // _WORD
         for m in range(left):

@@ -39,9 +39,15 @@ def half_line_width(a: float, b: float, y: float, slope: float) -> float:
 
 @kernel
 def half_line_step(
-    i: int, a: float, b: float, y: float, slope: float, width: float,
-    total: float, low: float,
-) -> DoubleDouble:  # fmt: skip
+    i: int,
+    a: float,
+    b: float,
+    y: float,
+    slope: float,
+    width: float,
+    total: float,
+    low: float,
+) -> DoubleDouble:
     """Add node i to the integral of exp(-a v) (1 + y (1 - exp(-v)))^b over v > 0.
 
     For b > 0; ``slope`` is a - b y, at least 0. With u = 1 - exp(-v) the exponent is
@@ -140,9 +146,15 @@ def short_start(
 
 @kernel
 def short_step(
-    n: float, a: float, b: float, y: float,
-    term: float, total: float, low: float, moment: float,
-) -> tuple[float, float, float, float]:  # fmt: skip
+    n: float,
+    a: float,
+    b: float,
+    y: float,
+    term: float,
+    total: float,
+    low: float,
+    moment: float,
+) -> tuple[float, float, float, float]:
     """Add term n + 1 to a sum, and n + 1 times it to its moment, if it counts."""
     more = (n < a) & (term > NOTHING * total)
     term = term * ((a - n) * y / (b + n)) if more else 0.0
@@ -152,9 +164,16 @@ def short_step(
 
 @kernel
 def short_end(
-    f: float, j: float, p: float, excess: float, y: float, weight: float,
-    total: float, low: float, moment: float,
-) -> DoubleDouble:  # fmt: skip
+    f: float,
+    j: float,
+    p: float,
+    excess: float,
+    y: float,
+    weight: float,
+    total: float,
+    low: float,
+    moment: float,
+) -> DoubleDouble:
     """Return P(F <= f + j) and P(F > f + j) from a sum and k P(F = k)."""
     q = 1.0 - p
     below = excess >= 0.0
