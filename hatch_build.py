@@ -6,9 +6,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# The folders that riskcore.core.ahead makes, and the oldest systems that NumPy and
-# Numba have wheels for. The code itself asks for none: it calls fma, feclearexcept and
-# mem*.
+# The folders that riskcore.core.compile_ahead makes, and the oldest systems that NumPy
+# and Numba have wheels for. The code itself asks for none: it calls fma,
+# feclearexcept and mem*.
 TAGS = {
     "linux-x86_64": "manylinux_2_17_x86_64",
     "linux-arm64": "manylinux_2_17_aarch64",
@@ -30,7 +30,7 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
         if folder.name not in TAGS or not any(folder.glob("*.objects")):
             raise FileNotFoundError(
                 f"RISKCORE_OBJECTS={given!r}: need a folder named as one of "
-                f"{', '.join(TAGS)}, as python -m riskcore.core.ahead makes them"
+                f"{', '.join(TAGS)}, made by python -m riskcore.core.compile_ahead"
             )
         build_data["tag"] = f"py3-none-{TAGS[folder.name]}"
         build_data["pure_python"] = False

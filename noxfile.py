@@ -96,7 +96,7 @@ def objects(session):
     What stands after `--` is passed on: `-- --platforms linux-x86_64`.
     """
     install(session, "-e", ".[files]")
-    run(session, "riskcore.core.ahead", OBJECTS, *session.posargs)
+    run(session, "riskcore.core.compile_ahead", OBJECTS, *session.posargs)
 
 
 @nox.session
@@ -113,7 +113,7 @@ def dist(session):
     run(session, "build", "--outdir", str(folder))  # the wheel from the sdist
     made = sorted(Path(OBJECTS).glob("*"))
     if made:
-        run(session, "riskcore.core.ahead", OBJECTS, "--check")
+        run(session, "riskcore.core.compile_ahead", OBJECTS, "--check")
     for platform in made:
         env = {"RISKCORE_OBJECTS": str(platform)}
         run(session, "build", "--wheel", "--outdir", str(folder), env=env)

@@ -21,7 +21,7 @@ from scipy.special import hyp2f1
 
 from bench._common import HERE, command, replace, table
 from riskcore import accuracy, individual_risk
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 
 NOTES = HERE.parent / "notes"
 PAGE = NOTES / "accuracy.md"

@@ -81,7 +81,7 @@ SLOWER, GRACE = 3, 20  # times the unmutated tests, and seconds more
 MEMORY = 8 << 30  # bytes: a loop without an end must not take all there is
 
 # Machine code: a changed constant shows in the last digits only.
-SPECIAL = ("riskcore/core/special/*", "riskcore/core/forms.py")
+SPECIAL = ("riskcore/core/special/*", "riskcore/core/published_forms.py")
 KERNELS = (
     *SPECIAL,
     "riskcore/core/risk/individual.py",
@@ -110,7 +110,7 @@ WIDER = {
     "riskcore/core/special/quadrature.py": ["core/risk/test_posterior"],
     "riskcore/core/special/near_one.py": [GAUSS[0]],
     "riskcore/core/special/*.py": [*GAUSS, "core/risk/test_bounds"],
-    "riskcore/core/forms.py": ["accuracy/test_table"],
+    "riskcore/core/published_forms.py": ["accuracy/test_table"],
     "riskcore/core/risk/individual.py": ["core/compiled/test_ufunc_maker"],
     "riskcore/core/risk/posterior.py": ["core/compiled/test_ufunc_maker"],
     "riskcore/core/risk/bounds.py": ["core/compiled/test_ufunc_maker"],

@@ -3,7 +3,7 @@
 import pytest
 
 import riskcore
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 
 HEAVY = ["numba", "llvmlite", "pandas", "polars", "pyarrow", "narwhals", "numpy"]
 

@@ -322,7 +322,7 @@ def test_errata_that_are_named_exist():
     assert sorted(one for one in named if one[1] not in known) == []
 
 
-# Names of files in texts: `riskcore/__main__.py`, `tests/core/risk/`, `core/forms.py`.
+# Names of files in texts: `riskcore/__main__.py`, `tests/core/risk/`, `core/embed.py`.
 FILE = re.compile(r"`((?:[\w.]+/)+(?:\w+\.(?:py|md|csv|js|html))?)`")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riskcore.core import forms as published
+from riskcore.core import published_forms as published
 from riskcore.core.risk import individual
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from riskcore.common.results import Summary, reports
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable
-from riskcore.core import forms
+from riskcore.core import published_forms
 from riskcore.core.risk import individual
 from riskcore.core.risk.anonymity import Below
 from riskcore.core.risk.file_risk import as_threshold
@@ -370,7 +370,7 @@ def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
     if method != "exact":
         f = f.astype(np.float64, copy=False)
         F = np.maximum(F, f)
-        found: Risks = getattr(forms, method)(f, f / F)
+        found: Risks = getattr(published_forms, method)(f, f / F)
         return found
     risk = np.empty(len(f))
 

@@ -57,6 +57,7 @@ from riskcore.protection.suppression.key_sets import (
     present,
 )
 from riskcore.protection.suppression.plan_record import Method as Suppression
+from riskcore.protection.suppression.restore import plan_whole
 from riskcore.protection.suppression.rounds import (
     Aim,
     Masks,
@@ -64,7 +65,6 @@ from riskcore.protection.suppression.rounds import (
     costs_of_keys,
     suppress,
 )
-from riskcore.protection.suppression.whole import plan_whole
 
 
 class HouseholdKeyDiffers(UserWarning):

@@ -13,7 +13,7 @@ import pytest
 import riskcore
 from riskcore import accuracy
 from riskcore.accuracy import names, reference
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 from riskcore.data.files import formats
 
 COLUMNS = [

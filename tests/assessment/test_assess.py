@@ -182,7 +182,7 @@ def test_without_weights_the_file_is_the_population():
 
 
 def test_methods_are_the_named_forms(survey):
-    from riskcore.core import forms
+    from riskcore.core import published_forms as forms
 
     for method in ("series7", "franconi"):
         result = assess(survey, KEYS, "WEIGHT", method=method)

@@ -7,7 +7,8 @@ import pytest
 
 import riskcore
 from riskcore import accuracy, intruder, models, simulate
-from riskcore.core import embed, forms
+from riskcore.core import embed
+from riskcore.core import published_forms as forms
 from riskcore.core.risk.file_risk import expected_reidentifications
 from riskcore.core.risk.histogram import log_edges
 from riskcore.core.risk.threshold import RiskDistribution

@@ -16,7 +16,8 @@ from scipy import LowLevelCallable
 from scipy.integrate import quad
 
 import riskcore
-from riskcore.core import embed, forms
+from riskcore.core import embed
+from riskcore.core import published_forms as forms
 from riskcore.core.embed import c_array_function, c_function, c_integrand
 from tests import needs
 

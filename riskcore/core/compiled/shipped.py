@@ -1,9 +1,9 @@
 """Machine code that comes with the package: one file for each kind of processor.
 
-``python -m riskcore.core.ahead`` makes the files, wheels of a platform bring them. A
-piece is loaded only where it fits: the platform, the processor, the sources it was made
-of, and its own digest. Otherwise it is as if it were not there, and the code is
-compiled.
+``python -m riskcore.core.compile_ahead`` makes the files, wheels of a platform bring
+them. A piece is loaded only where it fits: the platform, the processor, the sources it
+was made of, and its own digest. Otherwise it is as if it were not there, and the code
+is compiled.
 
 Who can change these files can change the package, which is run as well: of owners and
 modes they are as safe as its source is, and nothing more is asked of them.

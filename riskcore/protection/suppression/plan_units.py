@@ -32,7 +32,7 @@ from riskcore.protection.suppression.rounds import Aim, Mask, Masks, margins_of
 
 # A value costs so much more than it counts: of equal costs the fewest values.
 COST_BITS = 20
-_COST_UNIT = 1 << COST_BITS
+COST_UNIT = 1 << COST_BITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -377,10 +377,10 @@ def _whole_costs(price: Floats) -> tuple[Integers, bool]:
     """Return costs as whole numbers with the number of values as tie, if they are."""
     finite = np.isfinite(price)
     plain = np.where(finite, price, 0.0)
-    whole = bool(np.all(plain == np.rint(plain)) and plain.max(initial=0) < _COST_UNIT)
+    whole = bool(np.all(plain == np.rint(plain)) and plain.max(initial=0) < COST_UNIT)
     if not whole:
-        plain = np.rint(plain / plain.max() * _COST_UNIT)
-    return (plain * _COST_UNIT).astype(np.int64) + 1, whole
+        plain = np.rint(plain / plain.max() * COST_UNIT)
+    return (plain * COST_UNIT).astype(np.int64) + 1, whole
 
 
 def _bundles(names: Sequence[Hashable], settings: Settings) -> list[int]:

@@ -13,7 +13,8 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 import riskcore
-from riskcore.core import embed, forms
+from riskcore.core import embed
+from riskcore.core import published_forms as forms
 from riskcore.core.compiled import jit
 from riskcore.core.compiled.jit import Native, native, register_with_numba
 from riskcore.core.risk import bounds, individual, posterior
@@ -435,7 +436,7 @@ def entry_modules():
 
 
 def test_entry_modules_are_found():
-    core = {f"riskcore.core.{name}" for name in ("embed", "forms")}
+    core = {f"riskcore.core.{name}" for name in ("embed", "published_forms")}
     assert {"riskcore.core.compiled.ufunc_maker", *core} < {*entry_modules()}
     assert {"riskcore.core.risk.individual", "riskcore.simulate.populations"} < {
         *entry_modules()

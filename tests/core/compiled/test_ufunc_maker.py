@@ -16,7 +16,8 @@ import pytest
 import xarray as xr
 
 import riskcore
-from riskcore.core import embed, forms
+from riskcore.core import embed
+from riskcore.core import published_forms as forms
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.compiled.ufunc_maker import elementwise
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import riskcore
 from riskcore.accuracy import reference
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 from riskcore.core.risk import individual
 from riskcore.core.special.floats import BLOCK
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 from riskcore.core.risk.individual import individual_risk_from_frequencies
 from riskcore.data.blank import blank
 from riskcore.data.cells import tabulate

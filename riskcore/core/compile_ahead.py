@@ -1,6 +1,6 @@
 """Machine code ahead of its use: of every entry point, for the common processors.
 
-    python -m riskcore.core.ahead build/objects [--platforms linux-x86_64 ...]
+    python -m riskcore.core.compile_ahead build/objects [--platforms linux-x86_64 ...]
 
 makes a folder for each platform, and in it a file for each kind of processor. A wheel
 that is built for the platform brings them (``nox -s wheels``), and a first result needs
@@ -115,7 +115,7 @@ def check(folder: Path) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the files of all platforms, or of those that are named."""
-    parser = argparse.ArgumentParser(prog="python -m riskcore.core.ahead")
+    parser = argparse.ArgumentParser(prog="python -m riskcore.core.compile_ahead")
     parser.add_argument("folder", type=Path, help="where a folder for each is made")
     parser.add_argument("--platforms", nargs="+", choices=shipped.TRIPLES, metavar="P")
     parser.add_argument("--processors", nargs="+", metavar="P")
@@ -134,7 +134,12 @@ def main(arguments: list[str] | None = None) -> int:
         given: list[Any] = [chosen.folder, "--processors", processor]
         given += ["--platforms", *platforms]
         given += ["--entries", *chosen.entries] if chosen.entries else []
-        command = [sys.executable, "-m", "riskcore.core.ahead", *map(str, given)]
+        command = [
+            sys.executable,
+            "-m",
+            "riskcore.core.compile_ahead",
+            *map(str, given),
+        ]
         subprocess.run(command, check=True, env=dict(os.environ))
     return 0
 

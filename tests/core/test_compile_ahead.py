@@ -15,14 +15,17 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore.core import ahead, forms
+from riskcore.core import compile_ahead as ahead
+from riskcore.core import published_forms as forms
 from riskcore.core.compiled import jit, shipped, ufunc_maker
 from riskcore.core.risk import individual
 from tests import needs
 
 PACKAGE = Path(riskcore.__file__).parent
 RISK = "riskcore.core.risk.individual.individual_risk"
-CLOSED, SERIES = (f"riskcore.core.forms.{name}" for name in ("closed_form", "series7"))
+CLOSED, SERIES = (
+    f"riskcore.core.published_forms.{name}" for name in ("closed_form", "series7")
+)
 # Symbols of shared kernels, all known once the entry points are; the risk calls some.
 SHARED = jit._shared.keys()
 
@@ -65,7 +68,7 @@ def objects(names, tmp_path_factory):
     command = [
         sys.executable,
         "-m",
-        "riskcore.core.ahead",
+        "riskcore.core.compile_ahead",
         folder,
         "--entries",
         *entries,
@@ -84,7 +87,10 @@ def points(cells, borders):
 @pytest.fixture(scope="module")
 def expected(points, names):
     """Return the values of code that was compiled for this processor."""
-    known = {"riskcore.core.forms": forms, "riskcore.core.risk.individual": individual}
+    known = {
+        "riskcore.core.published_forms": forms,
+        "riskcore.core.risk.individual": individual,
+    }
     parts = [name.rpartition(".") for name in names]
     values = np.array([getattr(known[m], name)(*points) for m, _, name in parts])
     assert (np.isfinite(values).sum(axis=1) > 20).all()
@@ -414,7 +420,7 @@ def test_every_function_of_arrays_is_an_entry():
 @pytest.mark.parametrize(
     "module",
     [
-        "forms",
+        "published_forms",
         "risk.individual",
         "risk.posterior",
         "risk.prior",
@@ -432,7 +438,7 @@ def test_integrands_are_entries():
     integrands = [name for name in ahead.entries() if name.endswith(".integrand")]
     assert f"{RISK}.integrand" in integrands
     # Of functions of two numbers.
-    assert "riskcore.core.forms.truncated.integrand" not in integrands
+    assert "riskcore.core.published_forms.truncated.integrand" not in integrands
 
 
 def mean(a, b):
@@ -476,7 +482,7 @@ def test_code_of_these_sources_is_current(kept, capsys):
 def test_what_is_not_current_is_said(kept, capsys, wrong):
     path = kept / "macos-arm64" / "generic.objects"
     others = shipped.Piece("0" * 64, b"code")
-    name = {"sources": CLOSED, "entry": "riskcore.core.forms.none"}.get(wrong)
+    name = {"sources": CLOSED, "entry": "riskcore.core.published_forms.none"}.get(wrong)
     if name:
         shipped.write(path.parent, "macos-arm64", "generic", {name: others})
     elif wrong == "file":

@@ -34,7 +34,7 @@ from riskcore.protection.suppression.plan_bound import (
 )
 from riskcore.protection.suppression.plan_exact import MOST_MOVES, cheapest
 from riskcore.protection.suppression.plan_parts import Priced, in_parts
-from riskcore.protection.suppression.plan_units import File, Units
+from riskcore.protection.suppression.plan_units import COST_UNIT, File, Units
 from riskcore.protection.suppression.rounds import Aim, Mask, Masks
 
 # Work is counted, not timed: the result depends on no machine.
@@ -145,8 +145,9 @@ def _exact(
         return None, file.whole
     moves, cost = units.moves(file, free)
     most = file.cost_of(best) - file.cost_of(fixed)
-    # Cheap plans first: what costs little is soon ruled out.
-    step = max(int(cost.min()), 1)
+    # Cheap plans first: what costs little is soon ruled out. A key that costs nothing
+    # is one unit of about 10^12: steps of it would never end.
+    step = int(cost[cost >= COST_UNIT].min(initial=cost.max(initial=COST_UNIT)))
     limit, blanked, proven = 1, None, True
     while blanked is None and proven and limit < most:
         limit = min(limit + step, most)

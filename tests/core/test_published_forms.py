@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import riskcore
 from riskcore.accuracy import reference
-from riskcore.core import forms
+from riskcore.core import published_forms as forms
 
 EXACT = {
     "closed_form": [(1, 0.01), (2, 0.3), (3, 0.1), (3, 1e-12)],

@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
-from riskcore.protection.suppression import whole
+from riskcore.protection.suppression import restore
 from riskcore.protection.suppression.certificate import CountsOnOthers, leaning
 from riskcore.protection.suppression.plan_bound import Bound, Unsafe
 
@@ -97,7 +97,7 @@ def test_tiny_files_keep_all_they_can(start):
 
 
 def test_an_exact_search_that_is_given_up_proves_nothing(monkeypatch):
-    monkeypatch.setattr(whole, "_NODES", 10)
+    monkeypatch.setattr(restore, "_NODES", 10)
     data, weighted, threshold, alpha = tiny(HARD)
     own = blanks_of(planned(data, weighted, threshold, alpha, "record"))
     result = planned(data, weighted, threshold, alpha, "restore")
