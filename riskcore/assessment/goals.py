@@ -58,7 +58,7 @@ class KeyGoals:
         """
         within = () if strata is None else tuple(arguments.names("strata", strata))
         if len(set(within)) < len(within):
-            raise ValueError(f"strata: a column stands twice in {list(within)}")
+            raise ValueError(f"strata: a column appears twice in {list(within)}")
         for name in within:
             if any(name in keys for keys in sets):
                 raise ValueError(f"column {name!r} is both a key and a stratum")
@@ -135,5 +135,5 @@ def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     several = bool(given) and all(isinstance(one, list) for one in given)
     sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
     if len(set(map(frozenset, sets))) < len(sets):
-        raise ValueError("keys: the same set of keys stands twice")
+        raise ValueError("keys: the same set of keys appears twice")
     return sets

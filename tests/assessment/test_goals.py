@@ -345,7 +345,7 @@ def test_many_sets_make_one_table(run):
         ({"subsets": "2"}, TypeError, "subsets='2'"),
         ({"strata": "d"}, TypeError, "strata"),
         ({"strata": ["a"]}, ValueError, "'a' is both a key and a stratum"),
-        ({"strata": ["d", "d"]}, ValueError, "stands twice"),
+        ({"strata": ["d", "d"]}, ValueError, "appears twice"),
         ({"strata": ["nil"]}, KeyError, "no column 'nil'"),
         ({"strata": ["w"], "weight": "w"}, ValueError, "'w' is both a key and the wei"),
     ],
