@@ -68,7 +68,7 @@ examples:
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
-  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \
+  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
       --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 

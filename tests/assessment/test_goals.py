@@ -285,7 +285,7 @@ def test_a_k_for_each_keys_on_the_command_line(run):
     assert "--k: 3 numbers for 2 sets of keys" in err
     status, _, err = run(*command, "--k", "1")
     assert status == 2
-    assert "--k 1: need a whole number from 2, for every file has k = 1, to 2^40" in err
+    assert "--k 1: need a whole number from 2 (every file has k = 1) to 2^40" in err
 
 
 def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
