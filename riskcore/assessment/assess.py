@@ -1,4 +1,4 @@
-"""The whole path: from a file of records to the risk of each record and of the file."""
+"""Assess a file: from its records to the risk of each record and of the file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ WEIGHTS = "weights"
 
 
 class PopulationBelowSample(UserWarning):
-    """Weights of a cell add to less than its records: F < f, p > 1."""
+    """The weights of a cell add up to less than its records: F < f, p > 1."""
 
 
 def assess(
@@ -100,9 +100,9 @@ def assess(
         Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it), of which only
         the columns named are read; also a folder or a pattern of Parquet files. Or
         data that an engine holds and counts: a lazy frame of polars, a relation of
-        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow;
-        then two numbers of each cell come here, the cells themselves if they are
-        looked at, and what needs single records is refused.
+        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow.
+        The engine then returns two numbers for each cell, and the cells themselves if
+        they are looked at; arguments that need single records are refused.
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
@@ -110,29 +110,29 @@ def assess(
         file declare; otherwise every weight is 1: the file is taken to be the whole
         population and the risk of a record is 1/f.
     household : column name, optional
-        Household of each record, of any type and in any order; gives household risks.
+        Household of each record, of any type and in any order, for household risks.
     level : {"record", "household"}
-        What is counted: each record, or each household once, with its weight, by keys
-        that its members agree in, as size and tenure; they must agree in the weight,
-        too. A record is a household then, wherever the result says record, but for its
-        ``records``: see `HouseholdAssessment`. It is the first pass of a file of
-        households and persons; `riskcore.protect` has it, too.
+        What to count: each record, or each household once, with its weight. Members of
+        a household must agree in the keys, such as size and tenure, and in the weight.
+        A record of the result is then a household, except in ``records``: see
+        `HouseholdAssessment`. This is the first pass over a file of households and
+        persons; `riskcore.protect` takes the same argument.
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
-        What is taken to be known of the population frequency F of a cell. "weights":
-        its weights alone, as in the sources (default). A name: a model of the cells
-        fitted to these data by its defaults, see `riskcore.models.LatentClass` and
+        What determines the population frequency F of a cell. "weights": only its
+        weights, as in the sources (default). Another name: a model of the cells, fitted
+        to these data with its defaults, see `riskcore.models.LatentClass` and
         `riskcore.models.LogLinear`. A model that has been fitted. Or a frame of the
         population itself, with the keys and a column ``population_frequency``, see
         `riskcore.models.KnownPopulation`.
     method : {"exact", "series7", "franconi"}
-        The individual risk itself (default), or the formula of mu-Argus or sdcMicro
-        (`riskcore.forms`), to compare with their results.
+        How to compute the individual risk: exactly (default), or with the formula of
+        mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
     missing : {"refuse", "category", "wildcard", "argus"}
-        What to do with missing key values: refuse the file, take missing as one more
+        How to treat missing key values: refuse the file, take missing as one more
         category, or let it match any value, see `tabulate`.
     alpha : float
-        With ``missing="wildcard"``, what a record with missing keys counts for
-        others, in [0, 1], see `tabulate`.
+        With ``missing="wildcard"``, how much a record with missing keys counts in the
+        cells of other records, in [0, 1], see `tabulate`.
     reading : Reading, optional
         How to read the file, if ``data`` is a path: encoding, delimiter, decimal mark,
         missing codes, metadata.
@@ -147,30 +147,30 @@ def assess(
     Warns
     -----
     PopulationBelowSample
-        If the weights of some cells add to less than their records. Such a cell gets
-        p = 1, the risk 1/f: no population can hold fewer than the sample.
+        If the weights of some cells add up to less than their records. Such a cell gets
+        p = 1 and the risk 1/f, because the population includes the sample.
     DoubtfulCodes
-        If categories of a key look like missing values (``NA``), or alike but for
+        If categories of a key look like missing values (``NA``), or differ only in
         blanks or leading zeros.
     LineBreaksInFields
-        If quoted fields of a CSV file run over several lines.
+        If quoted fields of a CSV file contain line breaks.
 
     Raises
     ------
     KeyError
         If a column does not exist.
     TypeError
-        If a column is not of a usable type: text weights, unordered keys; or an engine
-        holds the data and ``household`` is given.
+        If a column has an unusable type, such as text weights or unordered keys; or if
+        ``household`` is given for data on an engine.
     ValueError
-        If members of a household differ in a key or the weight with
-        ``level="household"``, which needs ``household``; if the method is unknown,
-        there are no records or no keys, a column is given
-        two roles or a key is called like one of ``RECORD_COLUMNS``, key values,
-        weights or household ids are missing, or weights are not positive and finite
-        or their sum is not; ``alpha`` is not 1 with another rule than "wildcard", or
-        gives an f between 1 and 2, for which ``method="franconi"`` is not defined. The
-        column and the number of records are named.
+        With ``level="household"``, if ``household`` is not given, or members of a
+        household differ in a key or the weight. If the method is unknown; there are no
+        records or no keys; a column has two roles; a key has the name of one of
+        ``RECORD_COLUMNS``; key values, weights or household ids are missing; or weights
+        or their sum are not positive and finite. If ``alpha`` is not 1 with a rule
+        other than "wildcard", or gives an f between 1 and 2, for which
+        ``method="franconi"`` is not defined. The message names the column and the
+        number of records.
     OSError
         If the file cannot be read.
 
@@ -226,7 +226,7 @@ def assess(
 
 
 def check_level(level: str, household: Hashable | None) -> None:
-    """Refuse what is not a level, or needs households."""
+    """Refuse an unknown level, or the household level without household ids."""
     arguments.one_of("level", level, LEVELS)
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
@@ -237,7 +237,7 @@ def _is_weights(population: Any) -> bool:
 
 
 def check_population(population: Any, method: str) -> None:
-    """Refuse what is not a population, or goes with no model of one."""
+    """Refuse an invalid population, or a method that needs the weights."""
     if not _is_weights(population):
         from riskcore.assessment.population import check_model
 
@@ -315,7 +315,7 @@ def assess_coded(
     intake: Intake | None = None,
     progress: Lines = silent,
 ) -> Assessment:
-    """Assess records of which the columns are coded, see `assess`."""
+    """Assess records whose columns are coded, see `assess`."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
     model, unique, by_weights = None, None, None
@@ -340,14 +340,14 @@ def assess_coded(
 def check_roles(
     keys: Iterable[Hashable], weight: Hashable | None, household: Hashable | None
 ) -> None:
-    """Refuse keys, weight and household that cannot go together, whatever the data."""
+    """Refuse columns with two roles among keys, weight and household."""
     check_names(keys, {"weight": weight, "household": household}, RECORD_COLUMNS)
     if weight is not None and weight == household:
         raise ValueError(f"column {weight!r} is both the weight and the household")
 
 
 def _cell_risk(cells: Cells, method: Method) -> Risks:
-    """Return the risk of each cell, 1/f where F < f."""
+    """Return the risk of each cell; it is 1/f where F < f."""
     _warn_below(cells.totals)
     if method == "franconi":
         _refuse_between_branches(cells)
@@ -366,7 +366,7 @@ def _warn_below(totals: Totals) -> None:
 
 
 def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
-    """Return the individual risk by a method; where F < f it is 1/f."""
+    """Return the individual risk by the given method; it is 1/f where F < f."""
     if method != "exact":
         f = f.astype(np.float64, copy=False)
         F = np.maximum(F, f)
@@ -391,7 +391,7 @@ def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
 def results_of(
     method: Method, f: NDArray[np.int64], F: Risks
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of ``RECORD_COLUMNS`` of cells, but for households."""
+    """Return the ``RECORD_COLUMNS`` of cells, without the household risk."""
     with np.errstate(over="ignore"):
         fraction = f / F
     risk = risk_of(method, f.astype(np.float64), F)
@@ -399,7 +399,7 @@ def results_of(
 
 
 def _refuse_between_branches(cells: Cells) -> None:
-    """Refuse the f for which sdcMicro's code has no branch: it gives them no risk."""
+    """Refuse 1 < f < 2, for which sdcMicro's code has no branch and gives no risk."""
     f = cells.sample_frequency
     between = (f > 1) & (f < 2)
     if between.any():
@@ -412,7 +412,7 @@ def _refuse_between_branches(cells: Cells) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assessment:
-    """Risk of a file: per cell, per record, per household and in all.
+    """The risk of a file: of its cells, records and households, and in total.
 
     Attributes
     ----------
@@ -423,7 +423,7 @@ class Assessment:
     cell_risk : float64 ndarray, shape (K,)
         Individual risk of the records of each cell.
     method : str
-        How it was computed.
+        The method of the individual risk.
     households : Households or None
         Size and risk of each household, if ids were given.
     model : CellModel or None
@@ -431,8 +431,8 @@ class Assessment:
     unique : float64 ndarray, shape (K,), or None
         P(F = 1 | f) of each cell by the model.
     cells_by_weights : Cells or None
-        With a model the cells as the weights have them; in ``cells`` F is that of the
-        population where the model knows it.
+        With a model, the cells with the F of the weights; in ``cells``, F is the
+        population frequency where the model knows it.
 
     Examples
     --------
@@ -475,7 +475,7 @@ class Assessment:
 
     @property
     def cell_unique_probability(self) -> Risks:
-        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1, else p by weights."""
+        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1; by weights p if f = 1."""
         if self.unique is not None:
             return self.unique
         cells = self.cells
@@ -489,7 +489,7 @@ class Assessment:
 
     @property
     def expected_population_uniques(self) -> float:
-        """The expected number of sample uniques that are population uniques, tau."""
+        """Tau, the expected number of sample uniques that are population uniques."""
         chances = self.cell_unique_probability * self.cells.records
         return math.fsum(chances.tolist())
 
@@ -501,21 +501,21 @@ class Assessment:
         Parameters
         ----------
         level : float
-            Its probability, between 0 and 1.
+            Probability of the interval, between 0 and 1.
 
         Returns
         -------
         low, high : float
-            By the normal law, from the spread of F in each cell and, with a fitted
-            model, the error of the fit (`riskcore.models.CellModel.interval`). By
-            weights alone it takes these for the truth, and is far too short where they
-            are not.
+            By the normal distribution, from the spread of F in each cell and, with a
+            fitted model, the error of the fit (`riskcore.models.CellModel.interval`).
+            By the weights alone, it takes the weights as exact, and is far too short if
+            they are not.
 
         Raises
         ------
         ValueError
-            If the level is not in (0, 1), or missing keys match any value: cells are
-            not independent then.
+            If the level is not in (0, 1), or if missing keys match any value, because
+            the cells are then not independent.
 
         Examples
         --------
@@ -531,17 +531,17 @@ class Assessment:
     def expected_population_uniques_interval(
         self, level: float = 0.95
     ) -> tuple[float, float]:
-        """Return an interval for the number of sample uniques that are alone.
+        """Return an interval for tau, the sample uniques unique in the population.
 
         Parameters
         ----------
         level : float
-            Its probability, between 0 and 1.
+            Probability of the interval, between 0 and 1.
 
         Returns
         -------
         low, high : float
-            From the exact law of that number (Poisson-binomial) and, with a fitted
+            From the exact distribution of tau (Poisson-binomial) and, with a fitted
             model, the error of the fit (`riskcore.models.CellModel.tau_interval`).
 
         Raises
@@ -566,7 +566,8 @@ class Assessment:
     def k_anonymity(self) -> int | float:
         """The smallest sample frequency f: the file is k-anonymous up to this k.
 
-        By the rule for missing keys: with ``alpha`` f may be a real number.
+        Records are counted by the rule for missing keys; with ``alpha``, f need not be
+        a whole number.
         """
         return self.cells.k_anonymity
 
@@ -576,7 +577,7 @@ class Assessment:
         Parameters
         ----------
         k : int
-            From 1 on; 2: sample uniques.
+            At least 1; 2 counts the sample uniques.
 
         Returns
         -------
@@ -586,7 +587,7 @@ class Assessment:
         Raises
         ------
         TypeError, ValueError
-            If k is no such number.
+            If k is not a whole number of at least 1.
 
         Examples
         --------
@@ -600,13 +601,13 @@ class Assessment:
     def row_risk(self) -> Risks:
         """Individual risk of each row of the cells.
 
-        A row is a record; in a protection of data on an engine it stands for several.
+        A row is a record; when data on an engine are protected, it is several records.
         """
         return self.cell_risk[self.cells.rows]
 
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """The figures of the file as plain values, from which reports are made."""
+        """The figures of the file as plain values, for reports."""
         found = figures.of_file(
             self.cells, self.distribution, self.households, self.method
         )
@@ -621,7 +622,7 @@ class Assessment:
 
     @property
     def population_name(self) -> str:
-        """What the population was taken from: "weights", or the kind of the model."""
+        """The source of the population frequencies: "weights", or the kind of model."""
         return WEIGHTS if self.model is None else self.model.label
 
     @property
@@ -636,12 +637,12 @@ class Assessment:
 
     @property
     def expected_reidentifications(self) -> float:
-        """ER = sum of the records' risks, exactly rounded."""
+        """ER, the sum of the risks of the records, correctly rounded."""
         return self.distribution.expected_reidentifications
 
     @property
     def reidentification_rate(self) -> float:
-        """ER/n, a fraction (CASC 2004, equation 15)."""
+        """The re-identification rate ER/n, a fraction (CASC 2004, equation 15)."""
         return self.distribution.reidentification_rate
 
     @property
@@ -652,32 +653,33 @@ class Assessment:
     def risk_threshold(
         self, *, rate: float | None = None, unsafe: int | None = None
     ) -> float:
-        """Return the risk threshold that a target asks for.
+        """Return the risk threshold for a target: a rate, or a number of records.
 
         Parameters
         ----------
         rate : float
-            Re-identification rate to keep to, a fraction: the threshold t at which
-            the rate would be just this if all larger risks were lowered to t.
+            Re-identification rate to keep, a fraction. The threshold is the t at which
+            the rate would be equal to this if all larger risks were lowered to t.
         unsafe : int
-            Number of records that may be unsafe: the smallest risk that at most so
-            many records reach; fewer if records of equal risk cannot be divided.
+            Number of records that may be unsafe. The threshold is the smallest risk
+            that at most this many records reach; it may be fewer records, because
+            records of equal risk are not divided.
 
         Returns
         -------
         float
-            Infinity if no record need be unsafe. Give either target, not both.
+            Infinity if no record needs to be unsafe. Give one target, not both.
 
         Raises
         ------
         TypeError
             If not exactly one target is given, or the number is not whole.
         ValueError
-            If the rate is not in [0, 1], or the number not in 0..n.
+            If the rate is not in [0, 1], or the number of records is not in 0..n.
 
         See Also
         --------
-        riskcore.core.risk.threshold.RiskDistribution : thresholds, their definitions.
+        riskcore.core.risk.threshold.RiskDistribution : definitions of the thresholds.
         """
         if (rate is None) == (unsafe is None):
             raise TypeError("give either rate= or unsafe=")
@@ -689,7 +691,7 @@ class Assessment:
         return self.distribution.threshold_for_unsafe(unsafe)
 
     def unsafe(self, threshold: float) -> Mask:
-        """Return the mask of the records with individual risk >= threshold.
+        """Return a mask of the records with individual risk >= threshold.
 
         Parameters
         ----------
@@ -729,7 +731,7 @@ class Assessment:
 
     @property
     def household_reidentification_rate(self) -> float:
-        """(1/n) sum of size times household risk (CASC 2004, section 5.2)."""
+        """Household rate: (1/n) sum of size times risk (CASC 2004, section 5.2)."""
         return self._households().reidentification_rate
 
     def household_threshold(self, *, rate: float) -> float:
@@ -738,12 +740,12 @@ class Assessment:
         Parameters
         ----------
         rate : float
-            Household re-identification rate to keep to, a fraction.
+            Household re-identification rate to keep, a fraction.
 
         Returns
         -------
         float
-            Infinity if no household need be unsafe.
+            Infinity if no household needs to be unsafe.
 
         Raises
         ------
@@ -753,7 +755,7 @@ class Assessment:
         return self._households().threshold_for_rate(rate)
 
     def unsafe_households(self, threshold: float) -> Mask:
-        """Return the mask of the records in households with risk >= threshold.
+        """Return a mask of the records in households with risk >= threshold.
 
         Parameters
         ----------
@@ -791,16 +793,16 @@ class Assessment:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
         ``household_risk`` is added if household ids were given, and
-        ``population_unique_probability`` with a model of the population. Of a path it
-        is the columns that were read; a narwhals frame gives its native frame. Of data
-        on an engine it is a join on the cells, lazy as the data are, in an order of the
-        engine's choice; of a dataset of pyarrow or a data frame of dask the engine's
-        lazy frame.
+        ``population_unique_probability`` with a model of the population. For a path,
+        these are the columns that were read; for a narwhals frame, its native frame.
+        For data on an engine, the result is a join with the cells, lazy like the data,
+        in an order that the engine chooses; for a dataset of pyarrow or a data frame of
+        dask, it is the engine's lazy frame.
 
         Raises
         ------
         ValueError
-            If the data already have a column of such a name, ignoring case.
+            If the data already have a column of one of these names, ignoring case.
         """
         counted = self.cells.counted
         if counted is not None:
@@ -821,7 +823,7 @@ class Assessment:
         return with_results(self.data, results)
 
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the results of some cells as columns."""
+        """Return the results of the given cells as columns."""
         cells = self.cells
         found = spread(
             cell,
@@ -835,14 +837,14 @@ class Assessment:
         return columns
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
-        """Return the cells of largest risk: their key values, f, F, p and risk.
+        """Return the cells with the largest risks: their key values, f, F, p and risk.
 
-        Cells of equal risk come in the order of the cells.
+        Cells of equal risk keep the order of the cells.
 
         Parameters
         ----------
         count : int
-            How many cells, fewer if there are no more.
+            Number of cells to return, or all cells if there are fewer.
 
         Returns
         -------
@@ -876,7 +878,7 @@ class Assessment:
         unsafe: int | None = None,
         top: int = 10,
     ) -> Summary:
-        """Return what ``riskcore assess`` prints: it is for the office.
+        """Return the summary that ``riskcore assess`` prints, for internal use.
 
         Parameters
         ----------
@@ -887,17 +889,17 @@ class Assessment:
         unsafe : int, optional
             Number of unsafe records for which to give the risk threshold.
         top : int, optional
-            How many of the riskiest combinations to list.
+            Number of the riskiest combinations to list.
 
         Returns
         -------
         str
-            Which a prompt shows as it is, line by line.
+            A string that a prompt shows line by line.
 
         Raises
         ------
         ValueError
-            If a threshold or rate is none, or ``top`` is negative.
+            If a threshold or the rate is invalid, or ``top`` is negative.
 
         Examples
         --------
@@ -917,18 +919,18 @@ class Assessment:
         top: int = 0,
         overwrite: bool = False,
     ) -> None:
-        """Write the report for internal use, as ``riskcore assess --report``.
+        """Write the report for internal use, as ``riskcore assess --report`` does.
 
         Parameters
         ----------
         path : path
-            Of the HTML file to write; only its owner can read it.
+            HTML file to write; only its owner can read it.
         title : str, optional
             Title of the page.
         threshold, household_threshold : float, optional
-            Risk thresholds at which the page starts.
+            Risk thresholds that the page shows first.
         top : int, optional
-            How many of the riskiest combinations to list.
+            Number of the riskiest combinations to list.
         overwrite : bool
             Replace an existing file.
 
@@ -937,14 +939,14 @@ class Assessment:
         ImportError
             If Jinja2 is not installed (``pip install jinja2``).
         OSError
-            If the file exists and is not to be overwritten, or cannot be written.
+            If the file exists and ``overwrite`` is false, or it cannot be written.
         ValueError
             If a threshold is nan or negative, a household threshold is given without
             households, or ``top`` is negative.
 
         See Also
         --------
-        riskcore.page.public_page : the report to hand out.
+        riskcore.page.public_page : the report for publication.
 
         Examples
         --------
@@ -988,12 +990,12 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HouseholdAssessment(Assessment):
-    """Risk of a file of which each household is one record, counted once.
+    """The risk of a file in which each household counts as one record.
 
-    What `Assessment` says of records is said of households: ``individual_risk`` has one
-    element for each, in the order in which their ids sort, and ``data`` one row with
-    the keys and the weight. Its ``records`` are those of the file, each with the
-    results of its household.
+    The records of `Assessment` are households here: ``individual_risk`` has one element
+    for each household, sorted by id, and ``data`` has one row for each, with the keys
+    and the weight. Only ``records`` has the records of the file, each with the results
+    of its household.
 
     Attributes
     ----------
@@ -1020,12 +1022,12 @@ class HouseholdAssessment(Assessment):
     given: Any = field(kw_only=True)
 
     def to_records(self, values: ArrayLike) -> NDArray[Any]:
-        """Return for each record of the file the value of its household.
+        """Return, for each record of the file, the value of its household.
 
         Parameters
         ----------
         values : array_like, shape (H,)
-            One for each household, such as ``unsafe(threshold)``.
+            One value for each household, such as ``unsafe(threshold)``.
 
         Returns
         -------
@@ -1034,7 +1036,7 @@ class HouseholdAssessment(Assessment):
         Raises
         ------
         ValueError
-            If there is not one value for each household.
+            If the number of values is not the number of households.
         """
         each = np.asarray(values)
         households = len(self.members.first)
@@ -1048,7 +1050,7 @@ class HouseholdAssessment(Assessment):
 
     @cached_property
     def figures(self) -> dict[str, Any]:
-        """The figures of the file as plain values, from which reports are made."""
+        """The figures of the file as plain values, for reports."""
         told = {"level": "household", "records": len(self.members.of)}
         return {**super().figures, "counted": told}
 
@@ -1061,14 +1063,14 @@ class HouseholdAssessment(Assessment):
         Raises
         ------
         ValueError
-            If the data already have a column of such a name, ignoring case.
+            If the data already have a column of one of these names, ignoring case.
         """
         cell = self.cells.inverse[self.members.of]
         return with_results(self.given, self._columns_at(cell))
 
     def _households(self) -> Households:
         raise ValueError(
-            "level='household': a household is a record here, and its risk the "
+            "level='household' counts each household as a record; its risk is the "
             "individual risk"
         )
 
@@ -1079,16 +1081,16 @@ class HouseholdAssessment(Assessment):
 
 
 class HeldAssessment(Assessment):
-    """Risk of data on an engine, of which the cells stay there, too.
+    """The risk of data on an engine, whose cells stay on the engine.
 
-    What follows for the file has been gathered from the numbers of all cells as they
-    passed by: 12 bytes of each are kept. ``cells`` and ``cell_risk`` are collected when
-    they are looked at; the riskiest cells are looked for by the engine, counting again.
+    The figures of the file were computed from the numbers of all cells as they streamed
+    past; 12 bytes of each cell are kept. ``cells`` and ``cell_risk`` are collected when
+    they are first used. To find the riskiest cells, the engine counts again.
 
     Attributes
     ----------
     cells_above : int or None
-        How many cells have a risk above the one that ``of`` was given.
+        Number of cells with a risk above the ``above`` given to ``of``.
     """
 
     cells_above: int | None
@@ -1105,7 +1107,7 @@ class HeldAssessment(Assessment):
     ) -> HeldAssessment:
         """Assess what an engine counts; errors and warnings are those of `assess`.
 
-        Cells with a risk larger than ``above`` are counted.
+        Cells with a risk above ``above`` are counted.
         """
         cells_above = 0
 
@@ -1141,7 +1143,7 @@ class HeldAssessment(Assessment):
         return risk_of(self.method, f, self.cells.population_frequency)
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
-        """Return the cells of largest risk, see `Assessment.riskiest`."""
+        """Return the cells with the largest risks, see `Assessment.riskiest`."""
         if count <= 0 or self.cells.collected or len(self.cells) < COLLECTED:
             return super().riskiest(count)
         return riskiest(self.cells.held, partial(risk_of, self.method), count)

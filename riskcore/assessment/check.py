@@ -1,7 +1,7 @@
-"""A gate: whether a file keeps the rules of a release, for pipelines.
+"""Check a file against the rules of a release, for pipelines.
 
-`check` counts and compares, and changes nothing: `riskcore.protect` makes a file that
-passes.
+`check` counts and compares but does not change the file; `riskcore.protect` makes a
+file that passes.
 """
 
 from __future__ import annotations
@@ -55,25 +55,26 @@ _SIDES = "<<<<>><"
 
 
 class AreasUnknown(UserWarning):
-    """The area of some records is missing, so that no area has them."""
+    """The area of some records is missing, so these records are in no area."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of a gate, and what was found.
+    """One rule of a release, and the value found.
 
     Attributes
     ----------
     rule : str
-        Its name: the argument of `check`.
+        Name of the rule: the argument of `check`.
     keys : tuple of column names
-        What the rule looks at: a set of keys with its strata, or the columns of areas.
+        Columns of the rule: a set of keys with its strata, or the columns of areas.
     sensitive : column name or None
-        The variable of which l and t are.
+        The sensitive variable of a rule on l or t.
     asked, found : int or float
-        The bound, and the number that is to keep it.
+        The limit that was asked for, and the number that was found.
     records, cells : int or None
-        How many records and cells break the rule; None if it is one of the whole file.
+        Numbers of records and cells that break the rule; None for a rule on the whole
+        file.
     passed : bool
     """
 
@@ -88,12 +89,12 @@ class Rule:
 
     @property
     def title(self) -> str:
-        """What the rule is called."""
+        """The name of the rule in words."""
         return _NAMES[self.rule]
 
     @property
     def of(self) -> str:
-        """What the rule looks at, on one line."""
+        """The columns of the rule on one line."""
         keys = " x ".join(printable(str(name)) for name in self.keys)
         if self.sensitive is None:
             return keys
@@ -102,7 +103,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Checked(OnASheet):
-    """What a gate found: each rule, and whether all are kept.
+    """The result of `check`: the rules, and whether all are kept.
 
     Attributes
     ----------
@@ -131,7 +132,7 @@ class Checked(OnASheet):
 
     @property
     def broken(self) -> tuple[Rule, ...]:
-        """The rules that are not kept."""
+        """The rules that are broken."""
         return tuple(rule for rule in self.rules if not rule.passed)
 
     @property
@@ -149,12 +150,13 @@ class Checked(OnASheet):
         return f"FAILED: {count} of {rules} broken, in {records}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain data for JSON.
+        """Return the result as plain data for JSON.
 
         Returns
         -------
         dict
-            "passed", "records" and "rules", a list of dicts of what `Rule` has.
+            "passed", "records" and "rules", a list with a dict of the attributes of
+            each `Rule`.
 
         Examples
         --------
@@ -172,7 +174,7 @@ class Checked(OnASheet):
         return {"passed": self.passed, "records": self.records, "rules": rules}
 
     def text(self) -> str:
-        """Return what was found as a table, and the verdict.
+        """Return a table of the rules, and the verdict.
 
         Returns
         -------
@@ -183,7 +185,7 @@ class Checked(OnASheet):
         return "\n".join([*lines, f"  {self.verdict}"])
 
     def _sheet(self) -> Sheet:
-        """Return what was found as facts and a table."""
+        """Return the result as facts and a table."""
         facts = [("records", f"{self.records:,}")]
         rules = Part("Rules", rows=self._rows(), sides=_SIDES)
         return Sheet("Check", facts, [rules], self.verdict)
@@ -249,22 +251,23 @@ def check(
     weight : column name, optional
         As for `assess`.
     k : int or mapping of sets of keys to int, optional
-        The smallest sample frequency that a record may have, as for `protect`.
+        Smallest sample frequency allowed for a record, as for `protect`.
     max_risk : float, optional
-        The largest individual risk that a record may have, in [0, 1].
+        Largest individual risk allowed for a record, in [0, 1].
     max_rate : float, optional
-        The largest re-identification rate, the expected re-identifications as a share
-        of the records, in [0, 1].
+        Largest re-identification rate allowed, the expected re-identifications as a
+        share of the records, in [0, 1].
     min_population : float, optional
-        How many people, by the sum of the weights, each area must have at least.
+        Smallest population allowed for an area, by the sum of the weights.
     area : iterable of column names, optional
-        The columns whose combinations are areas; needed with ``min_population``.
+        Columns whose combinations of values are the areas; needed with
+        ``min_population``.
     sensitive : iterable of column names, optional
         Sensitive variables; needed with ``l`` and ``t``.
     l, kind, t : optional
-        The l-diversity that each cell must have at least of each sensitive variable,
-        by which definition, and the closeness that it may have at most: see
-        `riskcore.diversity`. A cell of which no value is counted breaks them.
+        Smallest l-diversity allowed for a cell, its definition, and the largest
+        t-closeness allowed, for each sensitive variable; see `riskcore.diversity`. A
+        cell without any counted value breaks these rules.
     ordered, hierarchies, missing_sensitive : optional
         As for `riskcore.diversity`.
     subsets, strata : optional
@@ -279,19 +282,19 @@ def check(
     Returns
     -------
     Checked
-        Its ``passed`` tells whether every rule is kept; a rule for each set of keys.
+        The rules, checked for each set of keys; ``passed`` is True if all are kept.
 
     Warns
     -----
     AreasUnknown
-        If the area of some records is missing: they are in none, and their people add
-        to no area's.
+        If the area of some records is missing: they are in no area, and their people
+        are not counted in any area.
 
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess`; ValueError also if no rule is given, a bound is none, or the area
-        of all records is missing.
+        As `assess`; ValueError also if no rule is given, a limit is invalid, or the
+        area of all records is missing.
 
     Examples
     --------
@@ -349,7 +352,7 @@ def check(
 
 
 class _Seen:
-    """A file as its rules see it: columns are coded once, and cells counted once."""
+    """The file to check: its columns are coded once, and its cells counted once."""
 
     def __init__(
         self,
@@ -413,7 +416,7 @@ class _Seen:
         return found
 
     def cells_of_areas(self, areas: Sequence[Hashable]) -> Cells:
-        """Return the cells of areas: none but a cell's own records are in it."""
+        """Return the cells of areas; each record is counted in one area only."""
         rule = "refuse" if self.missing == "refuse" else "category"
         if self.coded is None:
             found = tabulate(self.held, areas, self.weight, rule)
@@ -426,7 +429,7 @@ class _Seen:
 def _bounds(
     max_risk: float | None, max_rate: float | None, min_population: float | None
 ) -> dict[str, float | None]:
-    """Return the bounds that are numbers, each in its range."""
+    """Return the limits that are numbers, each checked to be in its range."""
     given = {
         "max_risk": (max_risk, "[0, 1]", "a risk"),
         "max_rate": (max_rate, "[0, 1]", "a share of the records"),
@@ -447,7 +450,7 @@ def _areas(
         return ()
     names = tuple(arguments.names("area", area))
     if not names:
-        raise ValueError("area: no columns; name those that make an area")
+        raise ValueError("area is empty: name the columns that define the areas")
     return names
 
 
@@ -465,8 +468,8 @@ def _sensitive(
 def _refuse_no_rule(goals: KeyGoals, bounds: Iterable[float | None]) -> None:
     if not any(goals.k) and all(one is None for one in bounds):
         raise ValueError(
-            "no rule: give k, max_risk, max_rate, min_population, l or t; a check of "
-            "nothing would pass"
+            "no rule: give k, max_risk, max_rate, min_population, l or t; a check "
+            "without rules would always pass"
         )
 
 
@@ -477,7 +480,7 @@ def _of_sensitive(
     kind: str,
     t: float | None,
 ) -> Iterator[Rule]:
-    """Yield the rules of one sensitive variable by a set of keys."""
+    """Yield the rules on one sensitive variable for a set of keys."""
     filled = ~variable.empty
     name, sizes = variable.name, variable.cells.records
     if l is not None:
@@ -494,7 +497,7 @@ def _of_sensitive(
 
 
 def _of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Rule:
-    """Return the rule of k-anonymity by a set of keys."""
+    """Return the rule of k-anonymity for a set of keys."""
     below, smallest = cells.below(k), cells.k_anonymity
     passed = not below.records
     return Rule("k", keys, None, k, smallest, below.records, below.cells, passed)
@@ -506,7 +509,7 @@ def _of_risk(
     max_risk: float | None,
     max_rate: float | None,
 ) -> Iterator[Rule]:
-    """Yield the rules of risks by a set of keys."""
+    """Yield the rules on risks for a set of keys."""
     if max_risk is not None:
         records = found.unsafe_count(math.nextafter(max_risk, math.inf))
         if isinstance(found, HeldAssessment):
@@ -523,19 +526,19 @@ def _of_risk(
 
 
 def _of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Rule:
-    """Return the rule of areas; a record whose area is missing is in none."""
+    """Return the rule on areas; a record whose area is missing is in no area."""
     known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
     named = " x ".join(map(str, areas))
     if not known.any():
         raise ValueError(
-            f"area {named}: missing in all {counted(cells.n, 'record')}: no area has a "
-            "population, and a check of nothing would pass"
+            f"area {named}: missing in all {counted(cells.n, 'record')}: there are no "
+            "areas, and a check without areas would always pass"
         )
     unknown = cells.n - int(cells.records[known].sum())
     if unknown:
         warn(
             f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
-            "which are in no area and keep no rule of one",
+            "which are in no area and are not checked for min_population",
             AreasUnknown,
         )
     people = cells.weight_sum

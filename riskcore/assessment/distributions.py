@@ -1,4 +1,4 @@
-"""How often each value of a column occurs in each cell.
+"""Count how often each value of a column occurs in each cell.
 
 A cell's distribution is over its own records. Where missing key values match any value
 it is over all records that are compatible with the cell, counted as its frequency is:

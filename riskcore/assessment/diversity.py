@@ -1,8 +1,9 @@
 """Sensitive variables: l-diversity and t-closeness of the cells of a file.
 
-Who finds the cell of a person without finding the record still learns what the records
-of the cell have in common. l-diversity asks how many values of a sensitive variable a
-cell has, t-closeness how far their distribution is from that of the file.
+Anyone who finds the cell of a person, without finding the record, still learns what the
+records of the cell have in common. l-diversity measures how many values of a sensitive
+variable a cell has; t-closeness measures how far the distribution of the values is from
+their distribution in the file.
 """
 
 from __future__ import annotations
@@ -85,68 +86,69 @@ def diversity(
     keys : iterable of hashable
         Names of the key variables.
     sensitive : hashable, or list of hashable
-        Names of the sensitive variables; each is measured by itself.
+        Names of the sensitive variables; each is measured separately.
     missing : {"refuse", "category", "wildcard", "argus"}
-        What to do with missing key values, see `riskcore.tabulate`. Where missing
-        matches any value, the distribution of a cell is over all records that are
-        compatible with it, each counted as in its sample frequency.
+        How to treat missing key values, see `riskcore.tabulate`. If missing matches
+        any value, the distribution of a cell is over all records that are compatible
+        with it, each counted as in the sample frequency.
     alpha : float
-        With ``missing="wildcard"``, what a record with missing keys counts where it
-        is not certain to belong, in [0, 1].
+        With ``missing="wildcard"``, how much a record with missing keys counts in
+        cells to which it may not belong, in [0, 1].
     missing_sensitive : {"refuse", "category", "ignore"}
-        What to do with missing values of sensitive variables: refuse the file; take
+        How to treat missing values of sensitive variables: refuse the file; take
         missing as one more value, which makes cells more diverse; or leave these
-        records out of all distributions, which is the careful choice. A cell of which
-        no value is left then satisfies nothing.
+        records out of all distributions, which is the careful choice. A cell that has
+        no value left then fails every goal.
     c : int, float, Decimal or Fraction
-        Of recursive (c, l)-diversity, > 0. A float is the decimal that it is written
-        as: 0.1 is 1/10.
+        The constant c of recursive (c, l)-diversity, > 0. A float means the decimal as
+        written: 0.1 is 1/10.
     ordered : sequence of hashable
-        Sensitive variables whose closeness is measured by the ordered distance; the
-        others' by the equal distance, see Notes. They are of times or numbers, also
-        those that stand as text in a file.
+        Sensitive variables whose closeness is measured by the ordered distance; other
+        variables have the equal distance, see Notes. Their values are times or numbers,
+        which a file may hold as text.
     hierarchies : mapping of column name to Hierarchy or sequence of mapping, optional
-        Sensitive variables whose closeness is measured by a hierarchical distance: a
-        `riskcore.Hierarchy`, as a file has it, of which a level of one group of all
-        counts nothing; or for each level from the bottom up the group of every value,
-        not the values themselves and not the one group of all.
+        Sensitive variables whose closeness is measured by a hierarchical distance.
+        Either a `riskcore.Hierarchy`, in which a level with a single group does not
+        count; or a mapping for each level, from the bottom up, from every value to its
+        group, without the level of the values and without the single group of all.
     together : bool
-        With several sensitive variables, whether each is measured within cells of the
-        keys and all other sensitive variables (Machanavajjhala et al. 2007).
+        Whether each of several sensitive variables is measured in cells of the keys and
+        all other sensitive variables (Machanavajjhala et al. 2007).
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
 
     Returns
     -------
     Diversity
-        Records count alike: weights have no part in it.
+        All records count the same; weights are not used.
 
     Warns
     -----
     DoubtfulCodes
-        If categories look like missing values, or alike.
+        If categories look like missing values, or look alike.
 
     Raises
     ------
     KeyError, OSError, TypeError, ValueError
-        As `riskcore.tabulate`; or if a sensitive variable is a key or named twice, has
-        missing values that are to be refused, ``c`` is not positive or has more than
-        15 digits, an ordered variable has no numbers or times, or a hierarchy does not
-        fit the values.
+        As `riskcore.tabulate`; or if a sensitive variable is a key, is named twice, or
+        has missing values that are refused; if ``c`` is not positive or has more than
+        15 digits; if an ordered variable does not hold numbers or times; or if a
+        hierarchy does not fit the values.
 
     Notes
     -----
-    Of a cell with n records, r_1 >= ... >= r_m of its m values, and p = r/n:
+    For a cell of n records, with m values that r_1 >= ... >= r_m records have, and
+    p = r/n:
 
-    - distinct l-diversity is m; entropy l-diversity is exp(-sum p log p) (to 1e-13; a
-      whole number where it is one);
-    - recursive (c, l)-diversity is the largest l with r_1 < c (r_l + ... + r_m), 0 if
-      there is none, exactly;
+    - distinct l-diversity is m; entropy l-diversity is exp(-sum p log p) (to 1e-13, and
+      exact if it is a whole number);
+    - recursive (c, l)-diversity is, exactly, the largest l with r_1 < c (r_l + ... +
+      r_m), or 0 if no l satisfies this;
     - closeness t is the earth mover's distance of the cell from the file: with the
-      equal distance half the sum of \|p - q\|; with the ordered distance the sum over
-      the values, in order, of the differences of the cumulated shares, over their
-      number less one; with a hierarchy of H levels, the values being the first, the
-      mean of the equal distances on its levels.
+      equal distance, half the sum of \|p - q\|; with the ordered distance, the sum
+      over the values, in order, of the differences of the cumulated shares, divided by
+      the number of values less one; with a hierarchy of H levels, the first being the
+      values, the mean of the equal distances on its levels.
 
     Sources: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007); Li, Li and
     Venkatasubramanian (2007).
@@ -198,7 +200,7 @@ class SensitiveRules:
         ordered: Sequence[Hashable] = (),
         hierarchies: Mapping[Hashable, Tree] | None = None,
     ) -> SensitiveRules:
-        """Check the arguments, whose names are those of `diversity`."""
+        """Check the arguments, which have the same names as in `diversity`."""
         arguments.one_of("missing_sensitive", missing, MISSING_SENSITIVE)
         constant = _constant(c)
         names = _sensitive_names(sensitive)
@@ -243,7 +245,7 @@ def diversity_of(
 
 
 def _sensitive_names(sensitive: Any) -> list[Hashable]:
-    """Return the names of the sensitive variables; one may stand without a list."""
+    """Return the names of the sensitive variables; a single name needs no list."""
     single = isinstance(sensitive, str) or not isinstance(sensitive, Sequence)
     names = arguments.names("sensitive", [sensitive] if single else sensitive)
     if not names:
@@ -269,11 +271,11 @@ def _check_roles(
                 raise ValueError(f"{role}: {name!r} is not a sensitive variable")
     both = [name for name in ordered if name in hierarchies]
     if both:
-        raise ValueError(f"{both[0]!r} has a hierarchy: it cannot be ordered too")
+        raise ValueError(f"{both[0]!r} has a hierarchy, so it cannot be ordered, too")
 
 
 def _constant(c: Any) -> Fraction:
-    """Return c as the fraction that it is written as."""
+    """Return c as an exact fraction of its decimal form."""
     exact: Any = c.item() if isinstance(c, np.generic) else c
     number = arguments.number_in("c", exact, "(0, inf)")
     written = isinstance(exact, Rational | Decimal)
@@ -298,7 +300,7 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
 def _within(
     coded: CodedRecords, keys: Sequence[Hashable], missing: str, alpha: float
 ) -> Cells:
-    """Return the cells of keys and sensitive variables, of which missing is a value."""
+    """Return the cells of keys and sensitive variables, missing being a value."""
     if missing == "refuse":
         return cells_of(coded, keys, "category", 1.0)
     return cells_of(coded, keys, missing, alpha)
@@ -342,9 +344,10 @@ def _measured(
 
 
 def _in_order(column: CodedColumn) -> CodedColumn:
-    """Return a column with its values in the order of numbers, also of those in text.
+    """Return a column with its values in numeric order, even if they are text.
 
-    Text from a file is read as numbers here; equal ones, as 2 and 2.0, are one value.
+    Text from a file is read as numbers here; equal numbers, such as 2 and 2.0, are one
+    value.
     """
     values = [plain_value(label) for label in column.labels]
     if not any(isinstance(value, str) for value in values):
@@ -406,8 +409,8 @@ def _hierarchical(
         groups = [numbers.setdefault(group[v], len(numbers)) for v in values]
         if len(set(zip(below, groups, strict=True))) > len(set(below)):
             raise ValueError(
-                f"hierarchy of {column.name!r}, level {level}: it separates values "
-                "that a level below has together"
+                f"hierarchy of {column.name!r}, level {level}: separates values "
+                "that a lower level groups together"
             )
         below = groups
         codes = np.array([*groups, len(numbers)], np.uint32)
@@ -437,20 +440,20 @@ class SensitiveVariable:
     ----------
     name : hashable
     cells : Cells
-        In which it was measured: those of the keys, or of the keys and the other
-        sensitive variables.
+        The cells in which it was measured: cells of the keys, or of the keys and the
+        other sensitive variables.
     distinct_l : int64 ndarray, shape (K,)
         Number of values in each cell; 0 if all are missing and not counted.
     entropy_l : float64 ndarray, shape (K,)
-        exp of their entropy; nan if there are none.
+        exp of the entropy of the values; nan if there are no values.
     recursive_l : int64 ndarray, shape (K,)
-        The largest l of recursive (c, l)-diversity; 0 if there is none.
+        The largest l of recursive (c, l)-diversity; 0 if no l satisfies it.
     closeness : float64 ndarray, shape (K,)
         t, the distance from the distribution in the file, in [0, 1]; nan if there are
         no values.
     distance : {"equal", "ordered", "hierarchical"}
     values : int
-        Number of values in the file, missing being one if it is a category.
+        Number of values in the file, including missing if it is a category.
     missing : int
         Number of records whose value is missing.
     """
@@ -467,12 +470,12 @@ class SensitiveVariable:
 
     @property
     def empty(self) -> Mask:
-        """Mask of the cells none of whose values is counted."""
+        """Mask of the cells without any counted value."""
         none: Mask = np.equal(self.distinct_l, 0)
         return none
 
     def l_of(self, kind: str) -> NDArray[Any]:
-        """Return l of each cell by one definition, nan or 0 where it has no values.
+        """Return l of each cell by one definition; nan or 0 if it has no values.
 
         Parameters
         ----------
@@ -489,9 +492,9 @@ class SensitiveVariable:
         kind: str = "distinct",
         t: float | None = None,
     ) -> Mask:
-        """Return the mask of the cells that fail l-diversity or t-closeness.
+        """Return a mask of the cells that fail l-diversity or t-closeness.
 
-        A cell none of whose values is counted fails.
+        A cell without any counted value fails.
 
         Parameters
         ----------
@@ -508,7 +511,8 @@ class SensitiveVariable:
         Raises
         ------
         TypeError, ValueError
-            If neither is given, ``l`` is not a number from 1 on, ``t`` none in [0, 1].
+            If neither is given, ``l`` is not a number of at least 1, or ``t`` is not in
+            [0, 1].
         """
         if l is None and t is None:
             raise ValueError("give l, t or both")
@@ -525,8 +529,9 @@ class SensitiveVariable:
     def summary(self) -> dict[str, Any]:
         """Return the figures of the variable as plain data for JSON.
 
-        The smallest l and the largest t are those of cells with values, None if there
-        are none; ``by_distinct_l`` has the cells and records with few values.
+        The smallest l and the largest t are taken over the cells with values; they are
+        None if there are no such cells. ``by_distinct_l`` has the numbers of cells and
+        records with few values.
         """
         filled = ~self.empty
         records = self.cells.records
@@ -581,16 +586,16 @@ class Diversity(OnASheet):
     Attributes
     ----------
     data : frame or mapping
-        What was given, of a file the columns that were read.
+        The data as given; for a file, the columns that were read.
     cells : Cells
-        Those of the keys.
+        The cells of the keys.
     variables : tuple of SensitiveVariable
     c : float
-        Of recursive diversity.
+        The constant c of recursive diversity.
     missing_sensitive : str
         The rule for missing values of sensitive variables.
     together : bool
-        Whether the cells were made of the other sensitive variables too.
+        Whether the other sensitive variables also form the cells.
 
     Examples
     --------
@@ -617,7 +622,7 @@ class Diversity(OnASheet):
             if each.name == name:
                 return each
         known = ", ".join(repr(each.name) for each in self.variables)
-        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
+        raise NoSuchNameError(f"no sensitive variable {name!r}; the variables are {known}")
 
     def fails(
         self,
@@ -626,7 +631,7 @@ class Diversity(OnASheet):
         kind: str = "distinct",
         t: float | None = None,
     ) -> Mask:
-        """Return the mask of the cells of the keys that fail, by any variable.
+        """Return a mask of the cells of the keys that fail for any variable.
 
         Parameters
         ----------
@@ -654,9 +659,9 @@ class Diversity(OnASheet):
         kind: str = "distinct",
         t: float | None = None,
     ) -> int:
-        """Return the number of records in cells that fail, by any variable.
+        """Return the number of records in cells that fail for any variable.
 
-        With ``together``, of records whose own part of a cell fails.
+        With ``together``, count the records whose own part of a cell fails.
 
         Parameters
         ----------
@@ -676,12 +681,12 @@ class Diversity(OnASheet):
         kind: str = "distinct",
         t: float | None = None,
     ) -> list[dict[Hashable, Any]]:
-        """Return cells that fail, those of most records first.
+        """Return cells that fail, the cells with the most records first.
 
         Parameters
         ----------
         count : int
-            How many at most.
+            Largest number of cells to return.
         l, kind, t
             As `SensitiveVariable.fails`.
 
@@ -689,7 +694,7 @@ class Diversity(OnASheet):
         -------
         list of dict
             Key values, ``sample_frequency``, and the measures of each variable that
-            has its cells in common with the keys.
+            is measured in the cells of the keys.
         """
         at = np.flatnonzero(self.fails(l=l, kind=kind, t=t))
         order = at[np.argsort(-self.cells.records[at], kind="stable")][:count]
@@ -708,17 +713,18 @@ class Diversity(OnASheet):
 
     @property
     def records(self) -> Any:
-        """The data with four columns for each sensitive variable, type and order kept.
+        """The data with four more columns for each sensitive variable.
 
-        After the name of the variable: ``_distinct_l``, ``_entropy_l``,
-        ``_recursive_l`` and ``_closeness``, those of the record's cell.
+        Type and order are kept. The columns have the name of the variable with
+        ``_distinct_l``, ``_entropy_l``, ``_recursive_l`` or ``_closeness`` added, and
+        hold the measures of the record's cell.
 
         Raises
         ------
         TypeError
-            If an engine has counted the records.
+            If an engine counted the records.
         ValueError
-            If the data already have a column of such a name, ignoring case.
+            If the data already have a column of one of these names, ignoring case.
         """
         results = {
             name: values[each.cells.inverse]

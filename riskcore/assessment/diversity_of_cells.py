@@ -1,7 +1,7 @@
-"""How diverse the values of a cell are, and how far from those of the file.
+"""l-diversity of the values of each cell, and distances of cells from the file.
 
-Numbers of records are whole, so that where a measure is a fraction of them it is
-rounded once, and what is equal by its definition is equal here.
+Numbers of records are whole, so a measure that is a fraction of them is rounded only
+once, and measures that are equal by definition are equal here.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Diverse(NamedTuple):
     distinct : int64 ndarray, shape (K,)
         Number of values.
     entropy : float64 ndarray, shape (K,)
-        exp of the entropy; nan of a cell without values.
+        exp of the entropy; nan for a cell without values.
     recursive : int64 ndarray, shape (K,)
-        The largest l with r_1 < c (r_l + ... + r_m); 0 if there is none.
+        The largest l with r_1 < c (r_l + ... + r_m); 0 if no l satisfies this.
     """
 
     distinct: Numbers
@@ -80,7 +80,7 @@ def diverse(found: Distributions, c: Fraction) -> Diverse:
 def equal_distance(found: Distributions) -> Reals:
     """Return the total variation distance of each cell from the file.
 
-    It is the earth mover's distance if all values are at distance 1 from each other.
+    This is the earth mover's distance if any two values have the distance 1.
 
     Examples
     --------
@@ -107,10 +107,10 @@ def equal_distance(found: Distributions) -> Reals:
 
 
 def ordered_distance(found: Distributions) -> Reals:
-    """Return the earth mover's distance of each cell from the file, values in order.
+    """Return the earth mover's distance of each cell from the file, for ordered values.
 
-    Two values are as far from each other as there are values between them, the first
-    and the last of the file at distance 1.
+    The distance of two values is proportional to the difference of their ranks; the
+    first and the last value of the file have the distance 1.
 
     Examples
     --------
@@ -243,10 +243,10 @@ def ordered_distances(
     m: int,
     distance: Any,
 ) -> None:
-    """Write the mean over the m - 1 gaps between values of what must cross them.
+    """Write the mean, over the m - 1 gaps between values, of the mass that crosses.
 
-    Between two values of the cell its cumulated share is constant, while that of the
-    file rises: before they meet the one is larger, behind it the other.
+    Between two values of the cell, its cumulated share is constant, while the cumulated
+    share of the file rises: the cell's is larger before the two meet, the file's after.
     """
     N = up_to[m - 1]
     for cell in range(start, stop):

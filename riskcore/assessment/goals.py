@@ -1,4 +1,4 @@
-"""Goals of k-anonymity: by each set of keys, by all their subsets, within strata."""
+"""Goals of k-anonymity for sets of keys, for their subsets, and within strata."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _LARGEST_K = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class KeyGoals:
-    """The sets of keys from which a file must be safe, and how many must share them.
+    """The sets of keys a file is protected from, and the k asked of each set.
 
     Attributes
     ----------
     keys : tuple of tuple of column names
         The sets; each ends in the strata.
     k : tuple of int or None
-        The smallest sample frequency that the records may have by each set.
+        Smallest sample frequency allowed for a record, by each set.
     strata : tuple of column names
-        Columns within whose groups records are counted. They are never blanked.
+        Columns whose groups are counted separately. They are never blanked.
     """
 
     keys: tuple[Names, ...]
@@ -47,7 +47,7 @@ class KeyGoals:
         subsets: int | None,
         strata: Iterable[Hashable] | None,
     ) -> KeyGoals:
-        """Return the goals that arguments ask for.
+        """Return the goals for the given arguments.
 
         Examples
         --------
@@ -58,7 +58,7 @@ class KeyGoals:
         """
         within = () if strata is None else tuple(arguments.names("strata", strata))
         if len(set(within)) < len(within):
-            raise ValueError(f"strata: a column stands twice in {list(within)}")
+            raise ValueError(f"strata: a column appears twice in {list(within)}")
         for name in within:
             if any(name in keys for keys in sets):
                 raise ValueError(f"column {name!r} is both a key and a stratum")
@@ -69,18 +69,18 @@ class KeyGoals:
 
 
 def check_k(k: Any, what: str = "k") -> int:
-    """Return a k that a file can be asked for."""
+    """Return k if it is valid, otherwise raise."""
     found = arguments.whole(what, k)
     if not 2 <= found <= _LARGEST_K:
         raise ValueError(
-            f"{what}={arguments.shown(found)}: need a whole number from 2, for every "
-            f"file has k = 1, to 2^{_LARGEST_K.bit_length() - 1}, more records than any"
+            f"{what}={arguments.shown(found)}: need a whole number from 2 (every file "
+            f"has k = 1) to 2^{_LARGEST_K.bit_length() - 1} (no file has more records)"
         )
     return found
 
 
 def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
-    """Return the k of each set, None if nothing is asked of it."""
+    """Return the k of each set, None for a set without a goal."""
     if not isinstance(k, Mapping):
         one = None if k is None else check_k(k)
         return [one] * len(sets)
@@ -95,8 +95,8 @@ def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
         if keys not in known:
             listed = ", ".join(" x ".join(map(str, one)) for one in sets)
             raise ValueError(
-                f"k: {' x '.join(sorted(map(str, keys)))} is not a set of keys; these "
-                f"are {listed}"
+                f"k: {' x '.join(sorted(map(str, keys)))} is not a set of keys; the "
+                f"sets are {listed}"
             )
     return [named.get(keys) for keys in known]
 
@@ -104,7 +104,7 @@ def _k_of(sets: Sequence[Names], k: Goal | None) -> list[int | None]:
 def _all_subsets(
     sets: Sequence[Names], asked: Sequence[int | None], subsets: Any
 ) -> tuple[list[Names], list[int | None]]:
-    """Return all subsets of so many keys, each with the largest k of its sets."""
+    """Return all subsets of m keys, each with the largest k of its sets."""
     m = arguments.whole("subsets", subsets)
     for keys in sets:
         if not 1 <= m <= len(keys):
@@ -115,8 +115,8 @@ def _all_subsets(
     count = sum(math.comb(len(keys), m) for keys in sets)
     if count > MOST_SETS:
         raise ValueError(
-            f"subsets={m}: {count:,} sets of keys, and each is counted by itself; give "
-            f"fewer keys or other subsets, for at most {MOST_SETS} sets"
+            f"subsets={m}: gives {count:,} sets of keys, each counted separately; "
+            f"give fewer keys or another number, for at most {MOST_SETS} sets"
         )
     found: dict[frozenset[Hashable], tuple[Names, int | None]] = {}
     for keys, k in zip(sets, asked, strict=True):
@@ -128,12 +128,12 @@ def _all_subsets(
 
 
 def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
-    """Return the sets of keys: one, or several if lists of names are given."""
+    """Return the sets of keys: one set, or several if lists of names are given."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         key_names(keys)
     given = list(keys)
     several = bool(given) and all(isinstance(one, list) for one in given)
     sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
     if len(set(map(frozenset, sets))) < len(sets):
-        raise ValueError("keys: the same set of keys stands twice")
+        raise ValueError("keys: the same set of keys appears twice")
     return sets

@@ -1,8 +1,8 @@
-"""The risk of cells by a model of the population, in place of the weights alone.
+"""The risk of cells by a model of the population instead of the weights.
 
-By weights every population frequency is a priori as likely as 1/F, whatever the keys of
-the cell say. A model of the cells (`riskcore.models`) gives each its own law of F = f +
-X, and the risk is E[1/(f + X)].
+With weights, the prior probability of a population frequency F is proportional to 1/F,
+whatever the keys of the cell. A model of the cells (`riskcore.models`) gives each cell
+its own distribution of F = f + X, and the risk is E[1/(f + X)].
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COUNT = "population_frequency"
 
 
 def check_model(population: Any, method: str) -> None:
-    """Refuse a population that is not a model or fits none, before data are read."""
+    """Refuse an invalid population or method before data are read."""
     if isinstance(population, str):
         arguments.one_of("population", population, ("weights", *FITTED))
     elif isinstance(population, CellModel):
@@ -54,8 +54,8 @@ def check_model(population: Any, method: str) -> None:
         )
     if method != "exact":
         raise ValueError(
-            f"method={method!r}: the formula knows weights only; with another "
-            "population than 'weights' the method is 'exact'"
+            f"method={method!r}: the formula is for weights only; with a "
+            "population other than 'weights', give method='exact'"
         )
 
 
@@ -79,7 +79,7 @@ def model_of(
 def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
     """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
 
-    And the cells with the F that the risk is made of, where the model knows it.
+    The third result is the cells, with the F behind the risk where the model knows it.
     """
     known = model.prior(cells)
     if known.population is not None:
@@ -101,7 +101,7 @@ def risk_of_margins(
 
 
 def risk_by(known: CellPrior) -> Risks:
-    """Return E[1/F] of each cell by what is known of its F."""
+    """Return E[1/F] of each cell from the distribution of its F."""
     f = known.records
     risk = np.empty(len(f))
 
@@ -165,13 +165,13 @@ def uniques_interval(
 
 
 def _frequencies(cells: Cells) -> tuple[Risks, Risks]:
-    """Return f and F, at least f, of cells."""
+    """Return f and F of cells, with F raised to at least f."""
     f = cells.sample_frequency.astype(np.float64)
     return f, np.maximum(cells.population_frequency, f)
 
 
 def _level(cells: Cells, level: float) -> float:
-    """Refuse a level that is none, and cells that share records."""
+    """Refuse an invalid level, and cells that share records."""
     if cells.missing in WILDCARDS and any(cells.missing_values):
         raise ValueError(
             f"missing={cells.missing!r}: cells of records that match any value are not "
@@ -183,13 +183,13 @@ def _level(cells: Cells, level: float) -> float:
 def plain(
     model: CellModel, by_weights: RiskDistribution, uniques: float
 ) -> dict[str, Any]:
-    """Return the figures of a file that are of its population model.
+    """Return the figures of a file that come from its population model.
 
     Parameters
     ----------
     model : CellModel
     by_weights : RiskDistribution
-        Of the risk by the weights alone.
+        Distribution of the risk by the weights alone.
     uniques : float
         The expected population uniques among the sample uniques.
 

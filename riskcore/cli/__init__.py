@@ -1,4 +1,4 @@
-"""The command ``riskcore``: parse, call, print. One module, one command."""
+"""The command ``riskcore``; each of its subcommands has a module of its own."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.files import replace
 
-# What bad input, a full disk or too large a file raises; all else is a defect, an index
-# or a key of our own above all.
+# What bad input, a full disk or too large a file raises. Any other error is a defect,
+# above all an IndexError or a KeyError from our own code.
 _REFUSALS = (
     ImportError,
     MemoryError,
@@ -54,17 +54,17 @@ _REFUSALS = (
     TypeError,
     ValueError,
 )
-# The exit status of a defect, as sysexits.h has it: 1 and 2 say something of the file.
+# Exit status of a defect, as in sysexits.h: 1 and 2 say something about the file.
 _DEFECT = 70
-# That of an error which comes when files have been written already (EX_IOERR there):
-# 2 says that nothing was.
+# Exit status of an error after files were written (EX_IOERR in sysexits.h): 2 says
+# that nothing was written.
 _WRITTEN = 74
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    Without arguments those of the process, which ends after this.
+    Without arguments, take those of the process, which ends after this.
     """
     if arguments is None:
         stop.end_in_time()
@@ -93,25 +93,25 @@ def _status(arguments: Sequence[str] | None, written: Sequence[Path]) -> int:
 
 
 def _already(written: Sequence[Path]) -> str:
-    """Return which files are written, in spite of an error."""
+    """Return the names of the files that were written before an error."""
     named = ", ".join(map(str, dict.fromkeys(written)))
     return f"; written before that: {named}" if named else ""
 
 
 def _tell_defect(error: Exception, written: Sequence[Path]) -> None:
-    """Tell where the code was, and whom that is for."""
+    """Print the traceback, and ask the user to report the defect."""
     for line in "".join(traceback.format_exception(error)).splitlines():
         sys.stderr.write(f"{printable(line)}\n")
     tell(
-        f"error: this is a defect of riskcore {__version__}, not of what was given: "
-        f"{type(error).__name__}. Please report it, with the command and the lines "
-        "above, once you have seen that they hold nothing of your file"
+        f"error: this is a defect of riskcore {__version__}, not of your input: "
+        f"{type(error).__name__}. Please report it with the command and the lines "
+        "above, after checking that they show no data from your file"
         f"{_already(written)}"
     )
 
 
 def _said(error: BaseException) -> str:
-    """Return what an error says, without the marks of Python."""
+    """Return the message of an error in terms of the command's options."""
     if isinstance(error, KeyError):
         return str(error.args[0])
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -128,13 +128,13 @@ def _as_option(found: re.Match[str]) -> str:
     return f"--{found[1].replace('_', '-')} {shown}"
 
 
-# Arguments of functions as messages name them, which are options here.
+# Arguments of functions as messages name them; the command has options for them.
 _ARGUMENT = re.compile(
     r"\b(alpha|cells|cost|decimal|delimiter|encoding|k|level|max_rate|max_risk|method"
     r"|min_population|missing|population|rounds|subsets|suppression|unsafe"
     r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
 )
-# And without a value: where a message begins, or as words that are no English.
+# The same without a value, at the start of a message or as words with underscores.
 _OPTIONS = {
     "cost": "--cost", "drop": "--drop", "recodings": "--recode",
     "related": "--related", "renumber": "--renumber",
@@ -147,7 +147,7 @@ _WORD = re.compile(
 )
 
 
-# Letters of an option that are compared, and options in a hint.
+# The number of letters of an option that are compared, and of options in a hint.
 _LONGEST_OPTION = 80
 _CLOSE = 5
 
@@ -171,7 +171,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 class _Once(argparse.Action):
-    """Store what an option says; twice given, the first would be forgotten unsaid."""
+    """Store the values of an option, and refuse an option that is given twice."""
 
     def __call__(
         self,
@@ -180,7 +180,7 @@ class _Once(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Store the values, unless the option stood before."""
+        """Store the values, unless the option was given before."""
         given = parser.given if isinstance(parser, _Parser) else set()
         if option_string is not None and self.dest in given:
             raise argparse.ArgumentError(self, "given twice; give all values at once")
@@ -189,10 +189,10 @@ class _Once(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose messages cannot steer the terminal by what was typed."""
+    """A parser whose messages show what was typed without control characters."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        # A prefix that is one option today is two when another is added.
+        # A prefix that names one option today fits two when another is added.
         options["allow_abbrev"] = False
         super().__init__(*arguments, **options)
         for name in (None, "store"):
@@ -200,20 +200,20 @@ class _Parser(argparse.ArgumentParser):
         self.given: set[str] = set()
 
     def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
-        """Parse a command line, another than the last."""
+        """Parse a new command line."""
         self.given.clear()
         return super().parse_known_args(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and what is wrong, and leave."""
+        """Print the usage and the error, and exit."""
         super().error(one_line(message))
 
 
 class _Command(_Parser):
-    """The parser of a command: an option that it does not have is the first error."""
+    """The parser of a subcommand, which reports unknown options before other errors."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse what follows the name of a command."""
+        """Parse the arguments after the name of a subcommand."""
         for text in args or ():
             if text == "--":
                 break
@@ -225,7 +225,7 @@ class _Command(_Parser):
 
 
 def _perhaps(name: str, known: Sequence[str]) -> str:
-    """Return which option was perhaps meant."""
+    """Return a hint at the options that may have been meant."""
     close = [one for one in known if one.startswith(name)]
     if not close:
         words = [one.removeprefix("--") for one in known]
@@ -236,7 +236,8 @@ def _perhaps(name: str, known: Sequence[str]) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="riskcore", description="Re-identification risk of survey microdata."
+        prog="riskcore",
+        description="Measure and reduce the re-identification risk of microdata.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.set_defaults(run=None, quiet=False)

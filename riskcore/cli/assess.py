@@ -1,4 +1,4 @@
-"""``riskcore assess``: the risk of a file."""
+"""``riskcore assess``: the re-identification risk of a file."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet (a
 folder of files, or a pattern in quotes: 'survey/year=*/*.parquet'), Arrow (.feather,
 .arrow), a file of SPSS (.sav, .zsav), Stata (.dta) or SAS (.sas7bdat, .xpt), or a
 mu-Argus data file (.asc) with its metadata (.rda) beside it. The key variables are
-those an intruder may know of a person, such as region, sex and age. Records with equal
-keys form a cell. The f records of a cell stand for F persons in the population, the sum
-of their weights as far as is known; the individual risk of a record, the chance to
-re-identify it, is E[1/F | f]. Risks and rates are fractions.
+what an intruder may know about a person, such as region, sex and age. Records with
+equal keys form a cell. The f records of a cell stand for F persons in the population,
+estimated by the sum of their weights. The individual risk of a record is E[1/F | f],
+the probability of re-identifying it. Risks and rates are fractions.
 """
 
 _ASSESS_EXAMPLES = """\
@@ -50,18 +50,18 @@ examples:
       --weight HHWEIGHT
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
-Without --weight a mu-Argus file's own weight is used; a file without weights is taken
-to be the whole population (risk 1/f). Cells whose weights add to less than their
-records (F < f) get the risk 1/f, with a warning. --output adds to each record, in the
-order of the file: sample_frequency (f), population_frequency (F), sampling_fraction
-(f/F), individual_risk and, with --household, household_risk. --report, --output and
-what is printed are for you: from an exact risk follows the weight of a record that is
-alone in its cell. --report-public is for everybody, with the file it describes or
-alone, but not beside a protected version of that file: of that one "riskcore protect"
-makes its own.
+Without --weight, the weight that mu-Argus metadata declare is used. A file without
+weights is taken to be the whole population (risk 1/f). Cells whose weights add up to
+less than the number of their records (F < f) get the risk 1/f, with a warning.
+--output adds these columns to each record, in the order of the file: sample_frequency
+(f), population_frequency (F), sampling_fraction (f/F), individual_risk and, with
+--household, household_risk. Keep --report, --output and the printed result to
+yourself: the exact risk of a record that is alone in its cell reveals its weight.
+You may publish --report-public, with the file it describes or alone, but not together
+with a protected version of that file: "riskcore protect" makes a report for that one.
 
-The exit status is 0, 2 if the input is refused and nothing written, 74
-if an error came after files were written, or 130 if interrupted.
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -70,7 +70,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "assess",
         usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",
-        help="risk of the records of a file",
+        help="measure the re-identification risk of each record",
         description=_ASSESS,
         epilog=_ASSESS_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -84,14 +84,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
         default="refuse",
-        help="missing key values: refuse the file (default), one more category, or "
-        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+        help="how to treat missing key values: refuse the file (default), as one more "
+        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
     )
     add_alpha(parser)
     add_level(
         parser,
-        "whose members agree in the keys and the weight; --output gives each record "
-        "the results of its household",
+        "its members must agree in the keys and the weight, and --output gives each "
+        "record the results of its household",
     )
     parser.add_argument(
         "--threshold",
@@ -99,26 +99,26 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=fraction,
         default=[],
         metavar="RISK",
-        help="count the records at or above these risks (by default 0.1 to 0.001)",
+        help="count the records at or above these risks (default 0.1 to 0.001)",
     )
     parser.add_argument(
         "--rate",
         type=fraction,
-        help="give the risk threshold for this re-identification rate, the mean risk: "
-        "0.001 or 0.1%%",
+        help="find the risk threshold for this re-identification rate, the mean risk "
+        "of the file: 0.001 or 0.1%%",
     )
     parser.add_argument(
         "--unsafe",
         type=whole,
         metavar="RECORDS",
-        help="give the risk threshold that at most so many records reach",
+        help="find the risk threshold that at most this many records reach",
     )
     parser.add_argument(
         "--top",
         type=whole,
         default=10,
         metavar="N",
-        help="how many of the riskiest combinations to list (default 10)",
+        help="number of the riskiest combinations to list (default 10)",
     )
     parser.add_argument(
         "--output",
@@ -130,7 +130,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="let the output replace files",
+        help="let the output replace existing files",
     )
     add_report(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -222,7 +222,7 @@ def _in_batches(
     population: Any,
     options: argparse.Namespace,
 ) -> Any:
-    """Return the file as an engine that counts it in batches; None if in memory.
+    """Return the file as an engine that counts in batches; None to read it to memory.
 
     Households, models and reports need single records.
     """
@@ -241,7 +241,7 @@ def _in_batches(
 
 
 def _population(options: argparse.Namespace) -> Any:
-    """Return the name of a model, or the path of a file of the population."""
+    """Return the name of a model, or the path of a population file."""
     from riskcore.assessment.population import FITTED
 
     given: str = options.population
@@ -256,7 +256,7 @@ def _write(
     options: argparse.Namespace,
     progress: Progress,
 ) -> None:
-    """Write the table and the reports, all or none."""
+    """Write the table and the reports: either all files or none."""
     from riskcore.data.files import formats, replace
 
     if not (options.output or options.report or options.report_public):
@@ -301,7 +301,7 @@ def _public_report(assessment: Any, options: argparse.Namespace) -> str:
     from riskcore.report.page import public_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
-    # A threshold found from a rate would be a figure of the file.
+    # A threshold found from a rate would reveal a figure of the file.
     threshold = options.threshold[0] if options.threshold else None
     return public_page(assessment, threshold=threshold, **title)
 

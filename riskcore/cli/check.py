@@ -1,4 +1,4 @@
-"""``riskcore check``: a gate for pipelines."""
+"""``riskcore check``: check a file against the rules of a release."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from riskcore.common.words import printable
 _CHECK = """\
 Check whether a file of survey microdata keeps the rules of a release.
 
-Each rule is counted by itself, for each set of keys: what was asked, what was found,
-and how many records and cells break it. Nothing is changed; "riskcore protect" makes a
-file that passes.
+Each rule is checked separately for each set of keys. The result shows the limit, the
+value found, and how many records and cells break the rule. The file is not changed;
+"riskcore protect" makes a file that passes.
 """
 
 _CHECK_EXAMPLES = """\
@@ -55,18 +55,19 @@ examples:
   riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
       --report check.html --report-public rules.html
 
-Rules are kept at the bound: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk 0.05.
-Missing keys are refused unless --missing says what they are: as in the file that
-"riskcore protect" makes, wildcard. An area is the combination of the columns of --area;
-its population is the sum of its weights, and a record whose area is missing is in none:
-how many are is said, and a file of which all are is refused.
+A value equal to its limit keeps the rule: f = 5 keeps --k 5, a risk of 0.05 keeps
+--max-risk 0.05. Missing keys are refused unless --missing says how to treat them; for a
+file that "riskcore protect" made, give wildcard. An area is a combination of values of
+the --area columns, and its population is the sum of its weights. A record whose area is
+missing is in no area; the number of such records is shown, and a file in which all
+areas are missing is refused.
 
---report has what is printed, and is for you. --report-public goes with FILE as it is
-released: it has the rules and whether they are kept, no figure that was found.
+--report holds what is printed, for internal use. --report-public may go with FILE as it
+is released: it lists the rules and whether they are kept, but no value that was found.
 
-The exit status is 0 if all rules are kept, 1 if one is broken, 2 if the input is
-refused and nothing written, 70 if riskcore has a defect, 74 if an error came after
-files were written, or 130 if interrupted.
+The exit status is 0 if all rules are kept; 1 if a rule is broken; 2 if the input is
+refused and nothing is written; 70 if riskcore has a defect; 74 if an error occurred
+after files were written; or 130 if interrupted.
 """
 
 
@@ -77,13 +78,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         usage="riskcore check FILE --keys COLUMN [COLUMN ...] "
         "(--k K | --max-risk RISK | --max-rate RATE | --min-population N | --l L | "
         "--t T) [options]",
-        help="whether a file keeps the rules of a release",
+        help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file(parser, what="the file, as it is to be released")
+    add_file(parser, what="the file to be released")
     add_keys(parser, sets=True)
     add_weight(parser)
     rules = parser.add_argument_group("rules")
@@ -92,22 +93,25 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--max-risk",
         type=fraction,
         metavar="RISK",
-        help="largest individual risk that a record may have",
+        help="largest individual risk allowed for a record",
     )
     rules.add_argument(
         "--max-rate",
         type=fraction,
         metavar="RATE",
-        help="largest re-identification rate, as 0.001 or 0.1%%",
+        help="largest re-identification rate allowed, such as 0.001 or 0.1%%",
     )
     rules.add_argument(
         "--min-population",
         type=whole,
         metavar="N",
-        help="people, by the sum of the weights, that each area must have at least",
+        help="smallest population allowed for an area, by the sum of the weights",
     )
     rules.add_argument(
-        "--area", nargs="+", metavar="COLUMN", help="the columns that make an area"
+        "--area",
+        nargs="+",
+        metavar="COLUMN",
+        help="columns that together define the areas",
     )
     rules.add_argument(
         "--sensitive",
@@ -119,41 +123,41 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--l",
         type=number,
         metavar="L",
-        help="l-diversity that each cell must have of each sensitive variable",
+        help="smallest l-diversity allowed for a cell, for each sensitive variable",
     )
     rules.add_argument(
         "--kind",
         choices=("distinct", "entropy", "recursive"),
         default="distinct",
-        help="which l --l asks for (default distinct)",
+        help="the definition of l that --l refers to (default distinct)",
     )
     rules.add_argument(
         "--t",
         type=fraction,
         metavar="T",
-        help="t-closeness: how far a cell may be from the file",
+        help="t-closeness: largest distance allowed between a cell and the file",
     )
     rules.add_argument(
         "--ordered",
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="sensitive variables of numbers whose closeness is measured in order",
+        help="sensitive variables of numbers; closeness takes their order into account",
     )
     add_hierarchy(rules)
     rules.add_argument(
         "--missing-sensitive",
         choices=("refuse", "category", "ignore"),
         default="refuse",
-        help="missing values of sensitive variables: refuse the file (default), one "
-        "more value, or do not count these records",
+        help="how to treat missing values of sensitive variables: refuse the file "
+        "(default), as one more value (category), or leave out these records (ignore)",
     )
     rules.add_argument(
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
         default="refuse",
-        help="missing key values: refuse the file (default), one more category, or "
-        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+        help="how to treat missing key values: refuse the file (default), as one more "
+        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
     )
     add_alpha(rules)
     add_method(rules)
@@ -162,8 +166,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--report-public",
         type=Path,
         metavar="HTML",
-        help="report to hand out with FILE: the rules and whether they are kept, "
-        "nothing of what was found",
+        help="report to publish with FILE: the rules and whether they are kept, but "
+        "no value that was found",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
@@ -215,7 +219,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
-    """Write the reports, both or none."""
+    """Write the reports: either both files or none."""
     from riskcore.data.files.replace import replacing_all
     from riskcore.report.sheet_page import public_rules_page
 

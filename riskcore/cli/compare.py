@@ -1,4 +1,4 @@
-"""``riskcore compare``: the safe file beside its original."""
+"""``riskcore compare``: compare a safe file with its original."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from riskcore.common.words import printable
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
 
-Categories, smallest category, entropy and missing values by key; distances of the
-weighted one-way and two-way tables; association of keys; means, quantiles and
-correlations of columns of numbers; suppressed values by key and stratum; and how well a
-logistic regression can tell the two files apart (pMSE). The records of SAFE may stand
-in any order and have new ids.
+The comparison shows, for each key, the categories, the smallest category, the entropy
+and the missing values; distances between the weighted one-way and two-way tables; the
+association of keys; means, quantiles and correlations of numeric columns; suppressed
+values by key and stratum; and how well a logistic regression can tell the two files
+apart (pMSE). The records of SAFE may be in any order and have new ids.
 """
 
 _COMPARE_EXAMPLES = """\
@@ -40,15 +40,15 @@ examples:
   riskcore compare survey.csv survey-safe.csv --record survey-safe.csv.private.json \\
       --report utility.html
 
-What is printed and written is for you: it holds figures of ORIGINAL, which tell
-suppressed values to whoever tries them. --report and --plot can be read by you alone.
+Keep the results to yourself: they hold figures of ORIGINAL, with which anyone can work
+out suppressed values by trial. Only you can read the files of --report and --plot.
 
-Without the recodings the categories of a recoded key are not those of the original, and
-nothing is said of its distances; --record reads them, the keys and the weight from the
-private record of the protection.
+Without its recoding, the categories of a recoded key differ from the categories of the
+original, and its distances cannot be computed. --record reads the recodings, the keys
+and the weight from the private record of the protection.
 
-The exit status is 0, 2 if a file is refused and nothing written, 74 if an
-error came after files were written, or 130 if interrupted.
+The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -58,13 +58,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "compare",
         usage="riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "
         "JSON) [options]",
-        help="what protection has changed: tables, correlations, propensity score",
+        help="measure what protection has changed: tables, correlations, pMSE",
         description=_COMPARE,
         epilog=_COMPARE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    add_file(parser, "ORIGINAL")
+    add_file(parser, "ORIGINAL", "the original survey file")
     parser.add_argument("safe", metavar="SAFE", type=Path, help="the safe file")
     add_keys(parser, needed=False)
     add_weight(parser)
@@ -73,8 +73,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         dest="replay",
         type=Path,
         metavar="JSON",
-        help="the private record of the protection: keys, weight, recodings, and how "
-        "ORIGINAL was read",
+        help="private record of the protection, which holds the keys, the weight, the "
+        "recodings, and how ORIGINAL was read",
     )
     parser.add_argument(
         "--recode",
@@ -82,49 +82,51 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=recoding,
         default=[],
         metavar="VARIABLE=RULE",
-        help="how ORIGINAL was recoded, as for riskcore protect",
+        help="recodings that were applied to ORIGINAL, as for riskcore protect",
     )
     parser.add_argument(
         "--columns",
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns of numbers to compare",
+        help="numeric columns to compare",
     )
     parser.add_argument(
         "--strata",
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="count suppressed values by these columns, too",
+        help="also count suppressed values by these columns",
     )
     parser.add_argument(
         "--id",
         metavar="COLUMN",
-        help="ids that both files have, if they were not given new ones: then it is "
-        "known how many values were changed, and how much information is lost",
+        help="column of record ids that both files share, if the ids were kept: allows "
+        "counting the values changed and the information lost",
     )
     parser.add_argument(
         "--interactions",
         action="store_true",
-        help="let the propensity score have terms for pairs of keys",
+        help="include terms for pairs of keys in the propensity score",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--report",
         type=Path,
         metavar="HTML",
-        help="report for internal use, with the tables of all keys drawn; only you can "
-        "read the file",
+        help="report for internal use, with charts of the tables of all keys; only you "
+        "can read the file",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help="draw the tables of the keys: .png, .svg, .pdf; only you can read it",
+        help="chart of the tables of the keys: .png, .svg, .pdf; only you can read it",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --report and --plot replace files"
+        "--overwrite",
+        action="store_true",
+        help="let --report and --plot replace existing files",
     )
     add_reading(parser)
     add_quiet(parser)
@@ -177,16 +179,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def check_written(options: argparse.Namespace) -> list[Path]:
-    """Return the files to write, and refuse what cannot be made before any work."""
+    """Return the files to write; refuse any that cannot be made, before other work."""
     if options.report is not None:
         from riskcore.report.templating import need_jinja
 
         need_jinja()
     if options.plot is not None:
         if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(
-                f"--plot {options.plot}: can draw .png, .svg and .pdf only"
-            )
+            raise ValueError(f"--plot {options.plot}: give a .png, .svg or .pdf file")
         need("matplotlib", "charts")
     written = [path for path in (options.report, options.plot) if path is not None]
     if options.overwrite and not written:
@@ -197,7 +197,7 @@ def check_written(options: argparse.Namespace) -> list[Path]:
 def refuse_targets(
     options: argparse.Namespace, source: Any, written: list[Path]
 ) -> None:
-    """Refuse files that exist, or are read."""
+    """Refuse to write files that exist or are inputs."""
     from riskcore.data.files.replace import refuse_existing
 
     refuse_inputs(options, source)
@@ -206,7 +206,7 @@ def refuse_targets(
 
 
 def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
-    """Return keys, weight and recodings, of the options or of a record."""
+    """Return keys, weight and recodings from the options or from a record."""
     if before is None:
         if options.keys is None:
             raise ValueError("give --keys, or --record with the private record")
@@ -217,7 +217,7 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
     ]
     if given:
         raise ValueError(
-            f"--record has what {', '.join(given)} would say: leave it out"
+            f"--record already gives {', '.join(given)}: leave out that option"
         )
     settings = before.settings
     return {
@@ -228,7 +228,7 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
 
 
 def _write(found: Any, read: list[Path], options: argparse.Namespace) -> None:
-    """Write report and plot, both or none, for their owner alone."""
+    """Write report and plot, either both or none, readable by their owner only."""
     from riskcore.data.files.replace import replacing_all
 
     if options.report is None and options.plot is None:

@@ -1,4 +1,4 @@
-"""Completion in the shell: options, choices, and the columns of the file given."""
+"""Shell completion of options, choices, and columns of the given file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def complete(parser: argparse.ArgumentParser, stores: type[argparse.Action]) -> None:
-    """Answer the shell that asks for completions, and leave.
+    """Answer the shell's request for completions, and exit.
 
-    Does nothing without argcomplete.
+    Do nothing if argcomplete is not installed.
     """
     try:
         import argcomplete
@@ -25,7 +25,7 @@ def complete(parser: argparse.ArgumentParser, stores: type[argparse.Action]) -> 
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield what a parser and its commands take."""
+    """Yield the arguments of a parser and of its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):
@@ -34,7 +34,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def columns_of_file(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Return the columns of the file in the line so far, none if it cannot be read."""
+    """Return the columns of the file named so far; empty if it cannot be read."""
     from riskcore.cli.options import reading
     from riskcore.data.source import Source
 

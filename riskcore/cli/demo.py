@@ -1,4 +1,4 @@
-"""``riskcore demo``: a survey made up, and assessed."""
+"""``riskcore demo``: simulate a survey, assess it and protect it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.words import counted
 
 _DEMO = """\
-Make a census-like sample survey with households and weights, write it to a file,
-assess it and protect it: what riskcore does, on data that are nobody's. Beside it come
-the safe file, the private record of its protection and a report for the browser.
+Simulate a census-like sample survey with households and weights, write it to a file,
+assess it and protect it. This shows what riskcore does, on data about nobody. The safe
+file, the private record of its protection and a report for the browser are written
+beside the survey file.
 
-The exit status is 0, 2 if a file exists already or cannot be written, 74 if an
-error came after files were written, or 130 if interrupted.
+The exit status is 0; 2 if a file exists already or cannot be written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 
 _DEMO_KEYS = ("REGION", "SEX", "AGE", "MARSTAT")
@@ -34,26 +35,29 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     demo = commands.add_parser(
         "demo",
-        help="make a survey file, assess and protect it",
+        help="simulate a survey file, assess it and protect it",
         description=_DEMO,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     demo.set_defaults(run=run)
     demo.add_argument(
-        "--records", type=records, default=20_000, help="about how many (default 20000)"
+        "--records",
+        type=records,
+        default=20_000,
+        help="approximate number of records (default 20000)",
     )
     demo.add_argument(
         "--seed",
         type=whole,
         default=2004,
-        help="of the random generator that makes the survey (default 2004)",
+        help="seed of the random generator that makes the survey (default 2004)",
     )
     demo.add_argument(
         "--file",
         type=Path,
         metavar="FILE",
-        help="survey file to write, .csv or .parquet, the others beside it; by default "
-        "riskcore-demo.csv, all of which are replaced",
+        help="survey file to write, .csv or .parquet; the other files go beside it. By "
+        "default riskcore-demo.csv, and existing files of the demo are replaced",
     )
     add_quiet(demo)
 

@@ -1,4 +1,4 @@
-"""``riskcore diversity``: l-diversity and t-closeness."""
+"""``riskcore diversity``: l-diversity and t-closeness of the cells of a file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 
 _DIVERSITY = """\
-Measure what the cells of a file tell of sensitive variables.
+Measure what the cells of a file reveal about sensitive variables.
 
-Who knows the keys of a person learns what the records of the cell have in common, also
-without finding the record. l-diversity asks how many values of a sensitive variable
-each cell has: distinct, by entropy, or recursive (c, l). t-closeness asks how far their
-distribution in the cell is from that in the file.
+Anyone who knows the keys of a person learns what the records of the cell have in
+common, even without finding the person's record. l-diversity measures how many values
+of a sensitive variable each cell has: distinct, by entropy, or recursive (c, l).
+t-closeness measures how far the distribution of the values in the cell is from their
+distribution in the file.
 """
 
 _DIVERSITY_EXAMPLES = """\
@@ -44,14 +45,15 @@ examples:
       --ordered INCOME --missing wildcard --missing-sensitive ignore --l 3 --t 0.2 \\
       --output diverse.csv
 
-With --l or --t it is said how many cells and records fail, and the largest of these
-cells are listed. --output adds to each record, in the order of the file, for each
-sensitive variable NAME: NAME_distinct_l, NAME_entropy_l, NAME_recursive_l,
-NAME_closeness. It says of whom something is known for certain: it is for you, and so is
---report, which lists single cells only if --report-top asks for it.
+With --l or --t, the numbers of cells and records that fail are shown, and the largest
+of these cells are listed. --output adds these columns to each record, in the order of
+the file, for each sensitive variable NAME: NAME_distinct_l, NAME_entropy_l,
+NAME_recursive_l, NAME_closeness. They show about whom something is known for certain:
+keep the file to yourself, and the --report, too. The report lists single cells only if
+--report-top asks for it.
 
-The exit status is 0, 2 if the input is refused and nothing written, 74
-if an error came after files were written, or 130 if interrupted.
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 _LONGEST = 24
 
@@ -62,7 +64,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "diversity",
         usage="riskcore diversity FILE --keys COLUMN [COLUMN ...] --sensitive COLUMN "
         "[COLUMN ...] [options]",
-        help="l-diversity and t-closeness of the cells of a file",
+        help="measure l-diversity and t-closeness of the cells of a file",
         description=_DIVERSITY,
         epilog=_DIVERSITY_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -75,67 +77,68 @@ def add(commands: Any) -> argparse.ArgumentParser:
         nargs="+",
         required=True,
         metavar="COLUMN",
-        help="sensitive variables; each is measured by itself",
+        help="sensitive variables; each is measured separately",
     )
     parser.add_argument(
         "--missing",
         choices=("refuse", "category", "wildcard", "argus"),
         default="refuse",
-        help="missing key values: refuse the file (default), one more category, or "
-        "any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
+        help="how to treat missing key values: refuse the file (default), as one more "
+        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
     )
     add_alpha(parser)
     parser.add_argument(
         "--missing-sensitive",
         choices=("refuse", "category", "ignore"),
         default="refuse",
-        help="missing values of sensitive variables: refuse the file (default), one "
-        "more value, or do not count these records",
+        help="how to treat missing values of sensitive variables: refuse the file "
+        "(default), as one more value (category), or leave out these records (ignore)",
     )
     parser.add_argument(
         "--ordered",
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="sensitive variables of numbers whose closeness is measured in order; "
-        "else all values are equally far from each other",
+        help="sensitive variables of numbers; closeness takes their order into "
+        "account. Otherwise all values are equally far from each other",
     )
     add_hierarchy(parser)
     parser.add_argument(
         "--together",
         action="store_true",
-        help="measure each sensitive variable within cells of the keys and all others",
+        help="measure each sensitive variable in cells formed by the keys and the "
+        "other sensitive variables",
     )
     parser.add_argument(
         "--c",
         type=number,
         default=3.0,
         metavar="C",
-        help="of recursive (c, l)-diversity (default 3)",
+        help="the constant c of recursive (c, l)-diversity (default 3)",
     )
     parser.add_argument(
-        "--l", type=number, metavar="L", help="l that cells should have"
+        "--l", type=number, metavar="L", help="smallest l that cells should have"
     )
     parser.add_argument(
         "--kind",
         choices=("distinct", "entropy", "recursive"),
         default="distinct",
-        help="which l --l asks for (default distinct)",
+        help="the definition of l that --l refers to (default distinct)",
     )
     parser.add_argument(
-        "--t", type=fraction, metavar="T", help="t that cells should not exceed"
+        "--t", type=fraction, metavar="T", help="largest t that cells should have"
     )
     parser.add_argument(
         "--top",
         type=whole,
         default=10,
         metavar="N",
-        help="how many of the cells that fail to list (default 10)",
+        help="number of failing cells to list (default 10)",
     )
     add_results(
         parser,
         "the diversity of each record's cell",
-        "how many records have which l",
+        "the number of records by l",
         "N of the cells that fail --l or --t",
     )
     return parser
@@ -149,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
     if options.kind != "distinct" and options.l is None:
         raise ValueError(f"--kind {options.kind} needs --l")
     if options.report_top and options.l is None and options.t is None:
-        raise ValueError("--report-top lists the cells that fail: it needs --l or --t")
+        raise ValueError("--report-top lists failing cells, so it needs --l or --t")
     hierarchies = hierarchies_of(options)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
@@ -195,7 +198,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _goal(goal: dict[str, Any], rows: list[dict[Any, Any]]) -> Part:
-    """Return what fails the goal, with these of the cells."""
+    """Return the counts of cells and records that fail, and a table of ``rows``."""
     words = []
     if goal["l"] is not None:
         words.append(f"{goal['kind']} l >= {goal['l']:g}")

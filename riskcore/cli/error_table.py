@@ -1,4 +1,4 @@
-"""``riskcore error-table``: errors of published forms of the risk."""
+"""``riskcore error-table``: numerical errors of published forms of the risk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.words import printable
 
 _ERROR_TABLE = """\
-Tabulate the errors of forms of the individual risk r(f, p).
+Tabulate the numerical errors of published forms of the individual risk r(f, p).
 
-Each FORM is evaluated in doubles, as published or as other tools do it, at every f
+Each FORM is evaluated in doubles, as published or as other tools compute it, at every f
 (records of the cell in the sample) and every p (sampling fraction), and compared with
-r itself in multi-precision. Forms, described in the module riskcore.forms:
+the exact r in multi-precision. The module riskcore.forms describes the forms:
 
   individual_risk          the kernel of riskcore
   series7                  mu-Argus: closed forms for f <= 3, else order 7
@@ -24,14 +24,14 @@ r itself in multi-precision. Forms, described in the module riskcore.forms:
   binomial_sum, log_form   for whole f
   gauss_series, continued_fraction
   truncated:J              the series to the power J of 1-p
-  adaptive:EPS             the series to the order sufficient for the error EPS, or, as
-  adaptive:EPS:published   the sources prescribe, to the least j > -log(EPS)/log(f)
+  adaptive:EPS             the series to the order sufficient for the error EPS
+  adaptive:EPS:published   the same to the least j > -log(EPS)/log(f), as published
   scipy                    p/f hyp2f1(1, 1, f+1, 1-p) of SciPy
 
-f and p are given as numbers or grids: 1:10 are the whole numbers from 1 to 10,
-0.1:0.9:5 five numbers evenly, 0.001:0.9:20:log evenly in the logarithm,
-0.001:0.999:20:logit as fine near 1 as near 0, and 1:1000:20:whole evenly in the
-logarithm and rounded to whole numbers. 1-1e-8 is a number too.
+Give f and p as numbers or grids: 1:10 means the whole numbers from 1 to 10; 0.1:0.9:5
+five evenly spaced numbers; 0.001:0.9:20:log evenly spaced logarithms;
+0.001:0.999:20:logit a grid as fine near 1 as near 0; and 1:1000:20:whole evenly spaced
+logarithms, rounded to whole numbers. A number may also be written as 1-1e-8.
 """
 
 _ERROR_TABLE_EXAMPLES = """\
@@ -42,14 +42,15 @@ examples:
   riskcore error-table --forms binomial_sum scipy --f 1:1000:60:whole \\
       --p 1e-6:1-1e-6:60:logit --output errors.png
 
-Printed are the table and, for each form, its largest relative error and where it is,
-its largest error in ulp (spacings of the doubles at r), and the shares of values that
-are correctly rounded and that are not finite; such values stay in the table as inf and
-nan. With --output the table goes to a file: .csv, .tsv, .csv.gz, .parquet (to the last
-bit; columns sample_frequency, sampling_fraction, form, value, exact, relative_error,
-ulp_error), .md (Markdown), or as a plot .png, .svg, .pdf. The exit status is 0, 2 if
-the request is refused and nothing written, 74 if an error came after that, or 130 if
-interrupted.
+The command prints the table and, for each form, the largest relative error and where
+it occurs, the largest error in ulp (spacings of the doubles at r), and the shares of
+values that are correctly rounded and that are not finite. Values that are not finite
+stay in the table as inf and nan. --output writes the table to a file: .csv, .tsv,
+.csv.gz or .parquet (to the last bit; columns sample_frequency, sampling_fraction, form,
+value, exact, relative_error, ulp_error), .md (Markdown), or as a plot .png, .svg, .pdf.
+
+The exit status is 0; 2 if the request is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -58,14 +59,18 @@ def add(commands: Any) -> None:
     table = commands.add_parser(
         "error-table",
         usage="riskcore error-table --forms FORM ... --f F ... --p P ... [options]",
-        help="errors of published forms of the risk",
+        help="tabulate the numerical errors of published forms of the risk",
         description=_ERROR_TABLE,
         epilog=_ERROR_TABLE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     table.set_defaults(run=run)
     table.add_argument(
-        "--forms", nargs="+", required=True, metavar="FORM", help="names, see above"
+        "--forms",
+        nargs="+",
+        required=True,
+        metavar="FORM",
+        help="names of forms, see above",
     )
     table.add_argument(
         "--f",
@@ -73,7 +78,7 @@ def add(commands: Any) -> None:
         type=grid_of,
         required=True,
         metavar="F",
-        help="numbers, grids",
+        help="numbers or grids of f, see above",
     )
     table.add_argument(
         "--p",
@@ -81,21 +86,23 @@ def add(commands: Any) -> None:
         type=grid_of,
         required=True,
         metavar="P",
-        help="numbers, grids",
+        help="numbers or grids of p, see above",
     )
     table.add_argument(
         "--paired",
         action="store_true",
-        help="take the first f with the first p, and so on",
+        help="pair the first f with the first p, the second with the second, and so on",
     )
     table.add_argument(
-        "--summary", action="store_true", help="print the largest errors only"
+        "--summary",
+        action="store_true",
+        help="print only the largest errors of each form",
     )
     table.add_argument(
         "--output", type=Path, metavar="FILE", help="write the table to a file"
     )
     table.add_argument(
-        "--overwrite", action="store_true", help="let --output replace a file"
+        "--overwrite", action="store_true", help="let --output replace an existing file"
     )
     add_quiet(table)
 

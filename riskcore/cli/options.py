@@ -1,4 +1,4 @@
-"""Options that several commands have, and how their values are read."""
+"""Options shared by several commands, and how their values are read."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ if TYPE_CHECKING:
     from riskcore.data.source import Source
     from riskcore.report.provenance import Provenance
 
-# A number as people write it: Python takes 1_000, Arabic digits and signaling NaN too.
+# A number as people write it; Python would also take 1_000, Arabic digits and sNaN.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _MOST_DIGITS = 300
-# Columns of a command that is printed; of a line that may be cut anywhere.
+# The width of a printed command, and the pattern of a line that may be cut anywhere.
 _WIDTH = 88
 _PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:
     """Add --quiet."""
-    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    command.add_argument(
+        "--quiet", action="store_true", help="show no progress on stderr"
+    )
 
 
 def add_file(
     command: argparse.ArgumentParser,
     name: str = "FILE",
-    what: str = "the survey",
+    what: str = "the survey file",
     *,
     needed: bool = True,
 ) -> None:
-    """Add the file that is read."""
+    """Add the file to read."""
     count = None if needed else "?"
     command.add_argument("file", metavar=name, type=Path, nargs=count, help=what)
 
@@ -44,15 +46,15 @@ def add_file(
 def add_keys(
     command: argparse.ArgumentParser, *, sets: bool = False, needed: bool = True
 ) -> None:
-    """Add the key variables, one set of them or several."""
-    known = "key variables: what an intruder may know of a person"
+    """Add the key variables: one set or several."""
+    known = "key variables: what an intruder may know about a person"
     command.add_argument(
         "--keys",
         nargs="+",
         action="append" if sets else "store",
         required=needed,
         metavar="COLUMN",
-        help=f"{known}; once for each set of them" if sets else known,
+        help=f"{known}; give --keys once for each set" if sets else known,
     )
 
 
@@ -61,7 +63,8 @@ def add_weight(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--weight",
         metavar="COLUMN",
-        help="sampling weights, > 0; by default those that mu-Argus metadata declare",
+        help="column of sampling weights, > 0; by default the one that mu-Argus "
+        "metadata declare",
     )
 
 
@@ -69,18 +72,21 @@ def add_roles(command: argparse.ArgumentParser) -> None:
     """Add the options for weight, household, missing values and method."""
     add_weight(command)
     command.add_argument(
-        "--household", metavar="COLUMN", help="household ids, for household risks"
+        "--household",
+        metavar="COLUMN",
+        help="column of household ids, for household risks",
     )
     add_method(command)
 
 
 def add_method(command: Any) -> None:
-    """Add how the individual risk is computed."""
+    """Add the method that computes the individual risk."""
     command.add_argument(
         "--method",
         choices=("exact", "series7", "franconi"),
         default="exact",
-        help="individual risk: exact (default), or as mu-Argus or sdcMicro compute it",
+        help="how to compute the individual risk: exact (default), or by the formulas "
+        "of mu-Argus (series7) or sdcMicro (franconi)",
     )
 
 
@@ -92,8 +98,8 @@ def add_hierarchy(command: Any) -> None:
         type=_hierarchy,
         default=[],
         metavar="COLUMN=FILE",
-        help="sensitive variables whose closeness is measured by how far up in a tree "
-        "two values meet; FILE has a line for each value: value;group;...;all",
+        help="sensitive variables whose values form a tree: the distance of two values "
+        "is how far up they meet. FILE has a line for each value: value;group;...;all",
     )
 
 
@@ -104,7 +110,7 @@ def hierarchies_of(options: argparse.Namespace) -> dict[Any, Any]:
     found = {}
     for column, path in options.hierarchy:
         if column in found:
-            raise ValueError(f"--hierarchy: {column!r} stands twice")
+            raise ValueError(f"--hierarchy: {column!r} appears twice")
         found[column] = Hierarchy.read(path)
     return found
 
@@ -117,48 +123,48 @@ def _hierarchy(text: str) -> tuple[str, Path]:
 
 
 def add_level(command: Any, what: str) -> None:
-    """Add whether records are counted or households, and what that means."""
+    """Add the choice between counting records and counting households."""
     command.add_argument(
         "--level",
         choices=("record", "household"),
         default="record",
-        help=f"what is counted: records (default), or one row for each --household, "
-        f"{what}",
+        help=f"what to count: records (default), or households, one row for each "
+        f"--household; {what}",
     )
 
 
 def add_population(command: argparse.ArgumentParser, *, files: bool = False) -> None:
-    """Add what is taken to be known of the population, if it may be a file, too."""
+    """Add the model or, if ``files``, the file that describes the population."""
     names = ("weights", "latent-class", "log-linear")
-    more = "; or a FILE of the population: the keys and a column population_frequency"
+    more = "; or a FILE of the population: its keys and a column population_frequency"
     command.add_argument(
         "--population",
         default="weights",
         metavar="MODEL",
         choices=None if files else names,
-        help="what tells how many people a cell stands for: weights (default), or a "
-        "model that is fitted to the keys, latent-class or log-linear"
+        help="how to estimate the number of people a cell stands for: by the weights "
+        "(default), or by a model fitted to the keys, latent-class or log-linear"
         + (more if files else ""),
     )
 
 
 def add_k(command: Any) -> None:
-    """Add k-anonymity, by sets of keys."""
+    """Add k-anonymity, with a goal for each set of keys."""
     command.add_argument(
         "--k",
         nargs="+",
         type=whole,
         metavar="K",
-        help="k-anonymity: at least so many records have the keys of a record (its f, "
-        "by the rule for missing keys); one number, or one for each --keys. It holds "
-        "beside all else that is asked",
+        help="k-anonymity: at least K records must share the keys of each record (its "
+        "f, counted by the rule for missing keys); one number, or one for each --keys. "
+        "It applies in addition to all other rules",
     )
     command.add_argument(
         "--subsets",
         type=whole,
         metavar="M",
-        help="in place of each set of keys take all combinations of M of them, each by "
-        "itself",
+        help="replace each set of keys by all combinations of M of its keys, each of "
+        "which must be safe by itself",
     )
     command.add_argument(
         "--strata",
@@ -169,7 +175,7 @@ def add_k(command: Any) -> None:
 
 
 def goal_of(options: argparse.Namespace) -> Any:
-    """Return k: one number, or one for each set of keys."""
+    """Return k: one number, or a number for each set of keys."""
     if options.k is None or len(options.k) == 1:
         return options.k and options.k[0]
     if len(options.k) != len(options.keys):
@@ -187,8 +193,8 @@ def add_alpha(command: Any) -> None:
         type=fraction,
         default=1.0,
         metavar="SHARE",
-        help="with --missing wildcard, what a record with missing keys counts for "
-        "others, 0 to 1 (default 1)",
+        help="with --missing wildcard: how much a record with missing keys counts in "
+        "the cells of other records, 0 to 1 (default 1)",
     )
 
 
@@ -198,26 +204,26 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--metadata",
         type=Path,
         metavar="RDA",
-        help="mu-Argus metadata of FILE, if not the .rda beside it",
+        help="mu-Argus metadata of FILE (default: the .rda file beside it)",
     )
     command.add_argument(
         "--delimiter",
         type=_delimiter,
         metavar="C",
-        help="character between the fields of a CSV, tab or \\t for a tab; by default "
-        "comma, semicolon, tab or bar, whichever the first line has most of",
+        help="character between the fields of a CSV file; tab or \\t for a tab. By "
+        "default comma, semicolon, tab or bar: the most frequent in the first line",
     )
     command.add_argument(
         "--encoding",
         metavar="NAME",
         default="utf-8",
-        help="how letters are written in a CSV (default utf-8)",
+        help="character encoding of a CSV file (default utf-8)",
     )
     command.add_argument(
         "--decimal",
         choices=(".", ","),
         default=".",
-        help="decimal mark of the weights in a CSV (default .)",
+        help="decimal mark of the weights in a CSV file (default .)",
     )
     command.add_argument(
         "--na",
@@ -225,14 +231,15 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[COLUMN=]CODE",
         help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
-        "(a code with an = in every column: =A=B); empty fields of a CSV always do",
+        "(=A=B is the code A=B in every column). Empty fields of a CSV file are always "
+        "missing",
     )
     command.add_argument(
         "--user-missing",
         choices=("missing", "codes"),
         default="missing",
-        help="what codes are that a file of SPSS, Stata or SAS declares as missing: "
-        "missing (default), or codes as others",
+        help="how to read codes that an SPSS, Stata or SAS file declares missing: as "
+        "missing (default), or as ordinary codes",
     )
 
 
@@ -242,9 +249,9 @@ def add_report(command: Any) -> None:
         "--report",
         type=Path,
         metavar="HTML",
-        help="report for internal use, with a risk chart to move a threshold in: one "
-        "page, opened by any browser; its exact risks tell weights of single records, "
-        "so that only you can read the file",
+        help="report for internal use: one page for any browser, with a risk chart "
+        "whose threshold can be moved. Its exact risks reveal weights of single "
+        "records, so only you can read the file",
     )
     command.add_argument(
         "--report-top",
@@ -257,19 +264,19 @@ def add_report(command: Any) -> None:
         "--report-public",
         type=Path,
         metavar="HTML",
-        help="report to hand out: classes of at least 3 records and rounded figures, "
-        "from which nothing of a single record follows",
+        help="report for publication: classes of at least 3 records and rounded "
+        "figures, which reveal nothing about a single record",
     )
     command.add_argument(
         "--report-title",
         metavar="TEXT",
-        help="title of the reports; by default that of --report names the file, that "
-        "of --report-public does not",
+        help="title of the reports; the default title of --report names the file, the "
+        "default title of --report-public does not",
     )
 
 
 def provenance(options: argparse.Namespace) -> Provenance:
-    """Return of which file a report is, when it is made, and by which command."""
+    """Return the file, the time and the command of a report."""
     from riskcore.report.provenance import Provenance, now
 
     name = "" if options.file is None else options.file.name
@@ -277,7 +284,7 @@ def provenance(options: argparse.Namespace) -> Provenance:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    r"""Return a command line to copy into a shell, which steers no terminal.
+    r"""Return a command line to copy into a shell, with control characters escaped.
 
     Examples
     --------
@@ -291,7 +298,7 @@ def shell_line(words: Iterable[str]) -> str:
 
 
 def shell_lines(words: Sequence[str]) -> str:
-    r"""Return a command on several lines, an option with its values on each.
+    r"""Return a command on several lines, each with one option and its values.
 
     Examples
     --------
@@ -318,7 +325,7 @@ def shell_lines(words: Sequence[str]) -> str:
 
 
 def _cut(line: str) -> str:
-    """Return an option with a long list of plain words cut behind commas."""
+    """Return an option whose long list of plain words is broken after commas."""
     if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
         return line
     parts = line.replace(",", ",\0").split("\0")
@@ -350,9 +357,9 @@ def _ansi_escaped(character: str) -> str:
 
 
 def command_again(words: Sequence[str]) -> str:
-    """Return a command line to run once more, quoted for a shell, without a seed.
+    """Return a command line to run again, quoted for a shell, without a seed.
 
-    A seed gives the order of the records away, and has no place in a report.
+    A seed reveals the order of the records and does not belong in a report.
 
     Examples
     --------
@@ -362,7 +369,7 @@ def command_again(words: Sequence[str]) -> str:
     kept: list[str] = []
     for word in words:
         name, _, _ = word.partition("=")
-        # Options may be cut as long as they are told apart.
+        # Options may be abbreviated as long as they are unambiguous.
         if name.startswith("--sh") and "--shuffle".startswith(name):
             kept.append("--shuffle")
         elif not (kept and kept[-1] == "--shuffle" and word.isdecimal()):
@@ -380,13 +387,13 @@ def need_reports() -> None:
 
 
 def check_reports(options: argparse.Namespace) -> None:
-    """Refuse reports that cannot be made, and options of reports that are not."""
+    """Refuse reports that cannot be made, and report options without a report."""
     if options.report or options.report_public:
         need_reports()
     if options.report_top and options.report is None:
         lacking = ""
         if options.report_public is not None:
-            lacking = ": --report-public lists no combinations of key values"
+            lacking = ": --report-public never lists combinations of key values"
         raise ValueError(f"--report-top needs --report{lacking}")
     if options.report_title is not None and not (
         options.report or options.report_public
@@ -416,7 +423,7 @@ def reading(options: argparse.Namespace) -> Reading:
 def source_of(
     options: argparse.Namespace, progress: Progress, how: Reading | None = None
 ) -> Source:
-    """Return the file to be read, as the options say or otherwise."""
+    """Return the file to read; ``how`` overrides the reading options."""
     from riskcore.data.source import Source
 
     step = progress.share(f"reading {options.file}")
@@ -424,12 +431,12 @@ def source_of(
 
 
 def _delimiter(text: str) -> str:
-    """Read a character; a tab can hardly be typed."""
+    """Read a delimiter; a tab, which is hard to type, may be given by name."""
     return "\t" if text in ("tab", "\\t") else text
 
 
 def records(text: str) -> int:
-    """Read a number of records to make."""
+    """Read the number of records to simulate."""
     number = whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: need at least 1 record")
@@ -437,7 +444,7 @@ def records(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Read 0.00125 or 0.125%."""
+    """Read a fraction such as 0.00125 or 0.125%."""
     number = text.strip()
     exact = _decimal(number.removesuffix("%").rstrip(), text)
     percent = number.endswith("%")
@@ -447,7 +454,7 @@ def fraction(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """Read 0.01, or 1-1e-8."""
+    """Read a number such as 0.01 or 1-1e-8."""
     if not text.startswith("1-"):
         return float(_decimal(text, text))
     below = _decimal(text[2:], text)
@@ -459,7 +466,9 @@ def number(text: str) -> float:
 def _decimal(number: str, text: str) -> Decimal:
     """Return a number exactly; ``text`` is what was written."""
     if len(number) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"a number of {len(number)} letters")
+        raise argparse.ArgumentTypeError(
+            f"too long: a number of {len(number)} characters"
+        )
     if not _NUMBER.fullmatch(number):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return Decimal(number)
@@ -477,8 +486,7 @@ def grid_of(text: str) -> list[float]:
     start, stop = number(first), number(rest[0])
     if len(rest) == 1 and not (start.is_integer() and stop.is_integer()):
         raise argparse.ArgumentTypeError(
-            f"{text!r}: between numbers that are not whole give a count, as in "
-            f"{text}:20"
+            f"{text!r}: the ends are not whole numbers; give a count, as in {text}:20"
         )
     steps = int(stop - start) + 1 if len(rest) == 1 else whole(rest[1])
     scale: Any = rest[2] if len(rest) == 3 else "linear"
@@ -493,5 +501,7 @@ def whole(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
     if len(text) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"a whole number of {len(text)} digits")
+        raise argparse.ArgumentTypeError(
+            f"too long: a whole number of {len(text)} digits"
+        )
     return int(text)

@@ -1,4 +1,4 @@
-"""The files that a command reads and writes, known by the names of its options."""
+"""The files that a command reads and writes, found by the names of its options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from riskcore.cli.options import reading
 if TYPE_CHECKING:
     from riskcore.data.source import Source
 
-# Options whose values name files that are read, and files that are written.
+# Options that name files to read, and options that name files to write.
 READ = frozenset(
     {
         "file",
@@ -43,14 +43,14 @@ WRITTEN = frozenset(
 def sources_of(
     options: argparse.Namespace, source: Source | None = None
 ) -> list[Source]:
-    """Return the files of records that a command reads, ``source`` being the first."""
+    """Return the microdata files that a command reads; ``source`` is the first."""
     from riskcore.data.source import Source
 
     found = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
         found.append(Source.of(options.file, reading(options)))
     if getattr(options, "safe", None) is not None:
-        # The metadata of the safe file are those beside it.
+        # The safe file is read with the metadata beside it.
         how = replace(reading(options), metadata=None)
         found.append(Source.of(options.safe, how))
     register = getattr(options, "population", None)
@@ -62,8 +62,8 @@ def sources_of(
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
     """Return every file that a command reads to make its results.
 
-    Not the private record of a replay, which its owner alone can read although the
-    file that it makes again is to be handed out: see `refuse_inputs`.
+    The private record of a replay is not among them: only its owner can read the
+    record, but the file made from it is for publication. See `refuse_inputs`.
     """
     found = [path for one in sources_of(options, source) for path in one.paths]
     found += [Path(tree) for _, tree in getattr(options, "hierarchy", ())]
@@ -85,7 +85,7 @@ def refuse_inputs(
     source: Source | None = None,
     made: Mapping[str, Sequence[Path]] | None = None,
 ) -> None:
-    """Refuse outputs that are inputs, would be read with them, or are the same file."""
+    """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_sources
     from riskcore.protection.release.secret import key_file

@@ -1,4 +1,4 @@
-"""``riskcore protect``: from risk to a safe file."""
+"""``riskcore protect``: make a safe file by recoding and local suppression."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
 records, compute the risks again, and write the safe file.
 
-A record is unsafe if its individual risk reaches the threshold, given or found from a
-re-identification rate, or if fewer than k records have its keys (--k). Of each unsafe
-record the cheapest keys are blanked with which it becomes safe; then the risks of the
-whole file are computed again, and rounds follow until no record is unsafe. If some
-cannot be made safe nothing is written, and the reason is given.
+A record is unsafe if its individual risk reaches the threshold, which is given or found
+from a re-identification rate, or if fewer than k records have its keys (--k). In each
+unsafe record, the cheapest keys that make it safe are blanked. Then the risks of the
+whole file are computed again, and more rounds follow until no record is unsafe. If some
+records cannot be made safe, nothing is written and the reason is given.
 """
 
 _PROTECT_EXAMPLES = """\
-recodings, each a VARIABLE=RULE:
+recodings, each given as VARIABLE=RULE:
   AGE=Age.grc              the rules of a mu-Argus recode file
   AGE=upto:15,30,45        up to 15, over 15 to 30, ..., over 45
   AGE=from:15,30,45        below 15, from 15 to below 30, ..., from 45
-  AGE=from:15,30=a,b,c     the same with codes of their own
-  AGE=top:85               85 and more become 85 (top:85=85+: become 85+)
+  AGE=from:15,30=a,b,c     the same, with the given codes
+  AGE=top:85               85 and more become 85 (with top:85=85+ they become 85+)
   AGE=bottom:16            16 and less become 16
-  REGION=truncate:2        without the last two characters
-  MARSTAT=map:3=2,4=2      3 and 4 become 2; others stay
-  AREA=hierarchy:a.csv:2   the group two levels above, of lines value;group;...;all
+  REGION=truncate:2        remove the last two characters
+  MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
+  AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
 
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
@@ -68,41 +68,44 @@ examples:
   riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
       --household HH --household-keys REGION --household-rate 1% --rate 0.1%
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
-  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \
+  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
       --weight HHWEIGHT --k 3 --output households-safe.csv
   riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 
-Without --output the outcome is only shown. The safe file has the format of FILE (or
-.csv, .parquet, .feather, .arrow, .sav, .zsav or .dta). Before it takes its place it is
-read again, compared cell by cell and assessed once more: for a CSV of a million records
-and ten columns about 7 s beside 3 s for writing it, for Parquet 2 s beside 3 s
-(--no-read-back does without). Household numbers are replaced by new ones in random
-order: the old ones often follow the regions.
+Without --output, the outcome is only shown. The safe file has the format of FILE, or
+the format that its suffix names: .csv, .parquet, .feather, .arrow, .sav, .zsav or .dta.
+Before the safe file is put in place, it is read back, compared cell by cell and
+assessed again. For a CSV file of a million records and ten columns this takes about 7 s
+in addition to 3 s for writing, for Parquet 2 s in addition to 3 s; --no-read-back skips
+it. Household numbers are replaced by new numbers in random order, because the old
+numbers often follow the regions.
 
-Beside the safe file comes FILE.private.json, the record from which --replay makes the
-same file again. It is yours: with it the order of the original file can be found. The
-digest of FILE in it needs your key, RISKCORE_CONFIG_DIR/record.key, by default in the
-folder of your settings (~/.config/riskcore); elsewhere a replay cannot check that FILE
-is the same, and says so. A FILE that is not the same is refused, unless --other-input
-asks for it. --record-public writes a record that tells methods and counts only.
+The private record of the protection is written beside the safe file, with
+.private.json added to its name; --replay makes the same file again from it. Keep the
+record to yourself: it reveals the order of the original file. To check that FILE is the
+same, a replay needs your key, RISKCORE_CONFIG_DIR/record.key, by default in the folder
+of your settings (~/.config/riskcore). Without the key the replay warns that it cannot
+check. A FILE that is not the same is refused unless --other-input is given.
+--record-public writes a record of methods and counts only.
 
---keys given twice protects from two intruders who know different variables; there is a
-report for each, NAME.html and NAME-2.html, of more than ten for the worst ten, with a
-table of all. These hold exact risks, from which weights of single records follow: they
-are for you, and so is what is printed, for figures of FILE tell suppressed values to
-whoever tries them. --report also says what protection has cost, as riskcore compare
-does: entropy, distances of tables, the propensity score; for a million records that
-takes about 2 s. --report-public is for everybody: classes and rounded figures, of the
-protected file alone, one page for all sets of keys.
-A second safe file of the same survey can show what this one suppresses.
+Give --keys twice to protect from two intruders who know different variables. There is
+one report for each set of keys, NAME.html, NAME-2.html and so on. If there are more
+than ten sets, the worst ten get a report, with a table of all sets. Keep these reports
+to yourself, because their exact risks reveal weights of single records. Keep the
+printed result to yourself, too: from figures of FILE, anyone can work out suppressed
+values by trial. --report also shows the cost of the protection, as riskcore compare
+does: entropy, distances between tables, the propensity score. This takes about 2 s for
+a million records. You may publish --report-public: it has classes and rounded figures
+of the protected file alone, on one page for all sets of keys.
+A second safe file of the same survey can reveal what this one suppresses.
 
-The exit status is 0; 1 if records remain unsafe, or a replay of the same input gave
-another file than the record names; 2 if the input is refused and nothing written; 74
-if an error came after files were written; 130 if interrupted.
+The exit status is 0; 1 if records remain unsafe, or if a replay of the same input made
+a file other than the one in the record; 2 if the input is refused and nothing is
+written; 74 if an error occurred after files were written; or 130 if interrupted.
 """
 
 
-# The settings that a record holds, by their options.
+# Options whose values a record holds.
 _SETTINGS = {
     "keys", "weight", "household", "population", "method", "threshold", "rate",
     "k", "subsets", "strata", "level",
@@ -110,7 +113,7 @@ _SETTINGS = {
     "recode", "cost", "household_keys", "related", "suppression", "plan", "rounds",
     "ties", "drop", "shuffle", "renumber", "keep_ids", "guard_formulas",
 }  # fmt: skip
-# Those that need a safe file.
+# Options that need a safe file.
 _OF_OUTPUT = (
     "record", "record_public", "drop", "shuffle", "renumber", "keep_ids",
     "guard_formulas", "no_read_back", "allow_unsafe",
@@ -123,7 +126,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "protect",
         usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
         "(--threshold RISK | --rate RATE | --k K) [options]",
-        help="recode, suppress, verify, and write the safe file",
+        help="recode, suppress, verify, and write a safe file",
         description=_PROTECT,
         epilog=_PROTECT_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -145,43 +148,49 @@ def _add_thresholds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is safe")
     add_level(
         group,
-        "whose members agree in the keys and the weight; what is blanked goes back to "
-        "all of them",
+        "its members must agree in the keys and the weight, and a key blanked for a "
+        "household is blanked for all its members",
     )
     add_k(group)
     group.add_argument(
-        "--threshold", type=fraction, metavar="RISK", help="risk no record may reach"
+        "--threshold",
+        type=fraction,
+        metavar="RISK",
+        help="risk that no record may reach",
     )
     group.add_argument(
         "--rate",
         type=fraction,
-        help="re-identification rate, as 0.001 or 0.1%%, that gives the threshold",
+        help="re-identification rate, such as 0.001 or 0.1%%, from which the threshold "
+        "is found",
     )
     group.add_argument(
         "--household-threshold",
         type=fraction,
         metavar="RISK",
-        help="risk no household may reach",
+        help="risk that no household may reach",
     )
     group.add_argument(
         "--household-rate",
         type=fraction,
         metavar="RATE",
-        help="re-identification rate of households that gives --household-threshold",
+        help="re-identification rate of households, from which the household threshold "
+        "is found",
     )
     group.add_argument(
         "--households",
         choices=("unsafe", "all"),
         default="unsafe",
-        help="where members are unsafe whose risk is at least the household threshold "
-        "over the household's size: in unsafe households (default) or in all",
+        help="households in which a member is unsafe if its risk is at least the "
+        "household threshold divided by the household's size: unsafe households "
+        "(default), or all",
     )
     group.add_argument(
         "--missing",
         choices=("wildcard", "argus", "category"),
         default="wildcard",
-        help="what missing and blanked keys match: any value, as in sdcMicro "
-        "(wildcard, default) or mu-Argus (argus), or each other only (category)",
+        help="what a missing or blanked key matches: any value, as in sdcMicro "
+        "(wildcard, default) or mu-Argus (argus), or only missing keys (category)",
     )
     add_alpha(parser)
 
@@ -194,24 +203,26 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         type=recoding,
         default=[],
         metavar="VARIABLE=RULE",
-        help="recode variables first, see below",
+        help="recode variables before suppression, see below",
     )
     group.add_argument(
         "--cost",
         nargs="+",
         default=None,
         metavar="COST",
-        help="what blanking a key costs. fewest: each key costs the same, and of equal "
-        "choices that with the least entropy is taken, then the first by name. equal: "
-        "each costs the same, and the first in --keys is taken, as in mu-Argus. "
-        "entropy: the entropy of the key. KEY=NUMBER ...: so much, others 50; "
-        "KEY=never is not blanked. By default those of mu-Argus metadata, else fewest",
+        help="cost of blanking a key. fewest: all keys cost the same; among equal "
+        "choices the key with the least entropy is taken, then the first by name. "
+        "equal: all keys cost the same; among equal choices the first in --keys is "
+        "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: the "
+        "given costs, and 50 for other keys; KEY=never is never blanked. The default "
+        "is the costs in mu-Argus metadata, otherwise fewest",
     )
     group.add_argument(
         "--household-keys",
         nargs="+",
         metavar="COLUMN",
-        help="keys that are equal in a household: blanked for all members or none",
+        help="keys that are equal within a household; they are blanked for all members "
+        "or for none",
     )
     group.add_argument(
         "--related",
@@ -224,28 +235,33 @@ def _add_means(parser: argparse.ArgumentParser) -> None:
         "--suppression",
         choices=("exact", "argus"),
         default="exact",
-        help="the cheapest keys (default), or those mu-Argus would choose",
+        help="which keys to blank: the cheapest (exact, default), or the keys mu-Argus "
+        "would choose (argus)",
     )
     group.add_argument(
         "--plan",
         choices=("record", "restore"),
         default="record",
-        help="record (default): each record is safe by its own blanks. restore: the "
-        "same, less every value that can be put back while all stay safe; the result "
-        "says how many records count on the blanks of others, and --alpha below 1 "
-        "counts these less",
+        help="record (default): each record is made safe by its own blanks. restore: "
+        "then every value is put back that is not needed to keep all records safe. "
+        "The result says how many records rely on the blanks of others; with "
+        "--alpha below 1, those blanks count less",
     )
     group.add_argument(
         "--ties",
         choices=("rule", "secret"),
         default="rule",
-        help="what decides between keys of equal cost. rule (default): what --cost "
-        "says, the same each time. secret: random bits that only the private record "
-        "holds, so that the order of the keys tells nothing of a blanked value; as "
-        "many values are blanked, but with --cost fewest of keys that lose more",
+        help="how to decide between keys of equal cost. rule (default): by the rule of "
+        "--cost, the same each time. secret: by random bits that only the private "
+        "record holds, so that the order of the keys reveals nothing about a blanked "
+        "value. The number of blanked values is the same, but with --cost fewest they "
+        "may be in keys that lose more information",
     )
     group.add_argument(
-        "--rounds", type=whole, metavar="N", help="stop after N rounds of suppression"
+        "--rounds",
+        type=whole,
+        metavar="N",
+        help="stop after N rounds of suppression",
     )
 
 
@@ -258,14 +274,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--record",
         type=Path,
         metavar="JSON",
-        help="private record of what was done; by default beside --output, with "
-        ".private.json added",
+        help="private record of the protection to write (default: the name of --output "
+        "with .private.json added)",
     )
     group.add_argument(
         "--record-public",
         type=Path,
         metavar="JSON",
-        help="write a record for publication, too: methods and counts",
+        help="also write a record for publication: methods and counts only",
     )
     add_report(group)
     group.add_argument(
@@ -273,7 +289,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns to leave out of --output, such as names and addresses",
+        help="columns to leave out of the safe file, such as names and addresses",
     )
     group.add_argument(
         "--shuffle",
@@ -281,34 +297,34 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         type=_seed,
         const=True,
         metavar="SEED",
-        help="write the records in a random order that only the private record holds, "
-        "households together: in a sorted file neighbors tell what was suppressed. "
-        "With a SEED the order is that of the seed: for tests, as seeds can be tried",
+        help="write the records in a random order, with households together; only the "
+        "private record holds the order. In a sorted file, neighbors reveal what was "
+        "suppressed. A SEED gives a fixed order, for tests only: others can try seeds",
     )
     ids = group.add_mutually_exclusive_group()
     ids.add_argument(
         "--renumber",
         nargs="+",
         metavar="COLUMN",
-        help="columns that get new ids in random order; by default that of --household "
-        "or declared by mu-Argus metadata",
+        help="columns that get new ids in random order (default: the --household "
+        "column or the one declared by mu-Argus metadata)",
     )
     ids.add_argument(
-        "--keep-ids", action="store_true", help="leave the household's ids as they are"
+        "--keep-ids", action="store_true", help="keep the household ids unchanged"
     )
     group.add_argument(
         "--guard-formulas",
         action="store_true",
         help="in CSV, write an apostrophe before text that a spreadsheet would run as "
-        "a formula: what begins with = + - or @ and is not a number",
+        "a formula: text that begins with = + - or @ and is not a number",
     )
     group.add_argument(
         "--no-read-back",
         action="store_true",
-        help="do not read the safe file again to compare and assess it",
+        help="do not read the safe file back to compare and assess it",
     )
     group.add_argument(
-        "--overwrite", action="store_true", help="let the output replace files"
+        "--overwrite", action="store_true", help="let the output replace existing files"
     )
     group.add_argument(
         "--allow-unsafe",
@@ -319,12 +335,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--replay",
         type=Path,
         metavar="JSON",
-        help="do again what a record says, in place of --keys and all settings",
+        help="repeat the protection of a private record, in place of --keys and all "
+        "settings",
     )
     group.add_argument(
         "--other-input",
         action="store_true",
-        help="let --replay do the same with another file than the record names",
+        help="let --replay apply the record to a file other than its input",
     )
     group.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
@@ -348,7 +365,7 @@ def run(options: argparse.Namespace) -> int:
     secret = None if before is None else before.secret
     result = protect_source(source, settings, progress, rule_files(options), secret)
     writes = options.output is not None and (result.safe or options.allow_unsafe)
-    # What shows in a file that is written, its writer says.
+    # If a file is written, its writer finds out what shows in it.
     figures = result.to_dict(() if writes else None)
     pages = _pages(result, reports, options, progress)
     public = _public_page(result, options)
@@ -368,14 +385,14 @@ def run(options: argparse.Namespace) -> int:
                 steps=progress,
                 **means,
             )
-        except UnsafeError as error:  # as read back
+        except UnsafeError as error:  # found on reading back
             figures |= {"safe": False, "verdict": str(error)}
             reports, reports_written = [], False
     else:
         _write_pages(pages, public, source, options)
     progress.done()
     if record is not None:
-        if record["safe"] != result.safe:  # as read back
+        if record["safe"] != result.safe:  # found on reading back
             figures |= {name: record[name] for name in ("safe", "verdict")}
         figures["shown"] = record["shown"]
         figures["output"] = _names_written(options, record)
@@ -393,7 +410,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _means(options: argparse.Namespace, before: Any) -> dict[str, Any]:
-    """Return how the file is written: by the options, else by the record replayed."""
+    """Return how to write the file, from the record to replay or the options."""
     if before is not None:
         return {
             "drop": before.dropped,
@@ -418,7 +435,7 @@ def _private(options: argparse.Namespace) -> Path:
 def _names_written(
     options: argparse.Namespace, record: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the files written, and what may be seen in them: logs are read."""
+    """Return the files written and their settings, without secrets: logs get read."""
     public = options.record_public
     told = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
     return {
@@ -441,16 +458,18 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     check_reports(options)
     of_households = {"household_threshold", "household_rate"}
     if "households" in given and not given & of_households:
-        raise ValueError("--households needs --household-threshold or -rate")
+        raise ValueError("--households needs --household-threshold or --household-rate")
     if options.other_input and options.replay is None:
         raise ValueError("--other-input needs --replay")
     if options.replay is not None and given & _SETTINGS:
         idle = ", ".join(map(_option, sorted(given & _SETTINGS)))
-        raise ValueError(f"--replay takes all settings from the record: no {idle}")
+        raise ValueError(
+            f"--replay takes all settings from the record: leave out {idle}"
+        )
 
 
 def _given(options: argparse.Namespace) -> set[str]:
-    """Return the options that are not as by default."""
+    """Return the options whose values differ from the default."""
     parser = add(argparse.ArgumentParser().add_subparsers())
     return {
         name
@@ -464,9 +483,9 @@ def _option(name: str) -> str:
 
 
 def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
-    """Return how to read the file: by the options, and what else the record has.
+    """Return how to read the file, from the options and otherwise from the record.
 
-    A record names no file that is opened: metadata that are not beside the data must be
+    A record never names files to open, so metadata that are not beside the data must be
     given again.
     """
     chosen = reading(options)
@@ -475,8 +494,8 @@ def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
     given, recorded = _given(options), dict(before.reading)
     if recorded.pop("metadata", None) is not None and options.metadata is None:
         raise ValueError(
-            f"{before.path}: input.reading.metadata: the file was read with metadata "
-            "of its own; give them with --metadata"
+            f"{before.path}: input.reading.metadata: the file was read with a "
+            "separate metadata file; give it with --metadata"
         )
     options_of = {"missing_codes": "na"}
     changes = {
@@ -503,7 +522,7 @@ def _check_outputs(
     means: dict[str, Any],
     reports: list[Path],
 ) -> None:
-    """Refuse what cannot be written, before any work is done."""
+    """Refuse outputs that cannot be written, before any work is done."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_existing
     from riskcore.protection.release.layout import refuse_unguardable
@@ -545,7 +564,7 @@ def _write_pages(
 
 
 def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
-    """Return the files of the reports, one for each set of keys."""
+    """Return the paths of the reports, one for each set of keys."""
     if options.report is None:
         return []
     from riskcore.report.page import report_paths
@@ -556,7 +575,7 @@ def _reports(options: argparse.Namespace, sets: int) -> list[Path]:
 def _pages(
     result: Any, reports: list[Path], options: argparse.Namespace, progress: Progress
 ) -> dict[Path, Callable[[Any], str]]:
-    """Return what makes the text of each report, given what shows in the file."""
+    """Return a function for each report that makes its text from what shows."""
     if not reports:
         return {}
     from riskcore.report.key_sets import sets_with_pages
@@ -587,7 +606,7 @@ def _pages(
 
 
 def _public_page(result: Any, options: argparse.Namespace) -> dict[Path, str]:
-    """Return the text of the report for publication: one for all sets of keys."""
+    """Return the text of the public report, one for all sets of keys."""
     if options.report_public is None:
         return {}
     from riskcore.report.page import public_protection_page
@@ -602,46 +621,51 @@ def _outcome(
     record: dict[str, Any] | None,
     checked: bool | None,
 ) -> tuple[list[str], bool]:
-    """Say what was written, and whether it is what was written before."""
+    """Return lines on the files written, and whether a replay made the same file."""
     lines = []
     if options.output is not None and record is None:
-        lines.append(f"{options.output} is not written; --allow-unsafe would write it.")
+        lines.append(
+            f"{options.output} is not written; give --allow-unsafe to write it."
+        )
     elif record is not None:
         lines += [*_said_of_output(options, record)]
     if before is None or record is None:
         return lines, True
     if checked is False:
-        return [*lines, "It is made from another file than the record."], True
+        return [
+            *lines,
+            "It was made from a different input than the file of the record.",
+        ], True
     if record["output"]["sha256"] == before.sha256:
         return [*lines, "It is byte for byte the file of the record."], True
     doubt = "the format, the versions or the settings in the record have changed"
     if checked is None:
         doubt = f"the input, {doubt}"
-    return [*lines, f"It is NOT that of the record: {doubt}."], False
+    return [*lines, f"It is NOT the file of the record: {doubt}."], False
 
 
 def _said_of_output(
     options: argparse.Namespace, record: dict[str, Any]
 ) -> Iterator[str]:
-    """Say which files were written, and how."""
+    """Yield lines on the files written, and on how they were written."""
     output = record["output"]
     yield f"The safe file is in {options.output}."
     if output["read_back"]:
-        yield "It was read back: each cell is as it should be, and so are the risks."
+        yield "It was read back: all cells and risks are as they should be."
     else:
-        yield "It was NOT read back: whether it is as it should be is not known."
+        yield "It was NOT read back, so its content is not verified."
     if output["renumbered"]:
         yield f"New ids in random order: {', '.join(output['renumbered'])}."
     if output["formulas_guarded"]:
-        yield "Text that a spreadsheet would take for a formula begins with an '."
+        yield "Text that a spreadsheet would run as a formula now begins with an '."
     yield f"The private record is in {_private(options)}; do not publish it."
     from riskcore.protection.release.record import other_releases
 
     for other in other_releases(_private(options), record):
         yield (
-            f"{printable(str(other))} is of another safe file of the same input: "
-            "whoever has both fills in blanks of one from the other. Publish one of "
-            "them."
+            f"{printable(str(other))} belongs to another safe file of the same input: "
+            "anyone who has both files can fill blanks of one from the other. Publish "
+            "only one of them."
         )
     if options.record_public is not None:
         yield f"The record for publication is in {options.record_public}."
@@ -650,26 +674,26 @@ def _said_of_output(
 def _checked_input(
     source: Any, before: Any, options: argparse.Namespace
 ) -> bool | None:
-    """Return whether the file is that of a record, and refuse another, unasked for.
+    """Return whether the file is the input of a record; refuse another by default.
 
-    Nothing is written yet. What cannot be checked is said.
+    Nothing is written yet. Warn if this cannot be checked.
     """
     checked = _is_the_input(source, before)
     if checked is None:
         why = "the record has no digest of the input"
         if before.digest is not None:
-            why = "the key of this record is not here"
-        tell(f"warning: {why}: that the input is the same cannot be checked")
+            why = "the key of this record was not found"
+        tell(f"warning: {why}, so it cannot be checked that the input is the same")
     if checked is False and not options.other_input:
         raise ValueError(
-            f"{options.file} is not the file of {before.path}; "
-            "--other-input protects it by the same settings"
+            f"{options.file} is not the input of {before.path}; "
+            "give --other-input to protect it with the same settings"
         )
     return checked
 
 
 def _is_the_input(source: Any, before: Any) -> bool | None:
-    """Whether the file is that of a record; None if that cannot be checked."""
+    """Return whether the file is the input of a record; None if unknown."""
     from riskcore.protection.release.secret import user_key
 
     key = user_key(create=False)
@@ -679,7 +703,7 @@ def _is_the_input(source: Any, before: Any) -> bool | None:
 
 
 def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
-    """Return the settings of the options, or those of a record."""
+    """Return the settings from the options or from a record."""
     from riskcore.protection.settings import Settings
 
     if before is not None:
@@ -719,11 +743,11 @@ def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dict; the same name twice is a mistake."""
+    """Return pairs as a dict, and refuse a name that appears twice."""
     names = [name for name, _ in pairs]
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise ValueError(f"{option}: {twice[0]!r} stands twice")
+        raise ValueError(f"{option}: {twice[0]!r} appears twice")
     return dict(pairs)
 
 
@@ -735,7 +759,7 @@ def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None
 
 
 def _cost(words: list[str] | None) -> Any:
-    """Read fewest, equal, entropy or KEY=NUMBER ...."""
+    """Read the cost: fewest, equal, entropy or KEY=NUMBER ...."""
     from riskcore.protection.settings import COSTS
 
     if words is None or (len(words) == 1 and words[0] in COSTS):
@@ -754,13 +778,13 @@ def _cost(words: list[str] | None) -> Any:
 
 
 def _seed(text: str) -> int:
-    """Read the seed of --shuffle, which may be taken for the file after it."""
+    """Read the seed of --shuffle; the word may also be the file that follows."""
     try:
         return whole(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(
-            f"{error}; without a seed, let another option or -- follow: "
-            f"--shuffle -- {text}"
+            f"{error}; to shuffle without a seed, put -- or another option after "
+            f"--shuffle: --shuffle -- {text}"
         ) from None
 
 
@@ -772,7 +796,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def recoding(text: str) -> tuple[str, Any]:
-    """Read VARIABLE=RULE; what has no known keyword is the name of a .grc file."""
+    """Read VARIABLE=RULE; a rule without a known keyword is the path of a file."""
     from riskcore.data.recode import Recoding
 
     name, rule = _pair(text)
@@ -792,7 +816,7 @@ def recoding(text: str) -> tuple[str, Any]:
         if not Path(rule).exists():
             kinds = ", ".join(f"{one}:" for one in makers)
             raise argparse.ArgumentTypeError(
-                f"{text!r}: neither a file {rule} nor a rule; rules are {kinds}"
+                f"{text!r}: {rule} is neither a file nor a rule; rules are {kinds}"
             )
         return name, Path(rule)
     try:
@@ -802,12 +826,14 @@ def recoding(text: str) -> tuple[str, Any]:
 
 
 def _level_of(text: str) -> Any:
-    """Return the recoding to a level of the hierarchy in a file, of FILE:LEVEL."""
+    """Read FILE:LEVEL; return the recoding to that level of the file's hierarchy."""
     from riskcore.data.hierarchy import Hierarchy
 
     path, colon, level = text.rpartition(":")
     if not colon:
-        raise ValueError("need hierarchy:FILE:LEVEL, the first level above being 1")
+        raise ValueError(
+            "need hierarchy:FILE:LEVEL; level 1 is the first level above the values"
+        )
     return Hierarchy.read(path).recoding(whole(level))
 
 
@@ -831,6 +857,6 @@ def _end(text: str, side: str) -> Any:
 
 
 def _plain_number(text: str) -> int | float:
-    """Read a number, whole ones as int: they become codes."""
+    """Read a number; return whole numbers as int, because they become codes."""
     value = number(text)
     return int(value) if value.is_integer() else value

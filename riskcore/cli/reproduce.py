@@ -1,4 +1,4 @@
-"""``riskcore reproduce``: tables and figures of the sources, computed again."""
+"""``riskcore reproduce``: recompute published tables and figures."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.words import printable
 
 _REPRODUCE = """\
-Compute the tables and figures of the sources again, beside what is printed there.
+Recompute published tables and figures, and show them beside the printed values.
 
   thesis     the Dirichlet-multinomial estimate of the sample uniques that are
              population uniques: tables 3.6, 4.1 to 4.4 and the figures
   takemura   Ewens, Pitman and the additive model on 9809 records
-  mokken     Mokken et al. (1992), an intruder and acquaintances: table 1, figure 1,
-             section 4
+  mokken     Mokken et al. (1992), an intruder and their acquaintances: table 1,
+             figure 1, section 4
 
-Each number is: reproduced, to all printed digits; consistent, where the range left by
-printed roundings, or three standard deviations of the repeated simulation, holds it;
-differs; no data, if what it needs is not published; or added to what the source gives.
-The last column says why; "errata" are the numbered sections of notes/errata.md.
+Each number gets one verdict. "reproduced": equal in all printed digits. "consistent":
+within the range that printed roundings leave, or within three standard deviations of
+the repeated simulation. "differs". "no data": the data it needs are not published.
+"added": not in the source. The last column gives the reason; "errata" refers to the
+numbered sections of notes/errata.md.
 """
 
 _REPRODUCE_EXAMPLES = """\
@@ -31,10 +32,10 @@ examples:
   riskcore reproduce thesis --replicates 1000 --seed 7
   riskcore reproduce --output reproductions --figures svg
 
-With --output, reproductions.csv (all numbers to the last bit), reproductions.md and the
-figures go to a folder; all files are written or none. The exit status is 0, 2 if the
-request is refused and nothing written, 74 if an error came after files were written, or
-130 if interrupted; what differs from print is no failure.
+--output writes reproductions.csv (all numbers to the last bit), reproductions.md and
+the figures to a folder: either all files or none. The exit status is 0; 2 if the
+request is refused and nothing is written; 74 if an error occurred after files were
+written; or 130 if interrupted. A number that differs from print is not a failure.
 """
 
 
@@ -43,27 +44,31 @@ def add(commands: Any) -> None:
     reproduce = commands.add_parser(
         "reproduce",
         usage="riskcore reproduce [thesis] [takemura] [mokken] [options]",
-        help="published tables and figures, computed again",
+        help="recompute published tables and figures",
         description=_REPRODUCE,
         epilog=_REPRODUCE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     reproduce.set_defaults(run=run)
     reproduce.add_argument(
-        "sources", nargs="*", metavar="SOURCE", help="see above; by default all"
+        "sources", nargs="*", metavar="SOURCE", help="sources, see above (default all)"
     )
     reproduce.add_argument(
         "--replicates",
         type=whole,
         default=200,
         metavar="R",
-        help="runs of each simulation of the thesis (default 200, some 10 seconds)",
+        help="number of runs of each simulation of the thesis (default 200, which take "
+        "about 10 seconds)",
     )
     reproduce.add_argument(
-        "--seed", type=whole, default=1, help="of the simulations (default 1)"
+        "--seed", type=whole, default=1, help="seed of the simulations (default 1)"
     )
     reproduce.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="write tables and figures there"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the tables and figures",
     )
     reproduce.add_argument(
         "--figures",
@@ -72,7 +77,7 @@ def add(commands: Any) -> None:
         help="format of the figures in the folder (default png)",
     )
     reproduce.add_argument(
-        "--overwrite", action="store_true", help="let --output replace files"
+        "--overwrite", action="store_true", help="let --output replace existing files"
     )
     add_quiet(reproduce)
 

@@ -1,4 +1,4 @@
-"""What the commands whose results are facts and tables have in common."""
+"""Options and output shared by the commands whose results are facts and tables."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ _DRAWN = (".png", ".svg", ".pdf")
 
 
 def add_sheet_report(parser: argparse.ArgumentParser, others: str = "") -> None:
-    """Add the report for the office, and whether files are replaced."""
+    """Add the report for internal use, and --overwrite."""
     parser.add_argument(
         "--report",
         type=Path,
         metavar="HTML",
-        help="report for internal use: what is printed, as one page that any browser "
-        "opens; only you can read the file",
+        help="report for internal use: the printed result as one page for any browser; "
+        "only you can read the file",
     )
     parser.add_argument(
         "--report-title",
         metavar="TEXT",
-        help="title of the report; by default it names the file",
+        help="title of the report; the default title names the file",
     )
     named = f"{others}, and reports" if others else "reports"
     parser.add_argument(
-        "--overwrite", action="store_true", help=f"let {named} replace files"
+        "--overwrite", action="store_true", help=f"let {named} replace existing files"
     )
 
 
 def add_results(
     parser: argparse.ArgumentParser, what: str, drawn: str, top: str
 ) -> None:
-    """Add where the results go, how the file is read, and --quiet."""
+    """Add the output files, the reading options and --quiet."""
     parser.add_argument(
         "--output",
         type=Path,
@@ -59,7 +59,7 @@ def add_results(
         ".feather or .arrow file",
     )
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help=f"draw {drawn}: .png, .svg, .pdf"
+        "--plot", type=Path, metavar="FILE", help=f"chart of {drawn}: .png, .svg, .pdf"
     )
     add_sheet_report(parser, "--output and --plot")
     parser.add_argument(
@@ -84,7 +84,7 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     if options.plot is not None:
         if options.plot.suffix.lower() not in _DRAWN:
-            raise ValueError(f"--plot {options.plot}: can draw .png, .svg and .pdf")
+            raise ValueError(f"--plot {options.plot}: give a .png, .svg or .pdf file")
         need("matplotlib", "charts")
     others = {"--output": options.output, "--plot": options.plot}
     check_files(options, source, others)
@@ -95,7 +95,7 @@ def check_files(
     source: Any,
     others: dict[str, Path | None],
 ) -> None:
-    """Refuse reports that cannot be made, and files that may not be written."""
+    """Refuse reports that cannot be made, and files that must not be written."""
     from riskcore.data.files.replace import refuse_existing
 
     files = {**others, "--report": options.report}
@@ -108,7 +108,7 @@ def check_files(
     if options.overwrite and not targets:
         raise ValueError(f"--overwrite needs {' or '.join(files)}")
     for option, path in targets.items():
-        if option != "--output":  # looked at by its format
+        if option != "--output":  # checked by its format
             refuse_existing(path, options.overwrite)
     refuse_inputs(options, source)
 
@@ -121,9 +121,9 @@ def write_results(
     progress: Progress,
     parts: Sequence[Part] = (),
 ) -> None:
-    """Write the table, the picture and the report, all or none.
+    """Write the table, the chart and the report: either all files or none.
 
-    ``parts`` stand in the report behind what the result has.
+    ``parts`` follow the parts of the result in the report.
     """
     from riskcore.data.files import formats
     from riskcore.data.files.replace import replacing_all
@@ -149,7 +149,7 @@ def write_results(
 def write_report(
     options: argparse.Namespace, found: Any, create: Any, parts: Sequence[Part] = ()
 ) -> None:
-    """Write the report of a result for the office."""
+    """Write the internal report of a result."""
     from riskcore.report.sheet_page import sheet_page
 
     sheet = found._sheet()
@@ -167,7 +167,7 @@ def write_report(
 def print_results(
     options: argparse.Namespace, figures: dict[str, Any], text: Callable[[str], str]
 ) -> None:
-    """Print the figures, and where the files are."""
+    """Print the figures and the paths of the written files."""
     if options.json:
         figures = {"file": str(options.file), **figures}
         print(json.dumps(figures, indent=2, allow_nan=False))
@@ -177,7 +177,7 @@ def print_results(
 
 
 def print_files(options: argparse.Namespace, others: dict[str, Path | None]) -> None:
-    """Print where the files are."""
+    """Print the paths of the written files."""
     files = {**others, "report": options.report}
     if any(files.values()):
         print()

@@ -1,4 +1,4 @@
-"""``riskcore simulate``: populations with known truth, and samples of them."""
+"""``riskcore simulate``: simulate surveys, populations and samples of them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from riskcore.common.version import __version__
 from riskcore.common.words import counted
 
 _SIMULATE = """\
-Simulate data of which the truth is known.
+Simulate data for which the truth is known. The kinds, and the options each needs:
 
   microdata              a census-like survey file: persons in whole households, with
                          design weights; --records
-  household-survey       persons in households, large ones too, with what they own and
-                         earn; a .dta or .sav has labels; --households
+  household-survey       persons in households, some of them large, with possessions and
+                         income; a .dta or .sav file has labels; --households
   zipf                   cells of a population, p_k proportional to k^-EXPONENT;
                          --population --cells --exponent
-  dirichlet-multinomial  cell probabilities from a symmetric Dirichlet
-                         distribution; --population --cells --alpha
-  pitman                 cells opened one after the other; --population --theta --sigma
-                         (0: Ewens)
+  dirichlet-multinomial  cell probabilities from a symmetric Dirichlet distribution;
+                         --population --cells --alpha
+  pitman                 cells that open one after the other; --population --theta
+                         --sigma (0: Ewens)
 
-Populations are tables of cells: cell, population_frequency and, with --sample, a sample
-drawn without replacement: sample_frequency. Printed are the numbers of uniques, in the
-population, in the sample, and in both, which the models try to estimate: --uniques
-lets them.
+A population is a table of cells with the columns cell and population_frequency. With
+--sample, a sample is drawn without replacement, in the column sample_frequency. The
+command prints the numbers of uniques in the population, in the sample, and in both.
+The models estimate the number in both; --uniques shows their estimates.
 """
 
 _SIMULATE_EXAMPLES = """\
@@ -41,11 +41,12 @@ examples:
       --sample 30000 --uniques
   riskcore simulate pitman --population 1000000 --theta 500 --sigma 0.4 --seed 7
 
-The same seed gives the same data. The exit status is 0, 2 if the request is refused and
-nothing written, 74 if an error came after the file was written, or 130 if interrupted.
+The same seed gives the same data. The exit status is 0; 2 if the request is refused and
+nothing is written; 74 if an error occurred after the file was written; or 130 if
+interrupted.
 """
 
-# What each kind needs, and may have.
+# The options that each kind needs.
 _NEEDS = {
     "microdata": ("records",),
     "household-survey": ("households",),
@@ -62,37 +63,54 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "simulate",
         usage="riskcore simulate KIND [options]",
-        help="data of which the truth is known",
+        help="simulate data for which the truth is known",
         description=_SIMULATE,
         epilog=_SIMULATE_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("kind", metavar="KIND", choices=_NEEDS, help="see above")
-    parser.add_argument("--records", type=records, metavar="N", help="of microdata")
-    parser.add_argument("--households", type=whole, metavar="N", help="of them")
-    parser.add_argument("--population", type=whole, metavar="N", help="people")
-    parser.add_argument("--cells", type=whole, metavar="K", help="possible cells")
+    parser.add_argument(
+        "kind", metavar="KIND", choices=_NEEDS, help="kind of data, see above"
+    )
+    parser.add_argument(
+        "--records", type=records, metavar="N", help="number of records of microdata"
+    )
+    parser.add_argument(
+        "--households", type=whole, metavar="N", help="number of households"
+    )
+    parser.add_argument(
+        "--population", type=whole, metavar="N", help="people in the population"
+    )
+    parser.add_argument(
+        "--cells", type=whole, metavar="K", help="number of possible cells"
+    )
     for name in ("exponent", "alpha", "theta", "sigma"):
-        parser.add_argument(f"--{name}", type=number, help=f"{name} of the population")
-    parser.add_argument("--sample", type=whole, metavar="N", help="people to draw")
+        parser.add_argument(
+            f"--{name}", type=number, help=f"{name}, a parameter of the population"
+        )
+    parser.add_argument(
+        "--sample", type=whole, metavar="N", help="people to draw into the sample"
+    )
     parser.add_argument(
         "--uniques",
         action="store_true",
-        help="estimate from the sample how many of its uniques are unique in the "
-        "population, by all models of cell sizes, beside the truth",
+        help="estimate how many sample uniques are unique in the population, by all "
+        "models of cell sizes, and show the truth beside the estimates",
     )
     parser.add_argument(
-        "--seed", type=whole, default=2004, help="of the random generator"
+        "--seed",
+        type=whole,
+        default=2004,
+        help="seed of the random generator (default 2004)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="write .csv, .tsv, .csv.gz, .parquet, .feather, .sav, .dta",
+        help="file to write: .csv, .tsv, .csv.gz, .parquet, .feather, .sav, .dta",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --output replace a file"
+        "--overwrite", action="store_true", help="let --output replace an existing file"
     )
     add_quiet(parser)
     return parser
@@ -123,7 +141,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse parameters that the kind has not, and ask for those it needs."""
+    """Refuse parameters that the kind does not use, and ask for those it needs."""
     needs = _NEEDS[options.kind]
     every = {name for names in _NEEDS.values() for name in names}
     for name in sorted(every):
@@ -131,10 +149,10 @@ def _check(options: argparse.Namespace) -> None:
         if name in needs and not given:
             raise ValueError(f"{options.kind} needs --{name}")
         if name not in needs and given:
-            raise ValueError(f"{options.kind} has no --{name}")
+            raise ValueError(f"{options.kind} does not use --{name}")
     if options.kind in _SURVEYS:
         if options.sample is not None:
-            raise ValueError(f"{options.kind} is a sample already: no --sample")
+            raise ValueError(f"{options.kind} is a sample already: leave out --sample")
         if options.output is None:
             raise ValueError(f"{options.kind} needs --output")
     if options.uniques and options.sample is None:
@@ -142,7 +160,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--uniques needs {lacking}: it estimates from a sample")
 
 
-# Columns, what is printed, and the labels of columns and codes.
+# Columns, printed lines, and the labels of columns and codes.
 _Made = tuple[dict[str, Any], list[str], dict[str, Any]]
 
 
@@ -206,10 +224,10 @@ def _population(options: argparse.Namespace, random: Any) -> _Made:
 
 
 def _uniques(F: Any, f: Any, options: argparse.Namespace) -> str:
-    """Return what the models say of the sample, beside the truth."""
+    """Return the estimates of the models beside the truth, as text."""
     from riskcore.assessment.uniques import estimate_simulated
     from riskcore.report.text import uniques_text
 
-    # Of Pitman's populations there are no more cells than those of the population.
+    # For pitman, cells is None: no cells are possible beyond those of the population.
     found = estimate_simulated(F, f, cells=options.cells)
     return uniques_text(found.to_dict(), f"riskcore {__version__}: {options.kind}")

@@ -1,9 +1,10 @@
-"""Ctrl-C ends a command within about a second, whatever it is at.
+"""Let Ctrl-C end a command within about a second, whatever the command is doing.
 
-Python hears a signal between two of its own steps. A library at work on millions of
-records has none for seconds, and the memory of a large file takes long to give back.
-So another thread hears it, too. If the main one has not ended the process after a
-while, this one removes what is half written and ends it.
+Python handles a signal between two of its own steps. A library that works on millions
+of records returns to Python only after seconds, and freeing the memory of a large file
+takes long. So a second thread waits for the signal, too. If the main thread has not
+ended the process after a while, the second thread removes half-written files and ends
+the process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from riskcore.cli.terminal import hush, tell
 from riskcore.data.files import replace
 
-# Seconds that the main thread has to end in order, and between two looks.
+# Seconds that the main thread has to end properly, and seconds between two checks.
 _GRACE = 0.6
 _LOOK = 0.02
 _STATUS = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM}
@@ -29,7 +30,7 @@ _said: list[None] = []
 
 
 def end_in_time() -> None:
-    """Let SIGINT and SIGTERM end this process in time; for a process that is ours."""
+    """Let SIGINT and SIGTERM end this process in time, if it only runs riskcore."""
     import socket
 
     heard, told = socket.socketpair()
@@ -39,7 +40,7 @@ def end_in_time() -> None:
 
 
 def say_interrupted() -> None:
-    """Say the last word."""
+    """Print that the command was interrupted."""
     _said.append(None)
     hush()
     tell("interrupted")
@@ -47,7 +48,7 @@ def say_interrupted() -> None:
 
 @contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
-    """Let a SIGTERM, too, leave no file half written."""
+    """Let SIGTERM clean up half-written files, as Ctrl-C does."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt(_STATUS[signal.SIGTERM])

@@ -1,4 +1,4 @@
-"""``riskcore suda``: special uniques and their scores."""
+"""``riskcore suda``: special uniques (SUDA) and their scores."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 
 _SUDA = """\
-Find special uniques: records that few keys single out (SUDA).
+Find special uniques, records that few keys single out, and score them (SUDA).
 
-For each record that is unique in the file all minimal sets of keys are found on which
-nobody else is like it. The fewer keys such a set has, and the more sets there are, the
-higher is the score of the record. Shown are the sizes of the sets, and what each key
-and its values contribute to the scores.
+For each record that is unique in the file, the command finds all minimal sets of keys
+on which the record differs from all others. The fewer keys these sets have, and the
+more sets there are, the higher is the score of the record. The result shows the sizes
+of the sets, and how much each key and its values contribute to the scores.
 """
 
 _SUDA_EXAMPLES = """\
@@ -38,13 +38,14 @@ examples:
       --output scores.parquet --plot keys.svg
   riskcore suda survey.csv --keys REGION SEX AGE --report suda.html
 
---output adds to each record, in the order of the file: suda_score, dis_suda_score (with
---fraction or --weight), minimal_uniques (how many), smallest_unique (keys in the
-smallest). It names single records that are easily found: it is for you. --report is for
-you, too, and lists single records only if --report-top asks for it.
+--output adds these columns to each record, in the order of the file: suda_score,
+dis_suda_score (with --fraction or --weight), minimal_uniques (their number),
+smallest_unique (the number of keys in the smallest). It points at single records that
+are easy to find: keep the file to yourself, and the --report, too. The report lists
+single records only if --report-top asks for it.
 
-The exit status is 0, 2 if the input is refused and nothing written, 74
-if an error came after files were written, or 130 if interrupted.
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 _LONGEST = 16
 
@@ -54,7 +55,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "suda",
         usage="riskcore suda FILE --keys COLUMN [COLUMN ...] [options]",
-        help="records that few keys single out, with scores",
+        help="find special uniques (SUDA) and score them",
         description=_SUDA,
         epilog=_SUDA_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -66,41 +67,44 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--max-size",
         type=whole,
         metavar="M",
-        help="the largest sets of keys to look at (default all keys)",
+        help="largest number of keys in a set (default all keys)",
     )
     parser.add_argument(
         "--scoring",
         choices=("elliot", "powers"),
         default="elliot",
-        help="score of a set of k of m keys: elliot (default), (m-k)...(m-M+1), or "
+        help="score of a set of k of the m keys: elliot (default), (m-k)...(m-M+1), or "
         "powers, 2^(M-k)",
     )
     parser.add_argument(
         "--fraction",
         type=fraction,
-        help="the sampling fraction, for DIS-SUDA scores: 0.01 or 1%%",
+        help="sampling fraction, for DIS-SUDA scores: 0.01 or 1%%",
     )
     parser.add_argument(
-        "--weight", metavar="COLUMN", help="sampling weights, in place of --fraction"
+        "--weight",
+        metavar="COLUMN",
+        help="column of sampling weights, in place of --fraction",
     )
     parser.add_argument(
         "--missing",
         choices=("refuse", "category"),
         default="refuse",
-        help="missing key values: refuse the file (default), or one more category",
+        help="how to treat missing key values: refuse the file (default), or as one "
+        "more category",
     )
     parser.add_argument(
         "--top",
         type=whole,
         default=0,
         metavar="N",
-        help="list the N records of the highest scores with their sets (default none)",
+        help="list the N records with the highest scores and their sets (default none)",
     )
     add_results(
         parser,
         "the scores of each record",
-        "what the keys contribute",
-        "the N records of the highest scores",
+        "the contributions of the keys",
+        "the N records with the highest scores",
     )
     return parser
 
@@ -139,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _highest(riskiest: list[dict[Any, Any]]) -> Part:
-    """Return the records of the highest scores as a table."""
+    """Return the records with the highest scores as a table."""
     rows = []
     for row in riskiest:
         names = [name for name in row if name != "sets"]

@@ -1,8 +1,8 @@
-"""What the command says: on stderr progress, warnings, errors; and where nobody reads.
+"""Progress, warnings and errors on stderr, and streams that never stop the work.
 
-The work of a command ends, and its exit status is its own, although the reader of its
-output has gone, as with ``| head``, or there is none (``>&-``). Only a disk that is
-full is an error.
+A command finishes its work with its own exit status even if the reader of its output
+is gone, as with ``| head``, or the stream is closed (``>&-``). Only a full disk is an
+error.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 from riskcore.common.words import printable
 
 _CLEAR_LINE = "\r\x1b[K"
-# Characters of a message; of what is longer the begin and the end are shown.
+# Characters of a message; of a longer one only the beginning and the end are shown.
 _LONGEST = 2000
-# Seconds after which a step tells its time, and between two tellings; room for it.
+# Seconds until a step shows its time, seconds between updates, and width of the time.
 _PATIENCE = 2.0
 _BEAT = 1.0
 _ROOM = 12
@@ -31,12 +31,12 @@ _ROOM = 12
 
 @contextmanager
 def safe_streams() -> Iterator[None]:
-    """Let stdout and stderr stop no work, whatever they are connected to."""
+    """Keep broken or closed stdout and stderr from stopping the work."""
     before = sys.stdout, sys.stderr
     _open_descriptors()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        # A missing stream is None. A stdout that cannot be written lacks results, which
-        # is an error; there is nowhere to say that stderr cannot be written.
+        # A missing stream is None. If stdout cannot be written, results are lost, which
+        # is an error. If stderr cannot be written, there is nowhere to report it.
         sys.stdout = _Stream(sys.stdout or nowhere, "stdout", BrokenPipeError)
         sys.stderr = _Stream(sys.stderr or nowhere, "stderr", OSError)
         try:
@@ -49,21 +49,21 @@ def safe_streams() -> Iterator[None]:
 
 
 def _open_descriptors() -> None:
-    """Open descriptors 0 to 2 if they are closed: no file of ours may get them."""
+    """Open descriptors 0 to 2 if they are closed, so that no output file gets them."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor
 
 
 class _Stream(io.TextIOBase):
-    """A text stream that goes on nowhere after a failure."""
+    """A text stream that writes to the null device after a failure."""
 
     def __init__(self, stream: Any, name: str, forgiven: type[OSError]) -> None:
         self._stream, self._name, self._forgiven = stream, name, forgiven
         if isinstance(stream, io.TextIOWrapper):
-            # A label must not stop the summary where the terminal lacks its letters.
+            # A label must not stop the summary if the terminal cannot show its letters.
             stream.reconfigure(errors="backslashreplace")
 
     def write(self, text: str) -> int:
@@ -72,7 +72,7 @@ class _Stream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Write what was kept back."""
+        """Write buffered text."""
         self._try(self._stream.flush)
 
     def isatty(self) -> bool:
@@ -85,14 +85,14 @@ class _Stream(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """How letters are written."""
+        """The character encoding."""
         return str(self._stream.encoding)
 
     def _try(self, act: Callable[[], object]) -> None:
         try:
             act()
         except OSError as error:
-            # What was kept back goes nowhere, or Python would fail on it at exit.
+            # Discard buffered text, or Python would fail on it at exit.
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             if not isinstance(error, self._forgiven):
@@ -100,20 +100,20 @@ class _Stream(io.TextIOBase):
 
 
 class Progress:
-    """One line on stderr that tells the step at work, if a person is watching.
+    """A line on stderr that shows the current step, if a person is watching.
 
-    After some seconds it tells how long the step has been at work, each second, so that
-    a person sees that it is.
+    After some seconds the line also shows how long the step has been running, updated
+    each second, so that a person sees that work goes on.
     """
 
-    _shown: ClassVar[Progress | None] = None  # whose line it is, if there is one
+    _shown: ClassVar[Progress | None] = None  # the owner of the line on screen
 
     def __init__(self, *, quiet: bool) -> None:
         self.on = sys.stderr.isatty() and not quiet
         self._step, self._begun = "", 0.0
 
     def __call__(self, step: str) -> None:
-        """Show the step at work."""
+        """Show the current step."""
         if not self.on:
             return
         if Progress._shown is not self:
@@ -128,7 +128,7 @@ class Progress:
         return self.parts(step)
 
     def parts(self, step: str) -> Callable[[int, int], None]:
-        """Return a callable of (done, total) of a step that is not begun yet."""
+        """Return a callable of (done, total) for a step that has not begun yet."""
         return lambda done, total: self(f"{step}, {done / max(total, 1):.0%}")
 
     def done(self) -> None:
@@ -152,12 +152,12 @@ class Progress:
 
 
 def hush() -> None:
-    """Show no more progress, for a last word follows."""
+    """Stop showing progress, because a final message follows."""
     Progress._shown = None
 
 
 def _show(line: str) -> None:
-    """Put a line in the place of the last."""
+    """Replace the progress line."""
     sys.stderr.write(f"{_CLEAR_LINE}{line}")
     sys.stderr.flush()
 
@@ -170,12 +170,12 @@ def show_warning(message: Any, *_: Any, **__: Any) -> None:
 def tell(message: str) -> None:
     """Print a line on stderr, in place of the progress line if there is one."""
     clear = _CLEAR_LINE if sys.stderr.isatty() else ""
-    # In one piece, or the time of a step would be written into it.
+    # Write it at once, or the time of a step could be written into the middle.
     sys.stderr.write(f"{clear}riskcore: {one_line(message)}\n")
 
 
 def one_line(message: str) -> str:
-    """Return a message that cannot steer the terminal, nor fill it."""
+    """Return a message as one line, shortened and without control characters."""
     half = _LONGEST // 2
     if len(message) > _LONGEST:
         message = f"{message[:half]} ... {message[-half:]}"
@@ -183,7 +183,7 @@ def one_line(message: str) -> str:
 
 
 def report_compilation(*, quiet: bool) -> None:
-    """Say when a kernel is compiled, for that takes seconds, once per installation."""
+    """Report the compilation of a kernel: it takes seconds, once per installation."""
     if not quiet and sys.stderr.isatty():
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter(f"{_CLEAR_LINE}riskcore: %(message)s"))

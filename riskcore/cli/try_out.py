@@ -1,4 +1,4 @@
-"""``riskcore try``: several protections of one file, side by side."""
+"""``riskcore try``: compare several protections of one file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ from riskcore.common.words import printable
 _TRY = """\
 Try several protections of a file: what risk each leaves, and what it costs.
 
-A candidate is a name and options of riskcore protect. Each is carried out and compared
-with the file as it is; nothing of the safe files is written. The table has unsafe
-records, expected re-identifications and the largest risk, values suppressed, the share
-of the information of the keys that is lost, distances of tables and pMSE. Candidates
-that no other beats in both risk and information are marked.
+A candidate is a name with options of riskcore protect. Each candidate is carried out
+and compared with the unprotected file, but no safe file is written. The table shows the
+unsafe records, the expected re-identifications and the largest risk; the values
+suppressed, the share of the keys' information that is lost, distances between tables,
+and pMSE. Candidates that no other candidate beats in both risk and information are
+marked.
 """
 
 _TRY_EXAMPLES = """\
@@ -44,16 +45,16 @@ examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidates candidates.json --report tried.html --script coarse
 
-candidates.json is an object of options by name, such as
+candidates.json holds one object, with the options of each candidate by its name:
   {"coarse": "--threshold 1% --recode AGE=from:15,30,45,65", "fine": "--threshold 1%"}
 
---script prints how to make the safe file of one candidate: a command, and Python.
-What is printed and written is for you: it holds figures of FILE.
+--script prints how to make the safe file of one candidate, as a command and in Python.
+Keep the results to yourself: they hold figures of FILE.
 
-The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and
-nothing written; 74 if an error came after files were written; 130 if interrupted.
+The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and nothing
+is written; 74 if an error occurred after files were written; or 130 if interrupted.
 """
-# Options of riskcore protect that a candidate may have.
+# Options of riskcore protect that a candidate may use.
 _OF_CANDIDATES = {
     "level", "k", "subsets", "strata", "household", "population", "method",
     "threshold", "rate", "household_threshold",
@@ -68,7 +69,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "try",
         usage="riskcore try FILE --keys COLUMN [COLUMN ...] (--candidate NAME=OPTIONS "
         "... | --candidates JSON) [options]",
-        help="several protections side by side: risk, blanks, utility",
+        help="try several protections: risk, suppressed values, utility",
         description=_TRY,
         epilog=_TRY_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -83,35 +84,42 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=_candidate,
         default=[],
         metavar="NAME=OPTIONS",
-        help="a name, and options of riskcore protect in quotes",
+        help="a name, and in quotes the options of riskcore protect",
     )
     parser.add_argument(
-        "--candidates", type=Path, metavar="JSON", help="the same in a file, see below"
+        "--candidates",
+        type=Path,
+        metavar="JSON",
+        help="candidates in a file, see below",
     )
     parser.add_argument(
-        "--script", metavar="NAME", help="print how to make the file of a candidate"
+        "--script",
+        metavar="NAME",
+        help="print how to make the safe file of a candidate",
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="the safe file in that script (default safe, in the format of FILE)",
+        help="safe file named in that script (default safe, in the format of FILE)",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--report",
         type=Path,
         metavar="HTML",
-        help="report for internal use, with the picture; only you can read the file",
+        help="report for internal use, with the chart; only you can read the file",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help="draw risk against information lost: .png, .svg, .pdf; only you can read "
-        "the file",
+        help="chart of risk against information lost: .png, .svg, .pdf; only you can "
+        "read the file",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --report and --plot replace files"
+        "--overwrite",
+        action="store_true",
+        help="let --report and --plot replace existing files",
     )
     add_reading(parser)
     add_quiet(parser)
@@ -129,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     words = _words(options)
     if options.script is not None and options.script not in words:
         raise ValueError(
-            f"--script {options.script}: no candidate is called so; candidates are "
+            f"--script {options.script}: no candidate has this name; candidates are "
             f"{', '.join(words)}"
         )
     options.recode = []
@@ -171,7 +179,7 @@ def _candidate(text: str) -> tuple[str, str]:
 
 
 def _words(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Return the words of the options of each candidate."""
+    """Return the options of each candidate as lists of words."""
     given: list[tuple[str, Any]] = [*options.candidate]
     if options.candidates is not None:
         given += _read(options.candidates).items()
@@ -183,7 +191,7 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
         listed = isinstance(one, list) and all(isinstance(word, str) for word in one)
         if not (isinstance(one, str) or listed):
             raise ValueError(
-                f"candidate {name}: need options as text, or a list of words"
+                f"candidate {name}: give its options as text or as a list of words"
             )
         try:
             words[name] = shlex.split(one) if isinstance(one, str) else one
@@ -193,7 +201,7 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the object of a file of candidates."""
+    """Return the JSON object in a candidates file."""
     from riskcore.protection.release.record import plain_json
 
     try:
@@ -201,25 +209,25 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(plain, dict):
-        raise ValueError(f"{path}: need an object of options by name")
+        raise ValueError(f"{path}: need an object of options by candidate name")
     return plain
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are refusals, and whose options are written in full."""
+    """A parser that raises its errors, and takes options in full only."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False)
 
     def error(self, message: str) -> Any:
-        """Refuse what was written."""
+        """Raise the message as an error."""
         raise ValueError(message)
 
 
 def _settings(
     options: argparse.Namespace, name: str, words: list[str]
 ) -> dict[str, Any]:
-    """Return the arguments of `riskcore.protect` of one candidate."""
+    """Return the arguments of `riskcore.protect` for one candidate."""
     parser = _Parser(add_help=False)
     command = protect.add(parser.add_subparsers(parser_class=_Parser))
     try:
@@ -234,8 +242,8 @@ def _settings(
     if foreign := sorted(given - _OF_CANDIDATES):
         option = f"--{foreign[0].replace('_', '-')}"
         raise ValueError(
-            f"candidate {name}: {option} is none of its settings; keys, weight and "
-            "files are those of riskcore try"
+            f"candidate {name}: {option} is not an option of candidates; give keys, "
+            "weight and files to riskcore try"
         )
     parsed.keys, parsed.weight = options.keys, options.weight
     options.recode += parsed.recode  # files that are read
@@ -262,7 +270,7 @@ _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
 
 
 def _write(tried: Any, read: list[Path], options: argparse.Namespace) -> None:
-    """Write report and plot, both or none, for their owner alone."""
+    """Write report and plot, either both or none, readable by their owner only."""
     from riskcore.data.files.replace import replacing_all
 
     if options.report is None and options.plot is None:

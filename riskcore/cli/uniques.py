@@ -1,4 +1,4 @@
-"""``riskcore uniques``: population uniques by all models."""
+"""``riskcore uniques``: estimate population uniques by all models."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _UNIQUES = """\
-Estimate how many sample uniques are unique in the population too.
+Estimate how many sample uniques are also unique in the population.
 
-A record whose key values nobody else in the sample has is a sample unique; it is at
-risk if nobody else in the population has them. Models of the population fitted to the
-sample say how many are: Dirichlet-multinomial, Poisson-gamma, Ewens and Pitman from the
-number of cells of each size, Lancaster's additive model and models of the cells from
-the keys, and the weights by themselves. They are shown side by side, with intervals,
-the fit to the sample (AIC: the smaller the better, there) and their disagreement; a
-model that cannot be fitted says why.
+A record is a sample unique if nobody else in the sample has its key values. It is at
+risk if nobody else in the population has them, either. Models of the population, fitted
+to the sample, estimate the number of such records: Dirichlet-multinomial,
+Poisson-gamma, Ewens and Pitman from the number of cells of each size; Lancaster's
+additive model and models of the cells from the keys; and the weights by themselves. The
+estimates are shown side by side, with intervals, the fit to the sample (AIC: smaller is
+a better fit to the sample) and their disagreement. A model that cannot be fitted is
+listed with the reason.
 """
 
 _UNIQUES_EXAMPLES = """\
@@ -45,11 +46,12 @@ examples:
       --plot uniques.png --report uniques.html
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
-The first interval takes the fitted parameters as known, the second allows for their
-error; neither for that of the model itself: notes/calibration.md and
-notes/calibration_of_cells.md have how the models fared on populations that are
-known. The exit status is 0, 2 if the input is refused and nothing written, 74
-if an error came after files were written, or 130 if interrupted.
+The first interval takes the fitted parameters as known; the second allows for their
+error. Neither allows for the error of the model itself: notes/calibration.md and
+notes/calibration_of_cells.md show how well the models did on known populations.
+
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -59,7 +61,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "uniques",
         usage="riskcore uniques FILE --keys COLUMN [COLUMN ...] "
         "(--weight COLUMN | --population N) [options]",
-        help="how many sample uniques are unique in the population",
+        help="estimate how many sample uniques are unique in the population",
         description=_UNIQUES,
         epilog=_UNIQUES_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -72,54 +74,55 @@ def add(commands: Any) -> argparse.ArgumentParser:
         nargs="+",
         type=_size,
         metavar="SIZE=CELLS",
-        help="in place of FILE: how many cells have 1, 2, ... records",
+        help="in place of FILE: the number of cells with 1, 2, ... records",
     )
     add_weight(parser)
     parser.add_argument(
         "--population",
         type=whole,
         metavar="N",
-        help="people in the population; by default the sum of the weights",
+        help="number of people in the population (default: the sum of the weights)",
     )
     parser.add_argument(
         "--cells",
         type=whole,
         metavar="K",
-        help="how many cells there can be, up to 2^53; by default the product of the "
-        "numbers of categories",
+        help="number of possible cells, up to 2^53 (default: the product of the "
+        "numbers of categories)",
     )
     parser.add_argument(
         "--missing",
         choices=("refuse", "category"),
         default="refuse",
-        help="missing key values: refuse the file (default), or one more category",
+        help="how to treat missing key values: refuse the file (default), or as one "
+        "more category",
     )
     parser.add_argument(
         "--cell-models",
         nargs="*",
         choices=("latent-class", "log-linear"),
         metavar="MODEL",
-        help="models of the cells, latent-class (default) or log-linear or both; "
-        "without a name none, which is fastest",
+        help="models of the cells: latent-class (default), log-linear, or both. The "
+        "option without a name fits neither, which is fastest",
     )
     parser.add_argument(
         "--level",
         type=fraction,
         default=0.95,
-        help="probability of the intervals (default 95%%)",
+        help="probability that the intervals should have (default 95%%)",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help="draw the estimates, and the sizes of cells "
-        "that the sample has and the models expect: .png, .svg, .pdf",
+        help="chart of the estimates, and of the cell sizes that the sample has and "
+        "the models expect: .png, .svg, .pdf",
     )
     parser.add_argument(
         "--curve",
         type=Path,
         metavar="FILE",
-        help="draw what share of people one guess for each cell finds, as the "
+        help="chart of the share of people that one guess for each cell finds, as the "
         "population grows: .png, .svg, .pdf",
     )
     parser.add_argument(
@@ -127,12 +130,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         type=Path,
         metavar="HTML",
         help="report for internal use: the estimates with their intervals, and the "
-        "cells that the sample has and each model expects; only you can read the file",
+        "numbers of cells that the sample has and each model expects; only you can "
+        "read the file",
     )
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="let --plot, --curve and --report replace files",
+        help="let --plot, --curve and --report replace existing files",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
@@ -149,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
     drawn = {option: path for option, path in drawn.items() if path is not None}
     for option, path in drawn.items():
         if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"{option} {path}: can draw .png, .svg and .pdf only")
+            raise ValueError(f"{option} {path}: give a .png, .svg or .pdf file")
         need("matplotlib", "charts")
     written = list(drawn.values())
     if options.report is not None:
@@ -210,15 +214,15 @@ def _of_sizes(options: argparse.Namespace) -> Any:
     if options.file is not None or options.keys is not None:
         raise ValueError("--sizes takes the place of FILE and --keys")
     if options.weight is not None or options.missing != "refuse":
-        raise ValueError("--sizes have no --weight and no --missing")
+        raise ValueError("--sizes cannot be combined with --weight or --missing")
     if options.cell_models is not None:
-        raise ValueError("--sizes have no keys, which --cell-models need: give FILE")
+        raise ValueError("--cell-models need keys, so give FILE in place of --sizes")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
     given = [size for size, _ in options.sizes]
     twice = [size for i, size in enumerate(given) if size in given[:i]]
     if twice:
-        raise ValueError(f"--sizes: {twice[0]} stands twice")
+        raise ValueError(f"--sizes: {twice[0]} appears twice")
     sizes = SizeIndices(dict(options.sizes))
     estimates = fit_all(
         sizes, options.population, options.cells, options.level, lambda _: None
@@ -236,7 +240,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
-    """Write what is asked for: all files, or none; the report for its owner alone."""
+    """Write the requested files, either all or none; the report for its owner only."""
     from riskcore.data.files import replace
     from riskcore.report import pictures, uniques_page
 

@@ -212,7 +212,7 @@ def check_columns(
     for what, given in (("columns", numbers), ("strata", strata)):
         twice = [one for i, one in enumerate(given) if one in given[:i]]
         if twice:
-            raise ValueError(f"{what}: {twice[0]!r} stands twice")
+            raise ValueError(f"{what}: {twice[0]!r} appears twice")
     for name in numbers:
         if name in keys or name in strata or name in (weight, id):
             raise ValueError(

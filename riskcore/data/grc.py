@@ -81,7 +81,7 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
             if text.startswith("<"):
                 tag = _tag(text)
                 if tag.keys() & tags.keys():
-                    raise ValueError("the tag stands twice")
+                    raise ValueError("the tag appears twice")
                 tags |= tag
             else:
                 rules += _rules(text, number, variable)

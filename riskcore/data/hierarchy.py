@@ -107,7 +107,7 @@ class Hierarchy:
             If the file cannot be read.
         ValueError
             If it is empty, a line has another number of levels than the first or an
-            empty group, a value stands twice, or the levels are no tree. File and line
+            empty group, a value appears twice, or the levels are no tree. File and line
             are named.
 
         Examples
@@ -142,7 +142,7 @@ class Hierarchy:
             key = value or None
             if key in levels[0]:
                 raise ValueError(
-                    f"{path}, line {line}: {arguments.shown(value)} stands twice"
+                    f"{path}, line {line}: {arguments.shown(value)} appears twice"
                 )
             for level, group in zip(levels, groups, strict=True):
                 level[key] = group

@@ -285,7 +285,7 @@ def test_a_k_for_each_keys_on_the_command_line(run):
     assert "--k: 3 numbers for 2 sets of keys" in err
     status, _, err = run(*command, "--k", "1")
     assert status == 2
-    assert "--k 1: need a whole number from 2, for every file has k = 1, to 2^40" in err
+    assert "--k 1: need a whole number from 2 (every file has k = 1) to 2^40" in err
 
 
 def test_a_threshold_nobody_asked_for_makes_no_record_unsafe():
@@ -345,7 +345,7 @@ def test_many_sets_make_one_table(run):
         ({"subsets": "2"}, TypeError, "subsets='2'"),
         ({"strata": "d"}, TypeError, "strata"),
         ({"strata": ["a"]}, ValueError, "'a' is both a key and a stratum"),
-        ({"strata": ["d", "d"]}, ValueError, "stands twice"),
+        ({"strata": ["d", "d"]}, ValueError, "appears twice"),
         ({"strata": ["nil"]}, KeyError, "no column 'nil'"),
         ({"strata": ["w"], "weight": "w"}, ValueError, "'w' is both a key and the wei"),
     ],

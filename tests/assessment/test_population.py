@@ -519,7 +519,7 @@ def test_what_is_no_population(sample, given, error, match):
 
 
 def test_other_formulas_know_weights_only(sample):
-    with pytest.raises(ValueError, match="the formula knows weights only"):
+    with pytest.raises(ValueError, match="the formula is for weights only"):
         riskcore.assess(sample, KEYS, "w", population="latent-class", method="franconi")
 
 

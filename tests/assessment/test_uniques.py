@@ -196,16 +196,19 @@ def test_size_indices_alone(run):
         (["--sizes", "1=2"], "--sizes needs --population and --cells"),
         (["--sizes", "1=x"], "'x' is not a whole number"),
         (["--sizes", "1=5", "2"], "'2' is not SIZE=CELLS"),
-        (["--sizes", "1=2", "--weight", "w"], "--sizes have no --weight"),
+        (
+            ["--sizes", "1=2", "--weight", "w"],
+            "--sizes cannot be combined with --weight",
+        ),
         (["--sizes", "1=2", "--cell-models"], "which --cell-models need: give FILE"),
-        (["f.csv", "--keys", "a", "--plot", "p.xyz"], "can draw .png, .svg and .pdf"),
+        (["f.csv", "--keys", "a", "--plot", "p.xyz"], "give a .png, .svg or .pdf file"),
         (
             ["--sizes", "1=9", "--population", "5", "--cells", "99"],
             "--population 5: below the 9 records",
         ),
         (
             ["--sizes", "1=2", "1=3", "--population", "9", "--cells", "9"],
-            "1 stands twice",
+            "1 appears twice",
         ),
         (["f.csv", "--sizes", "1=2"], "--sizes takes the place of FILE"),
         (["f.csv", "--keys", "a"], "f.csv: no such file"),

@@ -76,4 +76,4 @@ def test_the_command(tmp_path, monkeypatch, run):
     status, _, err = run(*line, "--curve", "curve.svg")
     assert (status, "exists" in err) == (2, True)
     status, _, err = run(*line, "--curve", "curve.txt")
-    assert (status, "--curve curve.txt: can draw" in err) == (2, True)
+    assert (status, "--curve curve.txt: give a .png" in err) == (2, True)

@@ -303,7 +303,7 @@ PROTECT = {
     "recodings of the weight": ({"weight": "w", "recodings":
                                  {"w": Recoding.truncation(1)}}, "'w'"),
     "reading": ({"reading": Reading()}, "in memory"),
-    "key sets": ({"keys": [["k"], ["k"]]}, "stands twice"),
+    "key sets": ({"keys": [["k"], ["k"]]}, "appears twice"),
     "key sets of nothing": ({"keys": [[]]}, "keys is empty"),
     "keys None": ({"keys": None}, "keys"),
     "keys text": ({"keys": "k"}, "write ['k']"),

@@ -642,7 +642,7 @@ def test_error_table_leaves_no_file_if_refused(run):
         (["--f", "x"], "argument --f: 'x' is not a number"),
         (["--f", "nan"], "argument --f: 'nan' is not a number"),
         (["--f", "1e999"], "f are finite and at least"),
-        (["--f", "0.5:4"], "'0.5:4': between numbers that are not whole give a count"),
+        (["--f", "0.5:4"], "'0.5:4': the ends are not whole numbers; give a count"),
         (["--f", "4:1"], "'4:1': a grid goes up, not from 4 to 1"),
         (["--f", "1:4:x"], "'x' is not a whole number >= 0"),
         (["--f", "1:4:1"], "'1:4:1': a grid has at least 2 numbers"),

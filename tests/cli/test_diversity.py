@@ -122,7 +122,7 @@ def test_tables_are_not_for_more_than_the_survey(run):
     ("arguments", "message"),
     [
         ([*SUDA, "--overwrite"], "--overwrite needs --output or --plot"),
-        ([*SUDA, "--plot", "keys.txt"], "--plot keys.txt: can draw .png"),
+        ([*SUDA, "--plot", "keys.txt"], "--plot keys.txt: give a .png"),
         ([*SUDA, "--output", "survey.csv", "--overwrite"], "is read from"),
         ([*SUDA, "--fraction", "0"], "fraction=0.0: need a number in (0, 1)"),
         ([*SUDA, "--max-size", "0"], "max_size=0: need"),

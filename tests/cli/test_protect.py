@@ -83,7 +83,7 @@ def test_the_same_file_again(run):
         "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
     )
     assert (status, out) == (2, "")
-    assert "survey.csv is not the file of safe.csv.private.json" in err
+    assert "survey.csv is not the input of safe.csv.private.json" in err
     assert not list(Path().glob("other*"))
     record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"]["rate"] = 0.004
@@ -95,7 +95,7 @@ def test_the_same_file_again(run):
         "survey.csv", "--replay", "changed.json", "--output", "third.csv"
     )
     assert status == 1
-    assert "It is NOT that of the record" in out
+    assert "It is NOT the file of the record" in out
 
 
 def sizes_of_households(data):
@@ -265,7 +265,7 @@ def test_rules(rule, code, expected):
         ),
         (
             [*ROLES, "--threshold", "0.1", "--recode", "AGE=top:9", "AGE=top:8"],
-            "--recode: 'AGE' stands twice",
+            "--recode: 'AGE' appears twice",
         ),
         ([*ROLES, "--threshold", "0.1", "--recode", "NIL=top:9"], "no column 'NIL'"),
         (
@@ -279,7 +279,7 @@ def test_rules(rule, code, expected):
         ([*ROLES, "--threshold", "0.1", "--recode", "AGE=foo:1"], "rules are upto:"),
         ([*ROLES, "--threshold", "0.1", "--report-top", "3"], "needs --report"),
         ([*ROLES, "--threshold", "0.1", "--households", "all"], "--households needs"),
-        ([*ROLES, "--replay", "no.json"], "no --keys, --weight"),
+        ([*ROLES, "--replay", "no.json"], "leave out --keys, --weight"),
         (["--replay", "no.json"], "no.json"),
         (["--replay", "survey.csv"], "survey.csv: no record of a protection"),
         ([*ROLES, "--threshold", "0.1", "--output", "safe.xls"], "safe.xls: can"),
@@ -326,7 +326,9 @@ def test_options_without_effect(run, option):
             *option,
         )
         assert status == 2
-        assert f"--replay takes all settings from the record: no {option[0]}" in err
+        assert (
+            f"--replay takes all settings from the record: leave out {option[0]}" in err
+        )
 
 
 @pytest.mark.parametrize(
@@ -479,9 +481,7 @@ def test_what_is_said_of_the_file_written(run):
         "--record-public", "public.json",
     )  # fmt: skip
     assert status == 0
-    assert (
-        "It was read back: each cell is as it should be, and so are the risks." in out
-    )
+    assert "It was read back: all cells and risks are as they should be." in out
     assert "New ids in random order: INCOME." in out
     assert "The private record is in a.csv.private.json; do not publish it." in out
     assert "The record for publication is in public.json." in out
@@ -526,7 +526,7 @@ def test_formulas_are_guarded_and_a_replay_guards_them(run):
         "--guard-formulas",
     )  # fmt: skip
     assert status == 0
-    assert "Text that a spreadsheet would take for a formula begins with an '." in out
+    assert "Text that a spreadsheet would run as a formula now begins with an '." in out
     written = [line.split(",")[-1] for line in Path("a.csv").read_text().splitlines()]
     assert written[1:5] == ["'=1+1", "-1", "plain", "'+A1"]
     status, out, _ = run(

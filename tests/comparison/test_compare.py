@@ -238,7 +238,7 @@ def test_other_numbers_of_records():
     [
         ({"columns": ["sex"]}, "is a key"),
         ({"columns": ["w"], "weight": "w"}, "is a key, a stratum, the weight"),
-        ({"strata": ["age", "age"]}, "stands twice"),
+        ({"strata": ["age", "age"]}, "appears twice"),
         ({"strata": ["w"], "weight": "w"}, "is the weight"),
         ({"id": "sex"}, "id: 'sex' is a key"),
     ],

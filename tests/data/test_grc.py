@@ -116,7 +116,7 @@ def test_rules_in_doubt_are_counted(tmp_path):
         ("1: 1b-1a", "line 1: '1b' comes after '1a'"),
         ("1: 1\n<TRUNCABLE>", "line 2: a tag that recode files do not have"),
         ("1: 1\n<MISSING> 7 8 9", "line 2: more than two missing codes"),
-        ("1: 1\n<MISSING> 7\n<missing> 8", "line 3: the tag stands twice"),
+        ("1: 1\n<MISSING> 7\n<missing> 8", "line 3: the tag appears twice"),
         ("1: 1\n<CODELIST>", "line 2: no file is named"),
         ("// nothing\n", "no rules"),
         ("", "no rules"),

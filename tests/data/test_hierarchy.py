@@ -60,7 +60,7 @@ def test_ways_to_write_it(folder, raw, values):
         (b"a;x\nb;x;*\n", "h.csv, line 2: 3 fields, the first line has 2"),
         (b"a;x\n\nb\n", "h.csv, line 3: one field"),
         (b"a;x\nb;\n", "h.csv, line 2: level 1 is empty; repeat the group"),
-        (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' stands twice"),
+        (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' appears twice"),
         (b"a;x;1\nb;x;2\n", "level 2 of the hierarchy of h.csv: it separates values"),
         (b'a;"x\n', "h.csv, line 1: unexpected end of data"),
         (b"a;\xff\n", "h.csv: byte 2 is no utf-8"),
@@ -187,4 +187,4 @@ def test_a_hierarchy_is_not_written_over(run, folder):
         assert run("diversity", "survey.csv", "--keys", "k", *given[:3], odd)[0] == 2
     twice = [*given[:4], "area=area.csv"]
     status, _, err = run("diversity", "survey.csv", "--keys", "k", *twice)
-    assert (status, "'area' stands twice" in err) == (2, True)
+    assert (status, "'area' appears twice" in err) == (2, True)

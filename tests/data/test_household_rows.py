@@ -153,7 +153,7 @@ def test_households_have_no_household_risk():
         lambda: found.household_risk,
         lambda: found.household_threshold(rate=0.1),
     ):
-        with pytest.raises(ValueError, match="a household is a record here"):
+        with pytest.raises(ValueError, match="counts each household as a record"):
             question()
     with pytest.raises(ValueError, match=r"values: shape \(3,\), need one for each of"):
         found.to_records([1, 2, 3])

@@ -655,7 +655,10 @@ def test_several_sets_of_keys_have_one_public_page(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--report-public", "p.html", "--report-top", "3"], "lists no combinations"),
+        (
+            ["--report-public", "p.html", "--report-top", "3"],
+            "never lists combinations",
+        ),
         (["--report-top", "3"], "--report-top needs --report"),
         (["--report-title", "T"], "--report-title needs"),
         (["--report-public", "secret-survey.csv", "--overwrite"], "is read from"),

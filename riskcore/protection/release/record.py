@@ -298,7 +298,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(f"{reprlib.repr(twice)} stands twice")
+        raise ValueError(f"{reprlib.repr(twice)} appears twice")
     return members
 
 

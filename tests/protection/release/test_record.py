@@ -279,16 +279,19 @@ def test_replays_here_and_elsewhere(monkeypatch):
     out = again("It is byte for byte the file of the record.")
     assert "cannot be checked" not in out
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another")
-    where = "warning: the key of this record is not here: that the input is the same"
+    where = "warning: the key of this record was not found, so it cannot be checked"
     again(where, "It is byte for byte the file of the record.")
     formats.write("survey-93.csv", survey("94"), overwrite=True)
     again(where, "It is byte for byte the file of the record.")
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(Path.cwd() / "config"))
     # Another file is refused before anything is written.
-    refused = "survey-93.csv is not the file of safe.csv.private.json"
-    again(f"error: {refused}; --other-input protects it", status=2)
+    refused = "survey-93.csv is not the input of safe.csv.private.json"
+    again(f"error: {refused}; give --other-input", status=2)
     assert not list(Path().glob("again*"))
-    again("made from another file than the record.", more=["--other-input"])
+    again(
+        "made from a different input than the file of the record.",
+        more=["--other-input"],
+    )
     assert Path("again.csv").exists()
     again("error: survey-93.csv", status=2, more=["--json"])
 
@@ -625,7 +628,7 @@ def test_members_that_lack(record):
         (lambda r: json.dumps(r).replace("0.02", "1e999"), "'1e999' is not a number"),
         (lambda r: json.dumps(r).replace("0.02", "9" * 5000), "is not a number"),
         (lambda r: json.dumps(r).replace("0.02", "9" * 18), "need a risk in"),
-        (lambda r: json.dumps(r)[:-1] + ', "format": 2}', "'format' stands twice"),
+        (lambda r: json.dumps(r)[:-1] + ', "format": 2}', "'format' appears twice"),
         (
             lambda r: json.dumps(r | {"format": 1}),
             "format: 1, and this version reads 2",

@@ -392,7 +392,7 @@ def _split_names(
     line = decoded(block[starts[0] : ends[0]])
     names = [name.strip() for name in _split(line, separator)]
     if len(set(names)) < len(names):
-        raise ValueError(f"{path}: a name stands twice in the first line")
+        raise ValueError(f"{path}: a name appears twice in the first line")
     begin = starts[1] if starts.size > 1 else characters.size
     return names, characters[begin:]
 

@@ -394,7 +394,7 @@ def test_names_in_front_give_the_order(tmp_path):
         reader.read_data(survey(tmp_path, "W,A,B\n", metadata))
     with pytest.raises(ValueError, match="no records"):
         reader.read_data(survey(tmp_path, "\n", metadata))
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="appears twice"):
         reader.read_data(survey(tmp_path, "W,A,A\n1,2,3\n", metadata))
     with pytest.raises(
         ValueError, match=r"W is not a number in 1 records.*line 2: 'x'"
