@@ -475,7 +475,7 @@ class Assessment:
 
     @property
     def cell_unique_probability(self) -> Risks:
-        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1; by weights p if f = 1."""
+        """P(F = 1 | f) of each cell, shape (K,): 0 unless f = 1; by weights then p."""
         if self.unique is not None:
             return self.unique
         cells = self.cells

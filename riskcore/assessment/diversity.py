@@ -622,7 +622,7 @@ class Diversity(OnASheet):
             if each.name == name:
                 return each
         known = ", ".join(repr(each.name) for each in self.variables)
-        raise NoSuchNameError(f"no sensitive variable {name!r}; the variables are {known}")
+        raise NoSuchNameError(f"no sensitive variable {name!r}; there are {known}")
 
     def fails(
         self,

@@ -287,7 +287,7 @@ def test_c_is_what_is_written(c):
         (
             {"hierarchies": {"s": [{"a": 1, "b": 1}, {"a": 1, "b": 2}]}},
             ValueError,
-            "level 2: it separates values",
+            "level 2: separates values",
         ),
         ({"missing": "no"}, ValueError, "missing='no'"),
         ({"missing_sensitive": "no"}, ValueError, "missing_sensitive='no'"),

@@ -192,7 +192,7 @@ REFUSED = {
     "uniques: sizes huge": (["uniques", "--sizes", "9" * 30 + "=1", "--population", "9",
                              "--cells", "9"], "sizes"),
     "uniques: weight of sizes": ([*SIZES, "--weight", "W"], "with --weight"),
-    "uniques: plot of text": ([*UNIQUES, "--plot", "p.txt"], ".png, .svg and .pdf"),
+    "uniques: plot of text": ([*UNIQUES, "--plot", "p.txt"], ".png, .svg or .pdf"),
     "uniques: plot in no folder": ([*UNIQUES, "--plot", "no/p.png"], "no"),
     "uniques: plot over the file": ([*UNIQUES, "--plot", "s.csv"], "s.csv"),
     # simulate
