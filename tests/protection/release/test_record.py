@@ -688,7 +688,7 @@ def test_a_record_opens_no_files(record, capsys):
     record["input"]["reading"] = {"metadata": "other.txt"}
     status, err = replayed(json.dumps(record), capsys)
     assert status == 2
-    assert "give them with --metadata" in err
+    assert "give it with --metadata" in err
     assert "nobody" not in err
 
 

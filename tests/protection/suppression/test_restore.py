@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from riskcore import protect, simulate
 from riskcore.core.risk.individual import individual_risk_from_frequencies
-from riskcore.protection.suppression import restore
+from riskcore.protection.suppression import plan_exact, restore
 from riskcore.protection.suppression.certificate import CountsOnOthers, leaning
 from riskcore.protection.suppression.plan_bound import Bound, Unsafe
 
@@ -318,3 +318,20 @@ def test_k_anonymity_by_every_plan():
     rows = {"household": "HOUSEHOLD", "level": "household"}
     with pytest.raises(ValueError, match="rows are households"):
         protect(data, keys[:1], k=3, plan="restore", **rows)
+
+
+def test_a_key_that_costs_nothing_does_not_hold_the_search_up(monkeypatch):
+    calls = []
+
+    def counted(*arguments, **options):
+        calls.append(arguments[3])
+        assert len(calls) <= 100, "the limit rises by next to nothing"
+        return plan_exact.cheapest(*arguments, **options)
+
+    monkeypatch.setattr(restore, "cheapest", counted)
+    rng = np.random.default_rng(0)
+    data = {key: rng.integers(0, 4 - (key > "a"), 18) for key in "abc"}
+    free = {"a": 0.0, "b": 1.0, "c": 1.5}
+    for k in (2, 3, 4):
+        protect(data, list(free), k=k, cost=free, plan="restore")
+    assert calls
