@@ -65,34 +65,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedRecords:
-    """The protected records and the risks before and after, as data.
-
-    Attributes
-    ----------
-    source : Source
-        What was protected.
-    settings : Settings
-        How, with everything filled in.
-    rows : frame or mapping
-        What was made safe: the protected records, or of data on an engine the cells of
-        all keys, each standing for many records.
-    sets : tuple of KeySet
-        The risks by set of keys.
-    masks : dict of column name to bool ndarray, each shape (n,)
-        The values that were suppressed, by row.
-    rounds : tuple of Round
-    rule_files : tuple of pathlib.Path
-        The recode files that were read, which `write` leaves alone as the source.
-    on_engine : OnEngine or None
-        Of data on an engine, what was counted there.
-    units : Units or None
-        The households, if each of them is a row of the assessments.
-    certificate : Certificate
-        How good the plan is, and how many records count on others' blanks.
-    secret : str or None
-        What decided between keys of equal cost, with ``ties="secret"``: the private
-        record keeps it.
-    """
+    """The protected records and the risks before and after: see `Protected`."""
 
     source: Source
     settings: Settings
