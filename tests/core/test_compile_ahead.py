@@ -361,8 +361,8 @@ MAIN = """
 #include <stdio.h>
 #include <stdlib.h>
 typedef void loop(double **, int64_t *, int64_t *, void *);
-loop FIRST, riskcore_forms_series7;
-double riskcore_forms_series7_scalar(double, double);
+loop FIRST, riskcore_core_published_forms_series7;
+double riskcore_core_published_forms_series7_scalar(double, double);
 int main(int argc, char **argv) {
     int64_t n = atoll(argv[1]), steps[] = {8, 8, 8};
     double *x = malloc(5 * n * sizeof(double));
@@ -373,9 +373,9 @@ int main(int argc, char **argv) {
     FIRST(first, &n, steps, 0);
     __asm__ volatile("mrs %0, fpcr" : "=r"(after) : : "memory");
     if (after != mode) return 2;
-    riskcore_forms_series7(series, &n, steps, 0);
+    riskcore_core_published_forms_series7(series, &n, steps, 0);
     for (int64_t i = 0; i < n; i++)
-        x[4 * n + i] = riskcore_forms_series7_scalar(x[i], x[n + i]);
+        x[4 * n + i] = riskcore_core_published_forms_series7_scalar(x[i], x[n + i]);
     __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
     return fwrite(x + 2 * n, sizeof(double), 3 * n, stdout) != 3 * n;
 }

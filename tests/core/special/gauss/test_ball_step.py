@@ -266,7 +266,7 @@ def test_bounds_two_ulp_apart_where_the_last_step_does_not_decide():
 
 
 UNDECIDED = f"""
-from riskcore.core.special.gauss import decided
+from riskcore.core.special.gauss import fixed_point_step as decided
 decided._FEW_WORDS = decided.WORDS = {FEW}
 import numpy as np
 import riskcore
