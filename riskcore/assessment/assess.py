@@ -7,15 +7,17 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.assessment import figures
+from riskcore.assessment.settings_table import WEIGHTS, AssessSettings, Method
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
+from riskcore.common.settings import complete, takes
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable
@@ -54,13 +56,9 @@ if TYPE_CHECKING:
 
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Method = Literal["exact", "series7", "franconi"]
-Level = Literal["record", "household"]
 
 # Of so many cells on an engine the riskiest are looked for where they are.
 COLLECTED = 1 << 20
-METHODS = ("exact", "series7", "franconi")
-LEVELS = ("record", "household")
 RECORD_COLUMNS = (
     "sample_frequency",
     "population_frequency",
@@ -69,26 +67,22 @@ RECORD_COLUMNS = (
     "household_risk",
 )
 UNIQUE_COLUMN = "population_unique_probability"  # added with a model of the population
-WEIGHTS = "weights"
 
 
 class PopulationBelowSample(UserWarning):
     """The weights of a cell add up to less than its records: F < f, p > 1."""
 
 
+@takes(AssessSettings)
 def assess(
     data: Any,
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
-    level: Level = "record",
-    population: Any = WEIGHTS,
-    method: Method = "exact",
-    missing: str = "refuse",
-    alpha: float = 1.0,
     reading: Reading | None = None,
     progress: Lines | None = None,
+    **settings: Unpack[AssessSettings],
 ) -> Assessment:
     """Assess the re-identification risk of a file of survey microdata.
 
@@ -191,8 +185,11 @@ def assess(
     True
     """
     say = progress or silent
-    arguments.one_of("method", method, METHODS)
-    check_level(level, household)
+    asked = complete(AssessSettings, settings)
+    level, population = asked["level"], asked["population"]
+    method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
+    if level == "household" and household is None:
+        raise ValueError("level='household' needs the household column")
     check_missing(missing, alpha)
     check_population(population, method)
     keys = key_names(keys)
@@ -210,26 +207,24 @@ def assess(
         say(f"counting cells on {engine.name}")
         counted = engine.count(keys, weight)
         return HeldAssessment.of(data, counted, method, missing)
-    return assess_records(
-        data,
-        keys,
-        weight,
-        household,
-        level=level,
-        population=population,
-        method=method,
-        missing=missing,
-        alpha=alpha,
-        intake=intake,
-        progress=say,
-    )
+    if household is not None:
+        say("finding households")
+    coded = CodedRecords.of(data, keys, weight, household)
+    how = _Counting(population, method, missing, alpha, intake, say)
+    if level == "record":
+        return assess_coded(data, coded, keys, *how)
+    return _assess_households(data, coded, keys, weight, how)
 
 
-def check_level(level: str, household: Hashable | None) -> None:
-    """Refuse an unknown level, or the household level without household ids."""
-    arguments.one_of("level", level, LEVELS)
-    if level == "household" and household is None:
-        raise ValueError("level='household' needs the household column")
+class _Counting(NamedTuple):
+    """How the cells of records are counted and assessed, see `assess`."""
+
+    population: Any
+    method: Method
+    missing: str
+    alpha: float
+    intake: Intake | None
+    progress: Lines
 
 
 def _is_weights(population: Any) -> bool:
@@ -244,36 +239,14 @@ def check_population(population: Any, method: str) -> None:
         check_model(population, method)
 
 
-def assess_records(
+def _assess_households(
     data: Any,
+    coded: CodedRecords,
     keys: Sequence[Hashable],
     weight: Hashable | None,
-    household: Hashable | None,
-    *,
-    level: Level = "record",
-    population: Any = WEIGHTS,
-    method: Method,
-    missing: str,
-    alpha: float,
-    intake: Intake | None = None,
-    progress: Lines,
-) -> Assessment:
-    """Assess data in memory, see `assess`; the arguments are checked."""
-    if household is not None:
-        progress("finding households")
-    coded = CodedRecords.of(data, keys, weight, household)
-    if level == "record":
-        return assess_coded(
-            data,
-            coded,
-            keys,
-            population=population,
-            method=method,
-            missing=missing,
-            alpha=alpha,
-            intake=intake,
-            progress=progress,
-        )
+    how: _Counting,
+) -> HouseholdAssessment:
+    """Assess a file in which each household counts as one record."""
     assert coded.households is not None
     columns: dict[Hashable, NDArray[Any]] = {
         name: coded.columns[name].codes for name in keys
@@ -284,18 +257,8 @@ def assess_records(
     rows = members.rows(data, keys)
     if coded.weights is not None:
         rows[weight] = coded.weights[members.first]
-    found = assess_records(
-        rows,
-        keys,
-        weight,
-        None,
-        population=population,
-        method=method,
-        missing=missing,
-        alpha=alpha,
-        intake=intake,
-        progress=progress,
-    )
+    coded_rows = CodedRecords.of(rows, keys, weight)
+    found = assess_coded(rows, coded_rows, keys, *how)
     return HouseholdAssessment(
         **{each.name: getattr(found, each.name) for each in fields(found)},
         members=members,
@@ -307,8 +270,7 @@ def assess_coded(
     data: Any,
     coded: CodedRecords,
     keys: Sequence[Hashable],
-    *,
-    population: Any = WEIGHTS,
+    population: Any,
     method: Method,
     missing: str,
     alpha: float,
@@ -420,8 +382,8 @@ class Assessment:
         The records as given (from a path: the columns that were read).
     cells : Cells
         The cells, with sample and population frequencies.
-    cell_risk : float64 ndarray, shape (K,)
-        Individual risk of the records of each cell.
+    computed_risk : float64 ndarray, shape (K,), or None
+        ``cell_risk`` if it is known; otherwise it is computed when first used.
     method : str
         The method of the individual risk.
     households : Households or None
@@ -455,15 +417,28 @@ class Assessment:
 
     data: Any
     cells: Cells
-    cell_risk: Risks
+    computed_risk: Risks | None
     method: Method
-    households: Households | None
+    households: Households | None = None
     model: CellModel | None = None
     unique: Risks | None = None
     cells_by_weights: Cells | None = None
 
     @cached_property
+    def cell_risk(self) -> Risks:
+        """Individual risk of the records of each cell, shape (K,)."""
+        if self.computed_risk is not None:
+            return self.computed_risk
+        f = self.cells.sample_frequency.astype(np.float64)
+        return risk_of(self.method, f, self.cells.population_frequency)
+
+    @property
     def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over records, for thresholds."""
+        return self._distribution
+
+    @cached_property
+    def _distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
         return RiskDistribution(self.cell_risk, self.cells.records)
 
@@ -1080,6 +1055,7 @@ class HouseholdAssessment(Assessment):
         return text.replace(counted(self.cells.n, "record"), households, 1)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldAssessment(Assessment):
     """The risk of data on an engine, whose cells stay on the engine.
 
@@ -1089,11 +1065,16 @@ class HeldAssessment(Assessment):
 
     Attributes
     ----------
+    cells : HeldCells
+    tallied : RiskDistribution
+        The distribution of the risk, as it was counted.
     cells_above : int or None
         Number of cells with a risk above the ``above`` given to ``of``.
     """
 
-    cells_above: int | None
+    cells: HeldCells
+    tallied: RiskDistribution = field(kw_only=True)
+    cells_above: int | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -1119,28 +1100,19 @@ class HeldAssessment(Assessment):
             return found
 
         cells, distribution = tally(counted, missing, risk, _warn_below)
-        found = cls.__new__(cls)
-        known = {
-            "data": data,
-            "cells": cells,
-            "method": method,
-            "households": None,
-            "distribution": distribution,
-            "cells_above": None if above is None else cells_above,
-            "model": None,
-            "unique": None,
-            "cells_by_weights": None,
-        }
-        found.__dict__.update(known)
-        return found
+        return cls(
+            data,
+            cells,
+            None,
+            method,
+            tallied=distribution,
+            cells_above=None if above is None else cells_above,
+        )
 
-    cells: HeldCells
-
-    @cached_property
-    def cell_risk(self) -> Risks:
-        """Individual risk of the records of each cell, shape (K,)."""
-        f = self.cells.sample_frequency.astype(np.float64)
-        return risk_of(self.method, f, self.cells.population_frequency)
+    @property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over records, for thresholds."""
+        return self.tallied
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells with the largest risks, see `Assessment.riskiest`."""

@@ -7,17 +7,15 @@ file that passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from riskcore.assessment.assess import (
-    METHODS,
     Assessment,
     HeldAssessment,
-    Method,
     assess_coded,
     check_roles,
 )
@@ -25,12 +23,13 @@ from riskcore.assessment.diversity import (
     Diversity,
     SensitiveRules,
     SensitiveVariable,
-    Tree,
     diversity_of,
 )
-from riskcore.assessment.goals import Goal, KeyGoals, key_sets
+from riskcore.assessment.goals import KeyGoals, key_sets
+from riskcore.assessment.settings_table import WEIGHTS, CheckSettings, Method
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import complete, takes
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
 from riskcore.common.warn import warn
@@ -215,30 +214,15 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 
+@takes(CheckSettings)
 def check(
     data: Any,
     keys: Iterable[Any],
     weight: Hashable | None = None,
     *,
-    k: Goal | None = None,
-    max_risk: float | None = None,
-    max_rate: float | None = None,
-    min_population: float | None = None,
-    area: Iterable[Hashable] | None = None,
-    sensitive: Iterable[Hashable] | None = None,
-    l: float | None = None,  # noqa: E741
-    kind: str = "distinct",
-    t: float | None = None,
-    ordered: Iterable[Hashable] = (),
-    hierarchies: Mapping[Hashable, Tree] | None = None,
-    missing_sensitive: str = "refuse",
-    subsets: int | None = None,
-    strata: Iterable[Hashable] | None = None,
-    method: Method = "exact",
-    missing: str = "refuse",
-    alpha: float = 1.0,
     reading: Reading | None = None,
     progress: Lines | None = None,
+    **settings: Unpack[CheckSettings],
 ) -> Checked:
     """Check whether a file keeps the rules of a release.
 
@@ -305,50 +289,63 @@ def check(
     1
     """
     say = progress or silent
-    bounds = _bounds(max_risk, max_rate, min_population)
-    goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
-    secrets = _sensitive(sensitive, l, t)
-    _refuse_no_rule(goals, [*bounds.values(), l, t])
-    areas = _areas(area, min_population)
-    arguments.one_of("method", method, METHODS)
-    check_missing(missing, alpha)
+    asked = complete(CheckSettings, settings)
+    l, t = asked["l"], asked["t"]  # noqa: E741
+    max_risk = _limit("max_risk", asked["max_risk"])
+    max_rate = _limit("max_rate", asked["max_rate"])
+    least = _limit("min_population", asked["min_population"])
+    goals = KeyGoals.of(key_sets(keys), asked["k"], asked["subsets"], asked["strata"])
+    sensitive = _sensitive(asked["sensitive"], l, t)
+    _refuse_no_rule(goals, [max_risk, max_rate, least, l, t])
+    areas = _areas(asked["area"], least)
+    check_missing(asked["missing"], asked["alpha"])
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
-    for names in (*goals.keys, *([areas] if areas else [])):
+    sets = (*goals.keys, *([areas] if areas else []))
+    for names in sets:
         check_roles(names, weight, None)
-    columns = (*goals.keys, areas, secrets)
-    needed = dict.fromkeys(name for names in columns for name in names)
+    needed = list(dict.fromkeys(name for one in (*sets, sensitive) for name in one))
     if source.path is not None:
         say(f"reading {source.path}")
-    sets = (*goals.keys, *([areas] if areas else []))
-    held = None if secrets else source.in_batches(sets, weight)
+    held = None if sensitive else source.in_batches(sets, weight)
     if held is None:
         held, _ = source.read([*needed, weight], weight)
-    seen = _Seen(held, list(needed), weight, method, missing, alpha)
+    seen = _Seen(
+        held, needed, weight, asked["method"], asked["missing"], asked["alpha"]
+    )
     rules: list[Rule] = []
-    for names in goals.keys if secrets else ():
+    for names in goals.keys if sensitive else ():
         say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
         how = SensitiveRules.of(
-            names, list(secrets), missing_sensitive, 3, list(ordered), hierarchies
+            names,
+            list(sensitive),
+            asked["missing_sensitive"],
+            3,
+            list(asked["ordered"]),
+            asked["hierarchies"],
         )
         for variable in seen.diversity(names, how).variables:
-            rules += _of_sensitive(variable, names, l, kind, t)
-    of_risk = bounds["max_risk"] is not None or bounds["max_rate"] is not None
+            rules += _of_sensitive(variable, names, l, asked["kind"], t)
+    of_risk = max_risk is not None or max_rate is not None
     for names, goal in zip(goals.keys, goals.k, strict=True):
         if goal is None and not of_risk:
             continue
         say(f"counting by {' x '.join(map(str, names))}")
-        found = seen.assessed(names, bounds["max_risk"]) if of_risk else None
+        found = seen.assessed(names, max_risk) if of_risk else None
         if goal is not None:
             cells = seen.cells(names) if found is None else found.cells
             rules.append(_of_k(cells, names, goal))
         if found is not None:
-            rules += _of_risk(found, names, bounds["max_risk"], bounds["max_rate"])
-    least = bounds["min_population"]
+            rules += _of_risk(found, names, max_risk, max_rate)
     if least is not None:
         say(f"counting by {' x '.join(map(str, areas))}")
         rules.append(_of_areas(seen.cells_of_areas(areas), areas, least))
     return Checked(seen.records, tuple(rules))
+
+
+def _limit(name: str, value: float | None) -> float | None:
+    """Return a limit as a float."""
+    return None if value is None else arguments.number(name, value)
 
 
 class _Seen:
@@ -408,9 +405,10 @@ class _Seen:
                 self.held,
                 coded,
                 keys,
-                method=self.method,
-                missing=self.missing,
-                alpha=self.alpha,
+                WEIGHTS,
+                self.method,
+                self.missing,
+                self.alpha,
             )
         self.records = found.cells.n
         return found
@@ -424,21 +422,6 @@ class _Seen:
             found = tabulate_coded(self.coded, areas, rule, 1.0)
         self.records = found.n
         return found
-
-
-def _bounds(
-    max_risk: float | None, max_rate: float | None, min_population: float | None
-) -> dict[str, float | None]:
-    """Return the limits that are numbers, each checked to be in its range."""
-    given = {
-        "max_risk": (max_risk, "[0, 1]", "a risk"),
-        "max_rate": (max_rate, "[0, 1]", "a share of the records"),
-        "min_population": (min_population, "(0, inf)", "a number of people"),
-    }
-    return {
-        name: None if value is None else arguments.number_in(name, value, *how)
-        for name, (value, *how) in given.items()
-    }
 
 
 def _areas(

@@ -7,24 +7,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+from riskcore.assessment.settings_table import WEIGHTS, AssessSettings
 from riskcore.cli.options import (
-    add_alpha,
     add_file,
     add_keys,
-    add_level,
-    add_population,
     add_quiet,
     add_reading,
     add_report,
     add_roles,
     check_reports,
-    fraction,
     provenance,
     source_of,
-    whole,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
@@ -79,20 +77,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_file(parser)
     add_keys(parser)
     add_roles(parser)
-    add_population(parser, files=True)
-    parser.add_argument(
-        "--missing",
-        choices=("refuse", "category", "wildcard", "argus"),
-        default="refuse",
-        help="how to treat missing key values: refuse the file (default), as one more "
-        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
-    )
-    add_alpha(parser)
-    add_level(
-        parser,
-        "its members must agree in the keys and the weight, and --output gives each "
-        "record the results of its household",
-    )
+    add_settings(parser, AssessSettings)
     parser.add_argument(
         "--threshold",
         nargs="+",
@@ -141,24 +126,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.assessment.assess import (
-        RECORD_COLUMNS,
-        UNIQUE_COLUMN,
-        WEIGHTS,
-        assess,
-        assess_records,
-        check_level,
-        check_population,
-        check_roles,
-    )
-    from riskcore.data.cells import check_missing, refuse_taken
+    from riskcore.assessment.assess import RECORD_COLUMNS, UNIQUE_COLUMN, assess
+    from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
     from riskcore.report.summary import summary
 
-    check_level(options.level, options.household)
-    check_missing(options.missing, options.alpha)
-    population = _population(options)
-    check_population(population, options.method)
+    asked = arguments_of(options, AssessSettings)
+    asked["population"] = _population(asked["population"])
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
@@ -171,39 +145,19 @@ def run(options: argparse.Namespace) -> None:
             replace.refuse_existing(path, options.overwrite)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
-    weight = source.weight if options.weight is None else options.weight
-    check_roles(options.keys, weight, options.household)
-    needed = [*options.keys, weight, options.household]
     if options.output is not None:
-        more = [] if population == WEIGHTS else [UNIQUE_COLUMN]
+        more = [] if asked["population"] == WEIGHTS else [UNIQUE_COLUMN]
         refuse_taken(source.names, [*RECORD_COLUMNS, *more])
-        needed = [*source.names, *needed]
-    large = _in_batches(source, weight, population, options)
-    if large is not None:
-        assessment = assess(
-            large,
-            options.keys,
-            weight,
-            method=options.method,
-            missing=options.missing,
-            alpha=options.alpha,
-            progress=progress,
-        )
-    else:
-        data, intake = source.read(needed, weight)
-        assessment = assess_records(
-            data,
-            options.keys,
-            weight,
-            options.household,
-            level=options.level,
-            population=population,
-            method=options.method,
-            missing=options.missing,
-            alpha=options.alpha,
-            intake=intake,
-            progress=progress,
-        )
+        source = source.with_all_columns()
+    weight = source.weight if options.weight is None else options.weight
+    assessment = assess(
+        _in_batches(source, weight, asked["population"], options) or source,
+        options.keys,
+        weight,
+        options.household,
+        progress=progress,
+        **asked,
+    )
     figures = summary(
         assessment,
         thresholds=options.threshold,
@@ -226,7 +180,6 @@ def _in_batches(
 
     Households, models and reports need single records.
     """
-    from riskcore.assessment.assess import WEIGHTS
     from riskcore.data.files import formats
 
     if options.household or population != WEIGHTS:
@@ -240,13 +193,9 @@ def _in_batches(
     return found if target.streams(found.arrow_schema) else None
 
 
-def _population(options: argparse.Namespace) -> Any:
+def _population(given: str) -> Any:
     """Return the name of a model, or the path of a population file."""
-    from riskcore.assessment.population import FITTED
-
-    given: str = options.population
-    known = given in ("weights", *FITTED)
-    return given if known or not Path(given).suffix else Path(given)
+    return Path(given) if Path(given).suffix else given
 
 
 def _write(

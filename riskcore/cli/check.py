@@ -7,22 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from riskcore.assessment.settings_table import CheckSettings
 from riskcore.cli.options import (
-    add_alpha,
     add_file,
-    add_hierarchy,
-    add_k,
     add_keys,
-    add_method,
     add_quiet,
     add_reading,
     add_weight,
-    fraction,
-    goal_of,
-    hierarchies_of,
-    number,
     source_of,
-    whole,
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
@@ -31,6 +23,7 @@ from riskcore.cli.results import (
     print_files,
     write_report,
 )
+from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -88,79 +81,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_keys(parser, sets=True)
     add_weight(parser)
     rules = parser.add_argument_group("rules")
-    add_k(rules)
-    rules.add_argument(
-        "--max-risk",
-        type=fraction,
-        metavar="RISK",
-        help="largest individual risk allowed for a record",
-    )
-    rules.add_argument(
-        "--max-rate",
-        type=fraction,
-        metavar="RATE",
-        help="largest re-identification rate allowed, such as 0.001 or 0.1%%",
-    )
-    rules.add_argument(
-        "--min-population",
-        type=whole,
-        metavar="N",
-        help="smallest population allowed for an area, by the sum of the weights",
-    )
-    rules.add_argument(
-        "--area",
-        nargs="+",
-        metavar="COLUMN",
-        help="columns that together define the areas",
-    )
-    rules.add_argument(
-        "--sensitive",
-        nargs="+",
-        metavar="COLUMN",
-        help="sensitive variables, for --l and --t",
-    )
-    rules.add_argument(
-        "--l",
-        type=number,
-        metavar="L",
-        help="smallest l-diversity allowed for a cell, for each sensitive variable",
-    )
-    rules.add_argument(
-        "--kind",
-        choices=("distinct", "entropy", "recursive"),
-        default="distinct",
-        help="the definition of l that --l refers to (default distinct)",
-    )
-    rules.add_argument(
-        "--t",
-        type=fraction,
-        metavar="T",
-        help="t-closeness: largest distance allowed between a cell and the file",
-    )
-    rules.add_argument(
-        "--ordered",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="sensitive variables of numbers; closeness takes their order into account",
-    )
-    add_hierarchy(rules)
-    rules.add_argument(
-        "--missing-sensitive",
-        choices=("refuse", "category", "ignore"),
-        default="refuse",
-        help="how to treat missing values of sensitive variables: refuse the file "
-        "(default), as one more value (category), or leave out these records (ignore)",
-    )
-    rules.add_argument(
-        "--missing",
-        choices=("refuse", "category", "wildcard", "argus"),
-        default="refuse",
-        help="how to treat missing key values: refuse the file (default), as one more "
-        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
-    )
-    add_alpha(rules)
-    add_method(rules)
+    add_settings(rules, CheckSettings)
     add_sheet_report(parser)
     parser.add_argument(
         "--report-public",
@@ -181,30 +102,14 @@ def run(options: argparse.Namespace) -> int:
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    hierarchies = hierarchies_of(options)
+    rules = arguments_of(options, CheckSettings)
     check_files(options, source, {"--report-public": options.report_public})
     found = check(
         source,
         options.keys,
         options.weight,
-        k=goal_of(options),
-        max_risk=options.max_risk,
-        max_rate=options.max_rate,
-        min_population=options.min_population,
-        area=options.area,
-        sensitive=options.sensitive,
-        l=options.l,
-        kind=options.kind,
-        t=options.t,
-        ordered=options.ordered,
-        hierarchies=hierarchies,
-        missing_sensitive=options.missing_sensitive,
-        subsets=options.subsets,
-        strata=options.strata,
-        method=options.method,
-        missing=options.missing,
-        alpha=options.alpha,
         progress=progress,
+        **rules,
     )
     _write(found, source, options)
     progress.done()

@@ -8,16 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import (
-    add_file,
-    add_keys,
-    add_quiet,
-    add_reading,
-    add_weight,
-)
+from riskcore.cli.options import add_file, add_keys, add_quiet, add_reading, add_weight
 from riskcore.cli.paths import inputs, refuse_inputs
-from riskcore.cli.protect import gathered, reading_as_recorded, recoding
+from riskcore.cli.protect import reading_as_recorded
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import gathered, recoding
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.version import __version__

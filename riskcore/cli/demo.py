@@ -8,8 +8,9 @@ from types import ModuleType
 from typing import Any
 
 from riskcore.cli import assess, protect
-from riskcore.cli.options import add_quiet, records, whole
+from riskcore.cli.options import add_quiet
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import records, whole
 from riskcore.common.words import counted
 
 _DEMO = """\

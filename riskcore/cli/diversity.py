@@ -5,24 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import (
-    add_alpha,
-    add_file,
-    add_hierarchy,
-    add_keys,
-    fraction,
-    hierarchies_of,
-    number,
-    source_of,
-    whole,
-)
+from riskcore.assessment.settings_table import CheckSettings
+from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,
     check_results,
     print_results,
     write_results,
 )
+from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import fraction, number, whole
 from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 
@@ -58,6 +51,10 @@ occurred after files were written; or 130 if interrupted.
 _LONGEST = 24
 
 
+# Settings of `check` that `diversity` takes, too.
+_SHARED = ("missing", "alpha", "missing_sensitive", "ordered", "hierarchies")
+
+
 def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its own."""
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -79,30 +76,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="sensitive variables; each is measured separately",
     )
-    parser.add_argument(
-        "--missing",
-        choices=("refuse", "category", "wildcard", "argus"),
-        default="refuse",
-        help="how to treat missing key values: refuse the file (default), as one more "
-        "category, or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)",
-    )
-    add_alpha(parser)
-    parser.add_argument(
-        "--missing-sensitive",
-        choices=("refuse", "category", "ignore"),
-        default="refuse",
-        help="how to treat missing values of sensitive variables: refuse the file "
-        "(default), as one more value (category), or leave out these records (ignore)",
-    )
-    parser.add_argument(
-        "--ordered",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="sensitive variables of numbers; closeness takes their order into "
-        "account. Otherwise all values are equally far from each other",
-    )
-    add_hierarchy(parser)
+    add_settings(parser, CheckSettings, *_SHARED)
     parser.add_argument(
         "--together",
         action="store_true",
@@ -119,12 +93,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--l", type=number, metavar="L", help="smallest l that cells should have"
     )
-    parser.add_argument(
-        "--kind",
-        choices=("distinct", "entropy", "recursive"),
-        default="distinct",
-        help="the definition of l that --l refers to (default distinct)",
-    )
+    add_settings(parser, CheckSettings, "kind")
     parser.add_argument(
         "--t", type=fraction, metavar="T", help="largest t that cells should have"
     )
@@ -153,7 +122,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--kind {options.kind} needs --l")
     if options.report_top and options.l is None and options.t is None:
         raise ValueError("--report-top lists failing cells, so it needs --l or --t")
-    hierarchies = hierarchies_of(options)
+    shared = arguments_of(options, CheckSettings, _SHARED)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_results(options, source)
@@ -166,13 +135,9 @@ def run(options: argparse.Namespace) -> None:
         data,
         options.keys,
         options.sensitive,
-        missing=options.missing,
-        alpha=options.alpha,
-        missing_sensitive=options.missing_sensitive,
         c=options.c,
-        ordered=options.ordered,
-        hierarchies=hierarchies,
         together=options.together,
+        **shared,
     )
     figures = found.summary()
     parts: list[Part] = []

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_quiet, grid_of
+from riskcore.cli.options import add_quiet
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import grid_of
 from riskcore.common.words import printable
 
 _ERROR_TABLE = """\

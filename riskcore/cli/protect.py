@@ -6,35 +6,29 @@ import argparse
 import dataclasses
 import hmac
 import json
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import (
-    add_alpha,
     add_file,
-    add_k,
     add_keys,
-    add_level,
-    add_population,
     add_quiet,
     add_reading,
     add_report,
     add_roles,
     check_reports,
-    fraction,
-    goal_of,
-    number,
     provenance,
     reading,
     source_of,
-    whole,
 )
-from riskcore.cli.paths import inputs, refuse_inputs, rule_files
+from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.settings import add_settings, arguments_of, options_of
 from riskcore.cli.terminal import Progress, tell
+from riskcore.cli.words import whole
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
+from riskcore.protection.settings_table import ProtectSettings, SafetySettings
 
 _PROTECT = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
@@ -106,18 +100,28 @@ written; 74 if an error occurred after files were written; or 130 if interrupted
 
 
 # Options whose values a record holds.
-_SETTINGS = {
-    "keys", "weight", "household", "population", "method", "threshold", "rate",
-    "k", "subsets", "strata", "level",
-    "household_threshold", "household_rate", "households", "missing", "alpha",
-    "recode", "cost", "household_keys", "related", "suppression", "plan", "rounds",
-    "ties", "drop", "shuffle", "renumber", "keep_ids", "guard_formulas",
-}  # fmt: skip
+_SETTINGS = options_of(ProtectSettings) | {
+    "keys",
+    "weight",
+    "household",
+    "drop",
+    "shuffle",
+    "renumber",
+    "keep_ids",
+    "guard_formulas",
+}
 # Options that need a safe file.
 _OF_OUTPUT = (
-    "record", "record_public", "drop", "shuffle", "renumber", "keep_ids",
-    "guard_formulas", "no_read_back", "allow_unsafe",
-)  # fmt: skip
+    "record",
+    "record_public",
+    "drop",
+    "shuffle",
+    "renumber",
+    "keep_ids",
+    "guard_formulas",
+    "no_read_back",
+    "allow_unsafe",
+)
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -135,134 +139,14 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_file(parser)
     add_keys(parser, sets=True, needed=False)
     add_roles(parser)
-    add_population(parser)
-    _add_thresholds(parser)
-    _add_means(parser)
+    safe = parser.add_argument_group("what is safe")
+    add_settings(safe, SafetySettings)
+    means = parser.add_argument_group("how the file is made safe")
+    add_settings(means, ProtectSettings, without=SafetySettings)
     _add_files(parser)
     add_reading(parser)
     add_quiet(parser)
     return parser
-
-
-def _add_thresholds(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is safe")
-    add_level(
-        group,
-        "its members must agree in the keys and the weight, and a key blanked for a "
-        "household is blanked for all its members",
-    )
-    add_k(group)
-    group.add_argument(
-        "--threshold",
-        type=fraction,
-        metavar="RISK",
-        help="risk that no record may reach",
-    )
-    group.add_argument(
-        "--rate",
-        type=fraction,
-        help="re-identification rate, such as 0.001 or 0.1%%, from which the threshold "
-        "is found",
-    )
-    group.add_argument(
-        "--household-threshold",
-        type=fraction,
-        metavar="RISK",
-        help="risk that no household may reach",
-    )
-    group.add_argument(
-        "--household-rate",
-        type=fraction,
-        metavar="RATE",
-        help="re-identification rate of households, from which the household threshold "
-        "is found",
-    )
-    group.add_argument(
-        "--households",
-        choices=("unsafe", "all"),
-        default="unsafe",
-        help="households in which a member is unsafe if its risk is at least the "
-        "household threshold divided by the household's size: unsafe households "
-        "(default), or all",
-    )
-    group.add_argument(
-        "--missing",
-        choices=("wildcard", "argus", "category"),
-        default="wildcard",
-        help="what a missing or blanked key matches: any value, as in sdcMicro "
-        "(wildcard, default) or mu-Argus (argus), or only missing keys (category)",
-    )
-    add_alpha(parser)
-
-
-def _add_means(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how the file is made safe")
-    group.add_argument(
-        "--recode",
-        nargs="+",
-        type=recoding,
-        default=[],
-        metavar="VARIABLE=RULE",
-        help="recode variables before suppression, see below",
-    )
-    group.add_argument(
-        "--cost",
-        nargs="+",
-        default=None,
-        metavar="COST",
-        help="cost of blanking a key. fewest: all keys cost the same; among equal "
-        "choices the key with the least entropy is taken, then the first by name. "
-        "equal: all keys cost the same; among equal choices the first in --keys is "
-        "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: the "
-        "given costs, and 50 for other keys; KEY=never is never blanked. The default "
-        "is the costs in mu-Argus metadata, otherwise fewest",
-    )
-    group.add_argument(
-        "--household-keys",
-        nargs="+",
-        metavar="COLUMN",
-        help="keys that are equal within a household; they are blanked for all members "
-        "or for none",
-    )
-    group.add_argument(
-        "--related",
-        nargs="+",
-        type=_pair,
-        metavar="KEY=COLUMN",
-        help="columns to blank together with a key",
-    )
-    group.add_argument(
-        "--suppression",
-        choices=("exact", "argus"),
-        default="exact",
-        help="which keys to blank: the cheapest (exact, default), or the keys mu-Argus "
-        "would choose (argus)",
-    )
-    group.add_argument(
-        "--plan",
-        choices=("record", "restore"),
-        default="record",
-        help="record (default): each record is made safe by its own blanks. restore: "
-        "then every value is put back that is not needed to keep all records safe. "
-        "The result says how many records rely on the blanks of others; with "
-        "--alpha below 1, those blanks count less",
-    )
-    group.add_argument(
-        "--ties",
-        choices=("rule", "secret"),
-        default="rule",
-        help="how to decide between keys of equal cost. rule (default): by the rule of "
-        "--cost, the same each time. secret: by random bits that only the private "
-        "record holds, so that the order of the keys reveals nothing about a blanked "
-        "value. The number of blanked values is the same, but with --cost fewest they "
-        "may be in keys that lose more information",
-    )
-    group.add_argument(
-        "--rounds",
-        type=whole,
-        metavar="N",
-        help="stop after N rounds of suppression",
-    )
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -348,7 +232,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.protection.protect import protect_source
+    from riskcore.protection.protect import protect
     from riskcore.protection.release.record import read_record
     from riskcore.protection.result import UnsafeError
     from riskcore.report import text
@@ -363,7 +247,7 @@ def run(options: argparse.Namespace) -> int:
     _check_outputs(source, settings, options, means, reports)
     checked = None if before is None else _checked_input(source, before, options)
     secret = None if before is None else before.secret
-    result = protect_source(source, settings, progress, rule_files(options), secret)
+    result = protect(source, settings, secret=secret, progress=progress)
     writes = options.output is not None and (result.safe or options.allow_unsafe)
     # If a file is written, its writer finds out what shows in it.
     figures = result.to_dict(() if writes else None)
@@ -710,71 +594,13 @@ def _settings(source: Any, options: argparse.Namespace, before: Any) -> Any:
         return before.settings
     if options.keys is None:
         raise ValueError("give --keys, or --replay with a record")
-    return Settings.resolve(source, options.keys, **arguments_of(options))
-
-
-def arguments_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `riskcore.protect` that the options give."""
-    return {
-        "level": options.level,
-        "k": goal_of(options),
-        "subsets": options.subsets,
-        "strata": options.strata,
-        "weight": options.weight,
-        "household": options.household,
-        "threshold": options.threshold,
-        "rate": options.rate,
-        "household_threshold": options.household_threshold,
-        "household_rate": options.household_rate,
-        "within_households": options.households == "unsafe",
-        "recodings": gathered("--recode", options.recode),
-        "household_keys": options.household_keys,
-        "related": _related(options.related),
-        "cost": _cost(options.cost),
-        "population": options.population,
-        "suppression": options.suppression,
-        "plan": options.plan,
-        "method": options.method,
-        "missing": options.missing,
-        "alpha": options.alpha,
-        "rounds": options.rounds,
-        "ties": options.ties,
-    }
-
-
-def gathered(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dict, and refuse a name that appears twice."""
-    names = [name for name, _ in pairs]
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise ValueError(f"{option}: {twice[0]!r} appears twice")
-    return dict(pairs)
-
-
-def _related(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
-    if pairs is None:
-        return None
-    keys = dict.fromkeys(key for key, _ in pairs)
-    return {key: [other for one, other in pairs if one == key] for key in keys}
-
-
-def _cost(words: list[str] | None) -> Any:
-    """Read the cost: fewest, equal, entropy or KEY=NUMBER ...."""
-    from riskcore.protection.settings import COSTS
-
-    if words is None or (len(words) == 1 and words[0] in COSTS):
-        return words and words[0]
-    costs = []
-    for word in words:
-        key, equals, number = word.partition("=")
-        if not equals:
-            named = ", ".join(COSTS)
-            raise ValueError(f"--cost {word}: give {named}, or KEY=NUMBER ...")
-        try:
-            costs.append((key, math.inf if number == "never" else float(number)))
-        except ValueError:
-            raise ValueError(f"--cost {word}: {number!r} is not a number") from None
-    return gathered("--cost", costs)
+    return Settings.resolve(
+        source,
+        options.keys,
+        options.weight,
+        options.household,
+        **arguments_of(options, ProtectSettings),
+    )
 
 
 def _seed(text: str) -> int:
@@ -786,77 +612,3 @@ def _seed(text: str) -> int:
             f"{error}; to shuffle without a seed, put -- or another option after "
             f"--shuffle: --shuffle -- {text}"
         ) from None
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name, value
-
-
-def recoding(text: str) -> tuple[str, Any]:
-    """Read VARIABLE=RULE; a rule without a known keyword is the path of a file."""
-    from riskcore.data.recode import Recoding
-
-    name, rule = _pair(text)
-    kind, colon, value = rule.partition(":")
-    makers: dict[str, Callable[[], Any]] = {
-        "upto": lambda: _intervals(value, "right"),
-        "from": lambda: _intervals(value, "left"),
-        "top": lambda: _end(value, "top"),
-        "bottom": lambda: _end(value, "bottom"),
-        "truncate": lambda: Recoding.truncation(whole(value)),
-        "hierarchy": lambda: _level_of(value),
-        "map": lambda: Recoding.mapping(
-            gathered("map", [_pair(one) for one in value.split(",")])
-        ),
-    }
-    if not colon or kind not in makers:
-        if not Path(rule).exists():
-            kinds = ", ".join(f"{one}:" for one in makers)
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: {rule} is neither a file nor a rule; rules are {kinds}"
-            )
-        return name, Path(rule)
-    try:
-        return name, makers[kind]()
-    except (OSError, TypeError, ValueError, argparse.ArgumentTypeError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
-
-
-def _level_of(text: str) -> Any:
-    """Read FILE:LEVEL; return the recoding to that level of the file's hierarchy."""
-    from riskcore.data.hierarchy import Hierarchy
-
-    path, colon, level = text.rpartition(":")
-    if not colon:
-        raise ValueError(
-            "need hierarchy:FILE:LEVEL; level 1 is the first level above the values"
-        )
-    return Hierarchy.read(path).recoding(whole(level))
-
-
-def _intervals(text: str, closed: Any) -> Any:
-    from riskcore.data.recode import Recoding
-
-    breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(one) for one in breaks.split(",")]
-    names = labels.split(",") if equals else None
-    return Recoding.intervals(numbers, names, closed=closed)
-
-
-def _end(text: str, side: str) -> Any:
-    from riskcore.data.recode import Recoding
-
-    bound, equals, label = text.partition("=")
-    chosen: dict[str, Any] = {side: _plain_number(bound)}
-    if equals:
-        chosen[f"{side}_label"] = label
-    return Recoding.top_bottom(**chosen)
-
-
-def _plain_number(text: str) -> int | float:
-    """Read a number; return whole numbers as int, because they become codes."""
-    value = number(text)
-    return int(value) if value.is_integer() else value

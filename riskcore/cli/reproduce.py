@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_quiet, whole
+from riskcore.cli.options import add_quiet
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import whole
 from riskcore.common.words import printable
 
 _REPRODUCE = """\

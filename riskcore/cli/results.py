@@ -9,15 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import (
-    add_quiet,
-    add_reading,
-    need_reports,
-    provenance,
-    whole,
-)
+from riskcore.cli.options import add_quiet, add_reading, need_reports, provenance
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import whole
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.sheet import Part

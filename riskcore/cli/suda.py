@@ -5,13 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import (
-    add_file,
-    add_keys,
-    fraction,
-    source_of,
-    whole,
-)
+from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,
     check_results,
@@ -19,6 +13,7 @@ from riskcore.cli.results import (
     write_results,
 )
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import fraction, whole
 from riskcore.common.sheet import Part
 from riskcore.common.words import shortened
 

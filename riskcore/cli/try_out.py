@@ -16,15 +16,17 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     add_weight,
-    shell_line,
-    shell_lines,
     source_of,
 )
 from riskcore.cli.paths import inputs
+from riskcore.cli.settings import arguments_of, options_of
+from riskcore.cli.shell import shell_line, shell_lines
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import gathered
 from riskcore.common.drawing import save
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
+from riskcore.protection.settings_table import ProtectSettings
 
 _TRY = """\
 Try several protections of a file: what risk each leaves, and what it costs.
@@ -55,12 +57,7 @@ The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and n
 is written; 74 if an error occurred after files were written; or 130 if interrupted.
 """
 # Options of riskcore protect that a candidate may use.
-_OF_CANDIDATES = {
-    "level", "k", "subsets", "strata", "household", "population", "method",
-    "threshold", "rate", "household_threshold",
-    "household_rate", "households", "missing", "alpha", "recode", "cost",
-    "household_keys", "related", "suppression", "plan", "rounds",
-}  # fmt: skip
+_OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -185,7 +182,7 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
         given += _read(options.candidates).items()
     if not given:
         raise ValueError("give --candidate or --candidates")
-    found = protect.gathered("--candidate", given)
+    found = gathered("--candidate", given)
     words = {}
     for name, one in found.items():
         listed = isinstance(one, list) and all(isinstance(word, str) for word in one)
@@ -245,9 +242,10 @@ def _settings(
             f"candidate {name}: {option} is not an option of candidates; give keys, "
             "weight and files to riskcore try"
         )
-    parsed.keys, parsed.weight = options.keys, options.weight
+    parsed.keys = options.keys
     options.recode += parsed.recode  # files that are read
-    return protect.arguments_of(parsed)
+    asked = arguments_of(parsed, ProtectSettings)
+    return {"weight": options.weight, "household": parsed.household, **asked}
 
 
 def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:

@@ -13,14 +13,13 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     add_weight,
-    fraction,
     need_reports,
     provenance,
     source_of,
-    whole,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
+from riskcore.cli.words import fraction, whole
 from riskcore.common.drawing import save
 from riskcore.common.needs import need
 from riskcore.common.version import __version__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ class Source:
         How to read the file.
     progress : callable or None
         Called with the part done and the whole while the file is read.
+    all_columns : bool
+        Whether `read` returns all columns of a file, not only those asked for.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Source:
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
     progress: Parts | None = None
+    all_columns: bool = False
 
     @classmethod
     def of(
@@ -82,6 +85,10 @@ class Source:
                 "it out"
             )
         return cls(in_memory(data))
+
+    def with_all_columns(self) -> Source:
+        """Return this source so that all columns of a file are read."""
+        return replace(self, all_columns=True)
 
     # --- what is known before any record is read ---
 
@@ -184,8 +191,11 @@ class Source:
         if self.path is None:
             engine = engine_of(self.given)
             return self.given, None if engine is None else engine.intake
+        needed = [str(name) for name in columns if name is not None]
+        if self.all_columns:
+            needed = list(dict.fromkeys([*map(str, self.names), *needed]))
         return self._read_columns(
-            [str(name) for name in columns if name is not None],
+            needed,
             numeric=[str(name) for name in (weight, *numeric) if name is not None],
         )
 

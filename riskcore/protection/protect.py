@@ -8,24 +8,17 @@ is computed from the result.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import (
-    WEIGHTS,
-    Assessment,
-    Method,
-    PopulationBelowSample,
-)
-from riskcore.assessment.goals import Goal
+from riskcore.assessment.assess import Assessment, PopulationBelowSample
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import takes
 from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.blank import blank, without_notes
@@ -34,14 +27,15 @@ from riskcore.data.columns import with_columns
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.which import engine_of
 from riskcore.data.files.reading import DoubtfulCodes, Reading
-from riskcore.data.recode import Recoding, recoded_columns, rule_file
+from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
 from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
 from riskcore.protection.protected_records import Round
 from riskcore.protection.release.secret import Draw, new_secret
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Costs, Level, Plan, Settings, Ties
+from riskcore.protection.settings import Settings
+from riskcore.protection.settings_table import ProtectSettings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.certificate import (
     Certificate,
@@ -56,7 +50,6 @@ from riskcore.protection.suppression.key_sets import (
     coded_records,
     present,
 )
-from riskcore.protection.suppression.plan_record import Method as Suppression
 from riskcore.protection.suppression.restore import plan_whole
 from riskcore.protection.suppression.rounds import (
     Aim,
@@ -71,35 +64,17 @@ class HouseholdKeyDiffers(UserWarning):
     """A key that is said to be equal within households is not."""
 
 
+@takes(ProtectSettings)
 def protect(
     data: Any,
-    keys: Iterable[Any],
+    keys: Iterable[Any] | Settings,
     weight: Hashable | None = None,
     household: Hashable | None = None,
     *,
-    level: Level = "record",
-    k: Goal | None = None,
-    subsets: int | None = None,
-    strata: Iterable[Hashable] | None = None,
-    threshold: float | None = None,
-    rate: float | None = None,
-    household_threshold: float | None = None,
-    household_rate: float | None = None,
-    within_households: bool = True,
-    recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None = None,
-    household_keys: Iterable[Hashable] | None = None,
-    related: Mapping[Any, Iterable[Hashable]] | None = None,
-    cost: Costs | None = None,
-    population: Any = WEIGHTS,
-    suppression: Suppression = "exact",
-    plan: Plan = "record",
-    method: Method = "exact",
-    missing: str = "wildcard",
-    alpha: float = 1.0,
-    rounds: int | None = None,
-    ties: Ties = "rule",
+    secret: str | None = None,
     reading: Reading | None = None,
     progress: Lines | None = None,
+    **settings: Unpack[ProtectSettings],
 ) -> Protected:
     """Protect a file: recode it, suppress keys of unsafe records, verify the result.
 
@@ -110,9 +85,10 @@ def protect(
         it can be written again as it was, see `Protected.write`. Data that an engine
         holds stay there, and ``data`` of the result is as lazy as they are; without
         households.
-    keys : iterable of column names, or of lists of column names
+    keys : iterable of column names or of lists of column names, or Settings
         The key variables, known to an intruder; several lists for several intruders
-        of different knowledge. The file must be safe from each.
+        with different knowledge. The file must be safe from each. Or the ``settings``
+        of an earlier result, which hold all keys, columns and settings.
     weight, household : column name, optional
         As for `assess`.
     level : {"record", "household"}
@@ -188,6 +164,8 @@ def protect(
         "secret": 256 random bits, others each time, which the private record of `write`
         keeps for a replay. By record as many values are blanked, at the same cost, but
         also of keys that lose more information.
+    secret : str, optional
+        With ``ties="secret"``, the secret of an earlier result, for the same ties.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
     progress : callable, optional
@@ -256,54 +234,23 @@ def protect(
     ({'age': [31, 31, None, 31]}, 4)
     """
     source = Source.of(data, reading)
-    settings = Settings.resolve(
-        source,
-        keys,
-        level=level,
-        k=k,
-        subsets=subsets,
-        strata=strata,
-        weight=weight,
-        household=household,
-        threshold=threshold,
-        rate=rate,
-        household_threshold=household_threshold,
-        household_rate=household_rate,
-        within_households=within_households,
-        recodings=recodings,
-        household_keys=household_keys,
-        related=related,
-        cost=cost,
-        suppression=suppression,
-        plan=plan,
-        population=population,
-        method=method,
-        missing=missing,
-        alpha=alpha,
-        rounds=rounds,
-        ties=ties,
-    )
-    rules = map(rule_file, (recodings or {}).values())
-    files = [path for path in rules if path is not None]
-    return protect_source(source, settings, progress, files)
-
-
-def protect_source(
-    source: Source,
-    settings: Settings,
-    progress: Lines | None = None,
-    rule_files: Iterable[Path] = (),
-    secret: str | None = None,
-) -> Protected:
-    """Protect a file by settings that are resolved, as those of an earlier record.
-
-    See `protect`, which calls this. ``secret``: that of the record, for the same ties.
-    """
-    if settings.ties == "rule":
+    if isinstance(keys, Settings):
+        if settings or (weight, household) != (None, None):
+            raise TypeError("Settings hold all columns and settings: give nothing else")
+        asked = keys
+    else:
+        asked = Settings.resolve(source, keys, weight, household, **settings)
+    if asked.ties == "rule":
         secret = None
     elif secret is None:
         secret = new_secret()
-    say = progress or silent
+    return _protect(source, asked, progress or silent, secret)
+
+
+def _protect(
+    source: Source, settings: Settings, say: Lines, secret: str | None
+) -> Protected:
+    """Protect a file by settings that are resolved; warn of what shows."""
     engine = None if source.path is not None else engine_of(source.given)
     if engine is not None:
         if settings.plan != "record":
@@ -312,14 +259,14 @@ def protect_source(
                 "cells that are planned here stand for many; collect the data, or use "
                 "plan='record'"
             )
-        return _protect_on_engine(source, engine, settings, say, rule_files, secret)
+        return _protect_on_engine(source, engine, settings, say, secret)
     source.check(settings.columns)
     if source.path is not None:
         say(f"reading {source.path}")
     data = source.data
     coded = coded_records(data, settings, source.numbers(settings.weight))
     if settings.level == "household":
-        result = _protect_households(source, coded, settings, say, rule_files, secret)
+        result = _protect_households(source, coded, settings, say, secret)
         if source.path is None:
             warn_of_what_shows(result, result.shown)
         return result
@@ -334,7 +281,6 @@ def protect_source(
         made.sets,
         made.masks,
         made.rounds,
-        tuple(rule_files),
         certificate=made.certificate,
         secret=secret,
     )
@@ -350,7 +296,6 @@ def _protect_households(
     coded: CodedRecords,
     settings: Settings,
     say: Lines,
-    rule_files: Iterable[Path],
     secret: str | None,
 ) -> Protected:
     """Protect one row of each household, and give it back to all members."""
@@ -390,7 +335,6 @@ def _protect_households(
         made.sets,
         masks,
         made.rounds,
-        tuple(rule_files),
         certificate=made.certificate,
         units=units,
         secret=secret,
@@ -402,7 +346,6 @@ def _protect_on_engine(
     engine: Engine,
     settings: Settings,
     say: Lines,
-    rule_files: Iterable[Path],
     secret: str | None,
 ) -> Protected:
     """Protect data that an engine holds, see `riskcore.protection.on_engine`."""
@@ -419,7 +362,6 @@ def _protect_on_engine(
         made.sets,
         made.masks,
         made.rounds,
-        tuple(rule_files),
         replace(held, given=given),
         certificate=made.certificate,
         secret=secret,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,6 @@ class ProtectedRecords:
     sets: tuple[KeySet, ...]
     masks: Masks
     rounds: tuple[Round, ...]
-    rule_files: tuple[Path, ...] = ()
     on_engine: OnEngine | None = None
     units: Units | None = None
     certificate: Certificate | None = None

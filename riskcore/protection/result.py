@@ -65,8 +65,6 @@ class Protected(ProtectedRecords):
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed, by row.
     rounds : tuple of Round
-    rule_files : tuple of pathlib.Path
-        The recode files that were read, which `write` leaves alone as the source.
     on_engine : OnEngine or None
         Of data on an engine, what was counted there.
     units : Units or None

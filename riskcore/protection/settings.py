@@ -5,47 +5,51 @@ from __future__ import annotations
 import math
 import os
 import reprlib
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
-from riskcore.assessment.assess import (
-    METHODS,
-    WEIGHTS,
-    Method,
-    check_population,
-    check_roles,
-)
-from riskcore.assessment.goals import Goal, KeyGoals, check_k, key_sets
+from riskcore.assessment.assess import check_population, check_roles
+from riskcore.assessment.goals import KeyGoals, check_k, key_sets
+from riskcore.assessment.settings_table import WEIGHTS, Level, Method
 from riskcore.common import arguments
+from riskcore.common.settings import (
+    NAME,
+    NAMES,
+    NEVER,
+    WHOLE,
+    WORD,
+    YES,
+    Kind,
+    complete,
+    list_of,
+    settings_of,
+)
 from riskcore.data.cells import check_missing
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.grc import read_recoding
-from riskcore.data.recode import Recoding
+from riskcore.data.recode import Recoding, rule_file
 from riskcore.data.source import Source
-from riskcore.protection.suppression.plan_record import METHODS as SUPPRESSIONS
-from riskcore.protection.suppression.plan_record import Method as Suppression
+from riskcore.protection.settings_table import (
+    RECORDED,
+    Costs,
+    Plan,
+    ProtectSettings,
+    Suppression,
+    Ties,
+)
 
-Level: TypeAlias = Literal["record", "household"]
-Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
-Plan: TypeAlias = Literal["record", "restore"]
-Ties: TypeAlias = Literal["rule", "secret"]
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
 # What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
-LEVELS = ("record", "household")
 COSTS = ("fewest", "equal", "entropy")
 # What a record loses is a mask of its keys.
 _MOST_VARIABLES = 63
-PLANS = ("record", "restore")
-TIES = ("rule", "secret")
-# JSON has no infinity: the cost of a key that may not be blanked.
-_NEVER = "never"
 # Before the kind of a population that was given, which a record cannot hold.
 _GIVEN = "given: "
 
@@ -76,6 +80,8 @@ class Settings:
     rounds : int or None
     ties : "rule" or "secret"
         What decides between keys of equal cost.
+    rule_files : tuple of pathlib.Path
+        The files that recodings were read from; no record holds them.
 
     Raises
     ------
@@ -97,7 +103,7 @@ class Settings:
     recodings: dict[Any, Recoding]
     household_keys: Names
     related: dict[Any, Names]
-    cost: Literal["fewest", "equal", "entropy"] | dict[Any, float]
+    cost: Costs
     population: Any
     suppression: Suppression
     plan: Plan
@@ -106,6 +112,7 @@ class Settings:
     alpha: float
     rounds: int | None
     ties: Ties = "rule"
+    rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for keys in self.keys:
@@ -169,34 +176,34 @@ class Settings:
             goes += [name for name in self.related.get(one, ()) if name not in goes]
         if any(one in self.strata for one in goes):
             return math.inf
-        if not isinstance(self.cost, dict):
+        if isinstance(self.cost, str):
             return 1.0
         costs = [self.cost.get(one, DEFAULT_COST) for one in goes]
         return math.inf if math.inf in costs else costs[0]
 
     def _check_rules(self) -> None:
-        check_missing(self.missing, self.alpha)
         if self.missing == "refuse":
             raise ValueError(
                 "missing='refuse': suppression makes missing keys, so say what they "
                 "match: 'wildcard', 'argus' or 'category'"
             )
-        arguments.one_of("method", self.method, METHODS)
+        for name, setting in settings_of(ProtectSettings).items():
+            if name in RECORDED:
+                setting.check(name, getattr(self, name))
+        check_missing(self.missing, self.alpha)
         check_population(self.population, self.method)
         if self.missing == "category" and self.population_name != WEIGHTS:
             raise ValueError(
                 "missing='category': suppression makes a category of which a model of "
                 "the population knows nothing; use 'wildcard' or 'argus'"
             )
-        arguments.one_of("suppression", self.suppression, SUPPRESSIONS)
-        arguments.one_of("ties", self.ties, TIES)
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
                 "use suppression='exact'"
             )
         self._check_plan()
-        if self.rounds is not None and not _is_whole(self.rounds):
+        if self.rounds is not None and not WHOLE.fits(self.rounds):
             raise ValueError(f"rounds={self.rounds!r}: need a whole number >= 0")
         if not isinstance(self.within_households, bool):
             raise TypeError(
@@ -206,7 +213,6 @@ class Settings:
 
     def _check_plan(self) -> None:
         """Refuse what only records planned by themselves have."""
-        arguments.one_of("plan", self.plan, PLANS)
         if self.plan == "record":
             return
         reasons = {
@@ -230,7 +236,6 @@ class Settings:
 
     def _check_level(self) -> None:
         """Refuse what a file of one row for each household has not."""
-        arguments.one_of("level", self.level, LEVELS)
         if self.level == "record":
             return
         if self.household is None:
@@ -286,10 +291,6 @@ class Settings:
         ):
             if threshold is not None and rate is not None:
                 raise ValueError(f"give {name} or {target}, not both")
-            if threshold is not None:
-                arguments.number_in(name, threshold, "(0, 1]", "a risk")
-            if rate is not None:
-                arguments.number_in(target, rate, "(0, 1]", "a fraction")
         of_households = (self.household_threshold, self.household_rate)
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
@@ -297,7 +298,7 @@ class Settings:
     def _check_columns(self) -> None:
         """Refuse costs, recodings and the like of columns that cannot have them."""
         known = self.variables
-        if isinstance(self.cost, dict):
+        if isinstance(self.cost, Mapping):
             for name, cost in self.cost.items():
                 _refuse_unless_key(name, known, "cost")
                 if not cost >= 0:
@@ -324,32 +325,21 @@ class Settings:
         cls,
         source: Source,
         keys: Iterable[Any],
-        *,
-        k: Goal | None = None,
-        subsets: int | None = None,
-        strata: Iterable[Hashable] | None = None,
-        weight: Hashable | None,
-        household: Hashable | None,
-        recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None,
-        household_keys: Iterable[Hashable] | None,
-        related: Mapping[Any, Iterable[Hashable]] | None,
-        cost: Costs | None,
-        **others: Any,
+        weight: Hashable | None = None,
+        household: Hashable | None = None,
+        **given: Unpack[ProtectSettings],
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
-        _check_kinds(
-            weight=weight,
-            household=household,
-            recodings=recodings,
-            household_keys=household_keys,
-            related=related,
-            cost=cost,
+        asked = complete(ProtectSettings, given)
+        recodings, related = asked["recodings"] or {}, asked["related"]
+        household_keys, cost = asked["household_keys"], asked["cost"]
+        _check_kinds(weight=weight, household=household, **asked)
+        goals = KeyGoals.of(
+            key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
-        goals = KeyGoals.of(key_sets(keys), k, subsets, strata)
-        sets = goals.keys
-        names = list(dict.fromkeys(key for one in sets for key in one))
+        names = list(dict.fromkeys(key for one in goals.keys for key in one))
         declared = source.variables
-        if household_keys is None and others.get("level") == "household":
+        if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:
             household_keys = (
@@ -359,32 +349,43 @@ class Settings:
             related = _related(names, declared)
         if cost is None:
             cost = _costs(names, declared)
-        return cls(
-            keys=sets,
-            k=goals.k,
-            strata=goals.strata,
-            weight=source.weight if weight is None else weight,
-            household=household,
-            recodings={
+        rules = map(rule_file, recodings.values())
+        resolved = {
+            "keys": goals.keys,
+            "k": goals.k,
+            "strata": goals.strata,
+            "weight": source.weight if weight is None else weight,
+            "household": household,
+            "recodings": {
                 name: rule
                 if isinstance(rule, Recoding)
                 else read_recoding(Path(rule), declared.get(name))
-                for name, rule in (recodings or {}).items()
+                for name, rule in recodings.items()
             },
-            household_keys=tuple(household_keys),
-            related={key: tuple(others) for key, others in related.items()},
-            cost=cost
+            "household_keys": tuple(household_keys),
+            "related": {key: tuple(others) for key, others in related.items()},
+            "cost": cost
             if isinstance(cost, str)
             else {key: float(one) for key, one in cost.items()},
-            **{name: _plain(name, value) for name, value in others.items()},
-        )
+            "rule_files": tuple(path for path in rules if path is not None),
+        }
+        others = {
+            name: _plain(name, value)
+            for name, value in asked.items()
+            if name not in resolved and name in RECORDED
+        }
+        return cls(**resolved, **others)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
         for name in self.columns:
             if not isinstance(name, str):
                 raise TypeError(f"column {name!r}: a record needs names that are text")
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name in RECORDED
+        }
         return {
             **plain,
             "keys": [list(keys) for keys in self.keys],
@@ -399,20 +400,17 @@ class Settings:
             "related": {name: list(others) for name, others in self.related.items()},
             "cost": self.cost
             if isinstance(self.cost, str)
-            else {k: _NEVER if math.isinf(c) else c for k, c in self.cost.items()},
+            else {k: NEVER if math.isinf(c) else c for k, c in self.cost.items()},
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
         """Return the settings that `to_dict` wrote."""
-        names = {each.name for each in fields(cls)}
-        if set(plain) != names:
-            odd = ", ".join(sorted(set(plain) ^ names))
+        if set(plain) != set(RECORDED):
+            odd = ", ".join(sorted(set(plain) ^ set(RECORDED)))
             raise ValueError(f"not the settings of a protection: {odd}")
-        for name, (fits, what) in _KINDS.items():
-            if not fits(plain[name]):
-                given = reprlib.repr(plain[name])
-                raise ValueError(f"settings.{name}: need {what}, not {given}")
+        for name, kind in RECORDED.items():
+            _refuse_unfit(f"settings.{name}", plain[name], kind)
         if plain["population"].startswith(_GIVEN):
             raise ValueError(
                 f"settings.population: {plain['population']!r} is in no record; "
@@ -435,8 +433,7 @@ class Settings:
                     "cost": cost
                     if isinstance(cost, str)
                     else {
-                        k: math.inf if c == _NEVER else float(c)
-                        for k, c in cost.items()
+                        k: math.inf if c == NEVER else float(c) for k, c in cost.items()
                     },
                 }
             )
@@ -455,11 +452,7 @@ def _recoding(member: str, plain: Any) -> Recoding:
     each += [(f"{member}.rules[{i}]", _OF_RULE, one) for i, one in enumerate(rules)]
     for place, kinds, given in each:
         for name, value in given.items():
-            fits, what = kinds.get(name, (_is_nothing, "nothing of this name"))
-            if not fits(value):
-                raise ValueError(
-                    f"{place}.{name}: need {what}, not {reprlib.repr(value)}"
-                )
+            _refuse_unfit(f"{place}.{name}", value, kinds.get(name, _NOTHING))
     try:
         return Recoding.from_dict(plain)
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -479,97 +472,35 @@ def _plain(argument: str, value: Any) -> Any:
     )
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _refuse_unfit(place: str, value: Any, kind: Kind) -> None:
+    """Refuse a value of a record that is not of its kind."""
+    if not kind.fits(value):
+        raise ValueError(f"{place}: need {kind.need}, not {reprlib.repr(value)}")
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_nothing(_: Any) -> bool:
-    return False
-
-
-def _is_code(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or fits(value)
-
-
-def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
-
-
-def _dict_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
-
-
-def _is_cost(value: Any) -> bool:
-    return _is_number(value) or value == _NEVER
-
-
-# What JSON holds of settings, of a recoding and of a rule: whether a value fits, and
-# what is needed in words.
-_NAME = (_or_none(_is_text), "a name or null")
-_NUMBER = (_or_none(_is_number), "a number or null")
-_WORD = (_is_text, "text")
-_NAMES = (_list_of(_is_text), "a list of names")
-_YES = (_is_bool, "true or false")
-_CODE = (_is_code, "a code or null")
-_Kinds: TypeAlias = dict[str, tuple[Callable[[Any], bool], str]]
-_KINDS: _Kinds = {
-    "keys": (_list_of(_list_of(_is_text)), "a list of lists of names"),
-    "k": (_list_of(_or_none(_is_whole)), "a list of whole numbers or null"),
-    "strata": _NAMES,
-    "weight": _NAME,
-    "household": _NAME,
-    "level": _WORD,
-    "threshold": _NUMBER,
-    "rate": _NUMBER,
-    "household_threshold": _NUMBER,
-    "household_rate": _NUMBER,
-    "within_households": _YES,
-    "recodings": (_dict_of(lambda _: True), "an object of recodings"),
-    "household_keys": _NAMES,
-    "related": (_dict_of(_list_of(_is_text)), "an object of lists of names"),
-    "cost": (
-        lambda value: _is_text(value) or _dict_of(_is_cost)(value),
-        "a word or an object of numbers",
-    ),
-    "population": _WORD,
-    "suppression": _WORD,
-    "plan": _WORD,
-    "method": _WORD,
-    "missing": _WORD,
-    "ties": _WORD,
-    "alpha": (_is_number, "a number"),
-    "rounds": (_or_none(_is_whole), "a whole number or null"),
-}
-_OF_RECODING: _Kinds = {
-    "rules": (_list_of(lambda one: isinstance(one, dict)), "a list of rules"),
-    "others": _WORD,
+# What a record holds of a recoding and of each of its rules, by name.
+_CODE = Kind(
+    lambda value: value is None or isinstance(value, str | int | float),
+    "a code or null",
+)
+_NOTHING = Kind(lambda _: False, "nothing of this name")
+_OF_RECODING: Mapping[str, Kind] = {
+    "rules": Kind(list_of(lambda one: isinstance(one, dict)), "a list of rules"),
+    "others": WORD,
     "missing": _CODE,
-    "drop": (_is_whole, "a whole number"),
-    "padded": _YES,
-    "missing_codes": _NAMES,
-    "codelist": _NAME,
-    "source": _NAME,
+    "drop": WHOLE,
+    "padded": YES,
+    "missing_codes": NAMES,
+    "codelist": NAME,
+    "source": NAME,
 }
-_OF_RULE: _Kinds = {
-    "to": _CODE, "low": _CODE, "high": _CODE, "bounds": _WORD,
-    "line": (_or_none(_is_whole), "a whole number or null"),
-}  # fmt: skip
+_OF_RULE: Mapping[str, Kind] = {
+    "to": _CODE,
+    "low": _CODE,
+    "high": _CODE,
+    "bounds": WORD,
+    "line": WHOLE.or_null(),
+}
 
 
 def _check_kinds(
@@ -580,6 +511,7 @@ def _check_kinds(
     household_keys: Any,
     related: Any,
     cost: Any,
+    **_: Any,
 ) -> None:
     """Refuse arguments of `riskcore.protect` that are of another kind."""
     arguments.column_name("weight", weight)

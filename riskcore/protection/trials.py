@@ -19,6 +19,7 @@ from typing import Any
 from riskcore.common import arguments, html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
@@ -27,6 +28,7 @@ from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
+from riskcore.protection.settings_table import ProtectSettings
 
 # What a protection may fail by; all else is a defect.
 _FAILURES = (
@@ -431,12 +433,7 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
         raise TypeError(f"candidates={shown}: need a mapping of names to settings")
     if not candidates:
         raise ValueError("candidates is empty: give the settings of at least one")
-    known = set(inspect.signature(protect).parameters) - {
-        "data",
-        "keys",
-        "reading",
-        "progress",
-    }
+    known = {"weight", "household", *settings_of(ProtectSettings)}
     for name, settings in [*candidates.items(), ("all candidates", common)]:
         if not isinstance(name, str):
             raise TypeError(f"candidates: {arguments.shown(name)}: a name is text")

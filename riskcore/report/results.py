@@ -89,7 +89,7 @@ def report_of_protection(
     targets = report_paths(Path(path), len(result.sets))
     for target in targets:
         replace.refuse_existing(target, overwrite)
-    inputs = [*result.source.paths, *result.rule_files]
+    inputs = [*result.source.paths, *result.settings.rule_files]
     replace.refuse_sources(targets, inputs)
     utility = utility_of(result, progress)
     pages = [

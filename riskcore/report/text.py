@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from riskcore.assessment.assess import WEIGHTS
 from riskcore.assessment.figures import CELL_FIGURES, label, percent, rows, table
+from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain

@@ -836,8 +836,8 @@ def test_a_report_is_refused_before_the_work(run, folder, monkeypatch, command, 
     def work(*_, **__):
         pytest.fail("it was computed")
 
-    monkeypatch.setattr("riskcore.assessment.assess.assess_records", work)
-    monkeypatch.setattr("riskcore.protection.protect.protect_source", work)
+    monkeypatch.setattr("riskcore.assessment.assess.assess", work)
+    monkeypatch.setattr("riskcore.protection.protect.protect", work)
     monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
     words = ["survey.csv", "--keys", "age", "--output", "o.csv", option, "r.html"]
     more = ["--threshold", "0.1"]

@@ -241,7 +241,7 @@ def test_nothing_is_replaced_unasked(run):
     ],
 )
 def test_rules(rule, code, expected):
-    from riskcore.cli.protect import recoding as rule_of
+    from riskcore.cli.words import recoding as rule_of
 
     name, recoding = rule_of(rule)
     assert (name, str(recoding.apply([code]).codes[0])) == ("AGE", expected)

@@ -14,7 +14,7 @@ import pandas
 import pytest
 
 from riskcore import cli
-from riskcore.cli.options import shell_line
+from riskcore.cli.shell import shell_line
 from tests import needs
 
 KEYS = ["REGION", "SEX", "AGE"]

@@ -11,9 +11,6 @@ from bench.blanked_keys import attack, commonest, order_of_ties, plain
 from riskcore import protect, simulate
 from riskcore.cli import main
 from riskcore.data.files import formats
-from riskcore.data.source import Source
-from riskcore.protection.protect import protect_source
-from riskcore.protection.settings import Settings
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 SECRET = "5a" * 32
@@ -41,25 +38,9 @@ def survey(n=1500, seed=3):
 
 def protected(data, keys=KEYS, secret=SECRET, **asked):
     """Protect with a secret that is known: a test has the same ties each time."""
-    source = Source.of(data, None)
-    usual = {
-        **dict.fromkeys(["weight", "household", "recodings", "household_keys"]),
-        **dict.fromkeys(["related", "cost", "threshold", "rate", "rounds"]),
-        **dict.fromkeys(["household_threshold", "household_rate"]),
-        "level": "record",
-        "within_households": True,
-        "suppression": "exact",
-        "plan": "record",
-        "population": "weights",
-        "method": "exact",
-        "missing": "wildcard",
-        "alpha": 1.0,
-        "ties": "secret",
-    }
-    settings = Settings.resolve(source, keys, **usual | asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return protect_source(source, settings, secret=secret)
+        return protect(data, keys, secret=secret, **{"ties": "secret"} | asked)
 
 
 @pytest.mark.parametrize("cost", ["fewest", "equal"])

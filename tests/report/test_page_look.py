@@ -13,7 +13,7 @@ import pytest
 
 from riskcore import Recoding, assess, protect, simulate
 from riskcore.cli import main
-from riskcore.cli.options import command_again
+from riskcore.cli.shell import command_again
 from riskcore.common.html import all_digits, digits, readable
 from riskcore.page import page, protection_page, public_protection_page
 from riskcore.report.key_variables import KeyVariable, key_variables

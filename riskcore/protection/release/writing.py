@@ -105,7 +105,7 @@ def write(
     common = {Path(target): text for target, text in (public or {}).items()}
     beside = [record, *([] if told is None else [told]), *private, *common]
     written = formats.files_written(path, result.source.format)
-    inputs = [*result.source.paths, *result.rule_files]
+    inputs = [*result.source.paths, *result.settings.rule_files]
     refuse_sources([*written, *beside], inputs)
     shuffle = _plain_shuffle(shuffle)
     keyed = _keyed_digest(result.source)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import WEIGHTS, Assessment, assess_coded
+from riskcore.assessment.assess import Assessment, assess_coded
 from riskcore.assessment.figures import of_model
+from riskcore.assessment.settings_table import WEIGHTS
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column

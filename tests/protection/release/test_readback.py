@@ -455,14 +455,13 @@ def test_encodings(tmp_path, monkeypatch):
 
 def protect_in(encoding):
     from riskcore.data.source import Source
-    from riskcore.protection.protect import protect_source
     from riskcore.protection.settings import Settings
 
     source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
     settings = Settings.from_dict(
         {**protect({"Région": ["é"]}, ["Région"], threshold=1.0).settings.to_dict()}
     )
-    return protect_source(source, settings)
+    return protect(source, settings)
 
 
 def test_recoded_mu_argus(source):

@@ -1,0 +1,209 @@
+"""The settings of `assess` and `check`, and those that several functions share.
+
+Types that take time to load are in quotes: nobody needs them to parse a command.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+
+from riskcore.common.settings import (
+    FRACTION,
+    GOALS,
+    MODEL,
+    MODEL_OR_FILE,
+    NAMES,
+    NUMBER,
+    TREES,
+    WHOLE,
+    Setting,
+)
+
+if TYPE_CHECKING:
+    from riskcore.assessment.diversity import Tree
+    from riskcore.assessment.goals import Goal
+
+Method: TypeAlias = Literal["exact", "series7", "franconi"]
+Level: TypeAlias = Literal["record", "household"]
+
+WEIGHTS = "weights"
+_LEVEL = (
+    "what to count: records (default), or households, one row for each --household; "
+    "its members must agree in the keys and the weight, and "
+)
+_POPULATION = (
+    "how to estimate the number of people a cell stands for: by the weights (default), "
+    "or by a model fitted to the keys, latent-class or log-linear"
+)
+_MISSING = (
+    "how to treat missing key values: refuse the file (default), as one more category, "
+    "or as any value, as in sdcMicro (wildcard) or mu-Argus (argus)"
+)
+
+METHOD = Setting(
+    default="exact",
+    help="how to compute the individual risk: exact (default), or by the formulas of "
+    "mu-Argus (series7) or sdcMicro (franconi)",
+)
+MISSING = Setting(
+    default="refuse",
+    choices=("refuse", "category", "wildcard", "argus"),
+    help=_MISSING,
+)
+ALPHA = Setting(
+    default=1.0,
+    kind=FRACTION,
+    within="[0, 1]",
+    metavar="SHARE",
+    help="with --missing wildcard: how much a record with missing keys counts in the "
+    "cells of other records, 0 to 1 (default 1)",
+)
+K = Setting(
+    kind=GOALS,
+    metavar="K",
+    help="k-anonymity: at least K records must share the keys of each record (its f, "
+    "counted by the rule for missing keys); one number, or one for each --keys. It "
+    "applies in addition to all other rules",
+)
+SUBSETS = Setting(
+    kind=WHOLE,
+    metavar="M",
+    help="replace each set of keys by all combinations of M of its keys, each of which "
+    "must be safe by itself",
+)
+STRATA = Setting(
+    kind=NAMES,
+    metavar="COLUMN",
+    help="count within the groups of these columns, which are never blanked",
+)
+ORDERED = Setting(
+    default=(),
+    kind=NAMES,
+    metavar="COLUMN",
+    help="sensitive variables of numbers; closeness takes their order into account. "
+    "Otherwise all values are equally far from each other",
+)
+HIERARCHIES = Setting(
+    kind=TREES,
+    option="hierarchy",
+    metavar="COLUMN=FILE",
+    help="sensitive variables whose values form a tree: the distance of two values is "
+    "how far up they meet. FILE has a line for each value: value;group;...;all",
+)
+MISSING_SENSITIVE = Setting(
+    default="refuse",
+    choices=("refuse", "category", "ignore"),
+    help="how to treat missing values of sensitive variables: refuse the file "
+    "(default), as one more value (category), or leave out these records (ignore)",
+)
+KIND_OF_L = Setting(
+    default="distinct",
+    choices=("distinct", "entropy", "recursive"),
+    help="the definition of l that --l refers to (default distinct)",
+)
+
+
+def level(consequence: str) -> Setting:
+    """Return the choice between counting records and counting households."""
+    return Setting(default="record", help=_LEVEL + consequence)
+
+
+def population(*, file: bool) -> Setting:
+    """Return the model of the population; with ``file``, a file may describe it."""
+    more = "; or a FILE of the population: its keys and a column population_frequency"
+    names = (WEIGHTS, "latent-class", "log-linear")
+    return Setting(
+        default=WEIGHTS,
+        metavar="MODEL",
+        kind=MODEL_OR_FILE if file else MODEL,
+        choices=() if file else names,
+        help=_POPULATION + (more if file else ""),
+    )
+
+
+class AssessSettings(TypedDict, total=False):
+    """The settings of `assess`."""
+
+    level: Annotated[
+        Level, level("--output gives each record the results of its household")
+    ]
+    population: Annotated[Any, population(file=True)]
+    method: Annotated[Method, METHOD]
+    missing: Annotated[str, MISSING]
+    alpha: Annotated[float, ALPHA]
+
+
+class CheckSettings(TypedDict, total=False):
+    """The settings of `check`: the rules, and how they are counted."""
+
+    k: Annotated["Goal | None", K]
+    subsets: Annotated[int | None, SUBSETS]
+    strata: Annotated[Iterable[Hashable] | None, STRATA]
+    max_risk: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a risk",
+            metavar="RISK",
+            help="largest individual risk allowed for a record",
+        ),
+    ]
+    max_rate: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            within="[0, 1]",
+            unit="a share of the records",
+            metavar="RATE",
+            help="largest re-identification rate allowed, such as 0.001 or 0.1%",
+        ),
+    ]
+    min_population: Annotated[
+        float | None,
+        Setting(
+            kind=WHOLE,
+            within="(0, inf)",
+            unit="a number of people",
+            metavar="N",
+            help="smallest population allowed for an area, by the sum of the weights",
+        ),
+    ]
+    area: Annotated[
+        Iterable[Hashable] | None,
+        Setting(
+            kind=NAMES,
+            metavar="COLUMN",
+            help="columns that together define the areas",
+        ),
+    ]
+    sensitive: Annotated[
+        Iterable[Hashable] | None,
+        Setting(
+            kind=NAMES,
+            metavar="COLUMN",
+            help="sensitive variables, for --l and --t",
+        ),
+    ]
+    l: Annotated[  # noqa: E741
+        float | None,
+        Setting(
+            kind=NUMBER,
+            metavar="L",
+            help="smallest l-diversity allowed for a cell, for each sensitive variable",
+        ),
+    ]
+    kind: Annotated[str, KIND_OF_L]
+    t: Annotated[
+        float | None,
+        Setting(
+            kind=FRACTION,
+            metavar="T",
+            help="t-closeness: largest distance allowed between a cell and the file",
+        ),
+    ]
+    ordered: Annotated[Iterable[Hashable], ORDERED]
+    hierarchies: Annotated["Mapping[Hashable, Tree] | None", HIERARCHIES]
+    missing_sensitive: Annotated[str, MISSING_SENSITIVE]
+    missing: Annotated[str, MISSING]
+    alpha: Annotated[float, ALPHA]
+    method: Annotated[Method, METHOD]

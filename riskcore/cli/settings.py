@@ -1,0 +1,155 @@
+"""Settings as options: a table of settings becomes options, and words its values."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from riskcore.cli.words import fraction, gathered, number, pair, recoding, whole
+from riskcore.common.settings import (
+    COST,
+    FRACTION,
+    GOALS,
+    NAMES,
+    NEVER,
+    NUMBER,
+    RECODINGS,
+    RELATED,
+    TREES,
+    WHOLE,
+    YES,
+    Kind,
+    Setting,
+    settings_of,
+)
+
+# How one word of an option is read; options of these kinds take several words.
+_READ: dict[Kind, Callable[[str], Any]] = {
+    FRACTION: fraction,
+    NUMBER: number,
+    WHOLE: whole,
+    GOALS: whole,
+    RECODINGS: recoding,
+    RELATED: pair,
+    TREES: pair,
+}
+_SEVERAL = (GOALS, NAMES, RECODINGS, RELATED, TREES, COST)
+_COSTS = ("fewest", "equal", "entropy")
+
+
+def option_of(name: str, setting: Setting) -> str:
+    """Return the name of the option of a setting, as parsed options have it."""
+    return setting.option or name
+
+
+def options_of(table: type) -> set[str]:
+    """Return the names of the options of a table."""
+    return {option_of(*pair) for pair in settings_of(table).items()}
+
+
+def add_settings(
+    command: Any, table: type, *names: str, without: type | None = None
+) -> None:
+    """Add the options of a table of settings: all, or those named.
+
+    ``without`` is a table whose settings are left out.
+    """
+    known = settings_of(table)
+    left_out = {} if without is None else settings_of(without)
+    for name in names or [name for name in known if name not in left_out]:
+        add_setting(command, name, known[name])
+
+
+def add_setting(
+    command: Any, name: str, setting: Setting, *, required: bool = False
+) -> None:
+    """Add the option of a setting."""
+    several = setting.kind in _SEVERAL
+    default = setting.default
+    if setting.kind is YES:
+        default = setting.choices[0]
+    elif setting.kind in (RECODINGS, TREES):
+        default = []
+    command.add_argument(
+        "--" + option_of(name, setting).replace("_", "-"),
+        default=default,
+        required=required,
+        nargs="+" if several else None,
+        type=_READ.get(setting.kind),
+        choices=setting.choices or None,
+        metavar=setting.metavar or None,
+        help=setting.help.replace("%", "%%"),
+    )
+
+
+def arguments_of(
+    options: argparse.Namespace, table: type, names: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the settings of a table as the options give them, by argument."""
+    known = settings_of(table)
+    return {
+        name: _value(getattr(options, option_of(name, known[name])), name, known[name])
+        if known[name].kind is not GOALS
+        else goal_of(options)
+        for name in names or known
+    }
+
+
+def _value(words: Any, name: str, setting: Setting) -> Any:
+    """Return the value that the words of an option stand for."""
+    option = f"--{option_of(name, setting)}"
+    if setting.kind is YES:
+        return words == setting.choices[0]
+    if setting.kind is RECODINGS:
+        return gathered(option, words)
+    if setting.kind is RELATED:
+        return _grouped(words)
+    if setting.kind is COST:
+        return _cost(words)
+    if setting.kind is TREES:
+        from riskcore.data.hierarchy import Hierarchy
+
+        trees = gathered(option, words)
+        return {column: Hierarchy.read(Path(path)) for column, path in trees.items()}
+    return words
+
+
+def goal_of(options: argparse.Namespace) -> Any:
+    """Return k: one number, or a number for each set of keys."""
+    if options.k is None or len(options.k) == 1:
+        return options.k and options.k[0]
+    if len(options.k) != len(options.keys):
+        raise ValueError(
+            f"--k: {len(options.k)} numbers for {len(options.keys)} sets of keys; give "
+            "one, or one for each --keys"
+        )
+    return {tuple(keys): k for keys, k in zip(options.keys, options.k, strict=True)}
+
+
+def _grouped(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:
+    """Return pairs as the lists of the second words by the first."""
+    if pairs is None:
+        return None
+    keys = dict.fromkeys(key for key, _ in pairs)
+    return {key: [other for one, other in pairs if one == key] for key in keys}
+
+
+def _cost(words: list[str] | None) -> Any:
+    """Read the cost: fewest, equal, entropy or KEY=NUMBER ...."""
+    if words is None or (len(words) == 1 and words[0] in _COSTS):
+        return words and words[0]
+    costs = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(
+                f"--cost {word}: give {', '.join(_COSTS)}, or KEY=NUMBER ..."
+            )
+        try:
+            costs.append((key, math.inf if value == NEVER else float(value)))
+        except ValueError:
+            raise ValueError(f"--cost {word}: {value!r} is not a number") from None
+    return gathered("--cost", costs)

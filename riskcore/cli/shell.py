@@ -1,0 +1,105 @@
+"""Command lines that a person can copy into a shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+# The width of a printed command, and the pattern of a line that may be cut anywhere.
+_WIDTH = 88
+_PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
+
+
+def shell_line(words: Iterable[str]) -> str:
+    r"""Return a command line to copy into a shell, with control characters escaped.
+
+    Examples
+    --------
+    >>> print(shell_line(["riskcore", "my file.csv", "it's\x1b[2J\n\u202e"]))
+    riskcore 'my file.csv' $'it\'s\x1b[2J\x0a\u202e'
+    """
+    return " ".join(
+        shlex.quote(word) if word.isprintable() else _ansi_quoted(word)
+        for word in words
+    )
+
+
+def shell_lines(words: Sequence[str]) -> str:
+    r"""Return a command on several lines, each with one option and its values.
+
+    Examples
+    --------
+    >>> words = ["riskcore", "protect", "s.csv", "--keys", "A", "B", "--k", "3"]
+    >>> print(shell_lines(words))
+    riskcore protect s.csv --keys A B --k 3
+    >>> print(shell_lines([*words, "--recode", f"A=map:{'1=a,' * 20}2=b"]))
+    riskcore protect s.csv \
+        --keys A B \
+        --k 3 \
+        --recode A=map:1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,\
+    1=a,1=a,1=a,1=a,2=b
+    """
+    line = shell_line(words)
+    if len(line) <= _WIDTH:
+        return line
+    options: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            options.append([])
+        options[-1].append(word)
+    lines = [shell_line(one) for one in options]
+    return " \\\n    ".join(_cut(line) for line in lines)
+
+
+def _cut(line: str) -> str:
+    """Return an option whose long list of plain words is broken after commas."""
+    if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
+        return line
+    parts = line.replace(",", ",\0").split("\0")
+    cut = [""]
+    room = _WIDTH - 6
+    for part in parts:
+        if cut[-1] and len(cut[-1]) + len(part) > room:
+            cut.append("")
+            room = _WIDTH - 2
+        cut[-1] += part
+    return "\\\n".join(cut)
+
+
+def _ansi_quoted(word: str) -> str:
+    """Return a word as bash, zsh and POSIX of 2024 read it, in printable characters."""
+    return "$'" + "".join(map(_ansi_escaped, word)) + "'"
+
+
+def _ansi_escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    code = ord(character)
+    # Python keeps a byte of a name that is not text as half a surrogate pair.
+    if code < 0x80 or 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code & 0xFF:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def command_again(words: Sequence[str]) -> str:
+    """Return a command line to run again, quoted for a shell, without a seed.
+
+    A seed reveals the order of the records and does not belong in a report.
+
+    Examples
+    --------
+    >>> command_again(["protect", "my file.csv", "--shuffle", "7", "--keys", "SEX"])
+    "riskcore protect 'my file.csv' --shuffle --keys SEX"
+    """
+    kept: list[str] = []
+    for word in words:
+        name, _, _ = word.partition("=")
+        # Options may be abbreviated as long as they are unambiguous.
+        if name.startswith("--sh") and "--shuffle".startswith(name):
+            kept.append("--shuffle")
+        elif not (kept and kept[-1] == "--shuffle" and word.isdecimal()):
+            kept.append(word)
+    return shlex.join(["riskcore", *kept])

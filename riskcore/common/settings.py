@@ -1,0 +1,195 @@
+"""Settings: the arguments that a function and a command share, each said once.
+
+A table of settings is a `TypedDict` whose types carry a `Setting`. From it come the
+function's signature, defaults and checks, the options of the command, and the form in
+which a record holds the values. Tables are read when a command is parsed: this module
+and theirs load nothing heavy.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from numbers import Real
+from typing import Any, ForwardRef, Literal, TypeVar, get_args, get_origin
+
+Table = TypeVar("Table")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Fits = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """What JSON holds of a value: whether it fits, and what is needed in words."""
+
+    fits: Fits
+    need: str
+
+    def or_null(self) -> "Kind":
+        """Return the kind of a value that may be null."""
+        return Kind(
+            lambda value: value is None or self.fits(value), f"{self.need} or null"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def list_of(fits: Fits) -> Fits:
+    """Return whether a value is a list whose elements all fit."""
+    return lambda value: isinstance(value, list) and all(map(fits, value))
+
+
+def object_of(fits: Fits) -> Fits:
+    """Return whether a value is an object whose members all fit."""
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+WORD = Kind(lambda value: isinstance(value, str), "text")
+NAME = Kind(WORD.fits, "a name").or_null()
+NAMES = Kind(list_of(WORD.fits), "a list of names")
+NAME_SETS = Kind(list_of(NAMES.fits), "a list of lists of names")
+# A model of the population by its name; one that was fitted is in no record.
+MODEL = Kind(WORD.fits, "text")
+MODEL_OR_FILE = Kind(WORD.fits, "text")
+YES = Kind(lambda value: isinstance(value, bool), "true or false")
+NUMBER = Kind(_is_number, "a number")
+FRACTION = Kind(_is_number, "a number")
+WHOLE = Kind(_is_whole, "a whole number")
+GOALS = Kind(list_of(WHOLE.or_null().fits), "a list of whole numbers or null")
+RECODINGS = Kind(object_of(lambda _: True), "an object of recodings")
+RELATED = Kind(object_of(NAMES.fits), "an object of lists of names")
+TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
+# JSON has no infinity: the cost of a key that may not be blanked.
+NEVER = "never"
+COST = Kind(
+    lambda value: (
+        WORD.fits(value) or object_of(lambda c: _is_number(c) or c == NEVER)(value)
+    ),
+    "a word or an object of numbers",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One setting: its default, kind, unit and help.
+
+    Attributes
+    ----------
+    help : str
+        The help of the option.
+    default
+    kind : Kind
+    within, unit : str
+        The interval of a number, and what it is: "[0, 1]", "a risk".
+    choices : tuple of str
+        The words allowed, unless the type is a `Literal`, which names them.
+    option, metavar : str
+        The name of the option if it differs from that of the argument, and what stands
+        for its value in the help.
+    """
+
+    help: str
+    default: Any = None
+    kind: Kind = WORD
+    within: str = ""
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    option: str = ""
+    metavar: str = ""
+
+    @property
+    def recorded(self) -> Kind:
+        """What a record holds of it: null too, if that is the default of one value."""
+        single = self.kind in (NUMBER, FRACTION, WHOLE)
+        return self.kind.or_null() if self.default is None and single else self.kind
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a word that is not a choice, and a number outside its interval."""
+        from riskcore.common import arguments
+
+        if value is None and self.default is None:
+            return
+        if self.choices and self.kind is WORD:
+            arguments.one_of(name, value, self.choices)
+        if self.within:
+            arguments.number_in(name, value, self.within, *filter(None, [self.unit]))
+
+
+@cache
+def settings_of(table: type) -> Mapping[str, Setting]:
+    """Return the settings of a table by name."""
+    found = {}
+    for name, annotation in table.__annotations__.items():
+        setting: Setting = annotation.__metadata__[0]
+        kind = annotation.__origin__
+        if not setting.choices and get_origin(kind) is Literal:
+            setting = Setting(**{**vars(setting), "choices": get_args(kind)})
+        found[name] = setting
+    return found
+
+
+def complete(table: type[Table], given: Table) -> Table:
+    """Return the settings with defaults for those not given; refuse invalid ones.
+
+    Raises
+    ------
+    TypeError
+        If there is no such setting, or a number is not a number.
+    ValueError
+        If a word or number is not allowed.
+    """
+    settings = settings_of(table)  # type: ignore[arg-type]
+    values: Mapping[str, Any] = given  # type: ignore[assignment]
+    for name in values:
+        if name not in settings:
+            raise TypeError(_unexpected(name, settings))
+    found = {name: values.get(name, s.default) for name, s in settings.items()}
+    for name, setting in settings.items():
+        setting.check(name, found[name])
+    return found  # type: ignore[return-value]
+
+
+def _unexpected(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, known, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"unexpected keyword argument {name!r}{hint}"
+
+
+def takes(table: type) -> Callable[[Function], Function]:
+    """Give a function whose last parameter is ``**settings`` the table's signature."""
+
+    def give(function: Function) -> Function:
+        own = inspect.signature(function)
+        *before, last = own.parameters.values()
+        assert last.kind is last.VAR_KEYWORD
+        first = [p for p in before if p.kind is not p.KEYWORD_ONLY]
+        after = [p for p in before if p.kind is p.KEYWORD_ONLY]
+        settings = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=setting.default,
+                annotation=_shown(table.__annotations__[name].__origin__),
+            )
+            for name, setting in settings_of(table).items()
+        ]
+        function.__signature__ = own.replace(  # type: ignore[attr-defined]
+            parameters=[*first, *settings, *after]
+        )
+        return function
+
+    return give
+
+
+def _shown(annotation: Any) -> Any:
+    """Return a type as a signature shows it."""
+    return (
+        annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation
+    )

@@ -1,0 +1,198 @@
+"""The settings of `protect`: what is safe, and how the file is made safe.
+
+Types that take time to load are in quotes: nobody needs them to parse a command.
+"""
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+
+from riskcore.assessment.settings_table import (
+    ALPHA,
+    METHOD,
+    STRATA,
+    SUBSETS,
+    K,
+    Level,
+    Method,
+    level,
+    population,
+)
+from riskcore.common.settings import (
+    COST,
+    FRACTION,
+    NAME,
+    NAME_SETS,
+    NAMES,
+    RECODINGS,
+    RELATED,
+    WHOLE,
+    YES,
+    Kind,
+    Setting,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from riskcore.assessment.goals import Goal
+    from riskcore.data.recode import Recoding
+
+Costs: TypeAlias = Literal["fewest", "equal", "entropy"] | Mapping[Any, float]
+Plan: TypeAlias = Literal["record", "restore"]
+Suppression: TypeAlias = Literal["exact", "argus"]
+Ties: TypeAlias = Literal["rule", "secret"]
+
+
+def _risk(what: str) -> Setting:
+    return Setting(
+        kind=FRACTION, within="(0, 1]", unit="a risk", metavar="RISK", help=what
+    )
+
+
+def _rate(what: str) -> Setting:
+    return Setting(
+        kind=FRACTION, within="(0, 1]", unit="a fraction", metavar="RATE", help=what
+    )
+
+
+class SafetySettings(TypedDict, total=False):
+    """What is safe."""
+
+    level: Annotated[
+        Level, level("a key blanked for a household is blanked for all its members")
+    ]
+    k: Annotated["Goal | None", K]
+    subsets: Annotated[int | None, SUBSETS]
+    strata: Annotated[Iterable[Hashable] | None, STRATA]
+    threshold: Annotated[float | None, _risk("risk that no record may reach")]
+    rate: Annotated[
+        float | None,
+        _rate(
+            "re-identification rate, such as 0.001 or 0.1%, from which the threshold "
+            "is found"
+        ),
+    ]
+    household_threshold: Annotated[
+        float | None, _risk("risk that no household may reach")
+    ]
+    household_rate: Annotated[
+        float | None,
+        _rate(
+            "re-identification rate of households, from which the household threshold "
+            "is found"
+        ),
+    ]
+    within_households: Annotated[
+        bool,
+        Setting(
+            default=True,
+            kind=YES,
+            option="households",
+            choices=("unsafe", "all"),
+            help="households in which a member is unsafe if its risk is at least the "
+            "household threshold divided by the household's size: unsafe households "
+            "(default), or all",
+        ),
+    ]
+    missing: Annotated[
+        str,
+        Setting(
+            default="wildcard",
+            choices=("wildcard", "argus", "category"),
+            help="what a missing or blanked key matches: any value, as in sdcMicro "
+            "(wildcard, default) or mu-Argus (argus), or only missing keys (category)",
+        ),
+    ]
+    alpha: Annotated[float, ALPHA]
+    population: Annotated[Any, population(file=False)]
+    method: Annotated[Method, METHOD]
+
+
+class ProtectSettings(SafetySettings, total=False):
+    """The settings of `protect`: what is safe, and how the file is made safe."""
+
+    recodings: Annotated[
+        "Mapping[Any, Recoding | str | os.PathLike[str]] | None",
+        Setting(
+            kind=RECODINGS,
+            option="recode",
+            metavar="VARIABLE=RULE",
+            help="recode variables before suppression, see below",
+        ),
+    ]
+    cost: Annotated[
+        Costs | None,
+        Setting(
+            kind=COST,
+            metavar="COST",
+            help="cost of blanking a key. fewest: all keys cost the same; among equal "
+            "choices the key with the least entropy is taken, then the first by name. "
+            "equal: all keys cost the same; among equal choices the first in --keys is "
+            "taken, as in mu-Argus. entropy: the entropy of the key. KEY=NUMBER ...: "
+            "the given costs, and 50 for other keys; KEY=never is never blanked. The "
+            "default is the costs in mu-Argus metadata, otherwise fewest",
+        ),
+    ]
+    household_keys: Annotated[
+        Iterable[Hashable] | None,
+        Setting(
+            kind=NAMES,
+            metavar="COLUMN",
+            help="keys that are equal within a household; they are blanked for all "
+            "members or for none",
+        ),
+    ]
+    related: Annotated[
+        Mapping[Any, Iterable[Hashable]] | None,
+        Setting(
+            kind=RELATED,
+            metavar="KEY=COLUMN",
+            help="columns to blank together with a key",
+        ),
+    ]
+    suppression: Annotated[
+        Suppression,
+        Setting(
+            default="exact",
+            help="which keys to blank: the cheapest (exact, default), or the keys "
+            "mu-Argus would choose (argus)",
+        ),
+    ]
+    plan: Annotated[
+        Plan,
+        Setting(
+            default="record",
+            help="record (default): each record is made safe by its own blanks. "
+            "restore: then every value is put back that is not needed to keep all "
+            "records safe. The result says how many records rely on the blanks of "
+            "others; with --alpha below 1, those blanks count less",
+        ),
+    ]
+    ties: Annotated[
+        Ties,
+        Setting(
+            default="rule",
+            help="how to decide between keys of equal cost. rule (default): by the "
+            "rule of --cost, the same each time. secret: by random bits that only the "
+            "private record holds, so that the order of the keys reveals nothing about "
+            "a blanked value. The number of blanked values is the same, but with "
+            "--cost fewest they may be in keys that lose more information",
+        ),
+    ]
+    rounds: Annotated[
+        int | None,
+        Setting(kind=WHOLE, metavar="N", help="stop after N rounds of suppression"),
+    ]
+
+
+# What a private record holds of the settings, by name; subsets are sets of keys there.
+RECORDED: Mapping[str, Kind] = {
+    "keys": NAME_SETS,
+    "weight": NAME,
+    "household": NAME,
+    **{
+        name: setting.recorded
+        for name, setting in settings_of(ProtectSettings).items()
+        if name != "subsets"
+    },
+}
