@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.shell import command_again
-from riskcore.cli.words import whole
+from riskcore.cli.words import delimiter, whole
 
 if TYPE_CHECKING:
     from riskcore.cli.terminal import Progress
@@ -80,7 +80,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--delimiter",
-        type=_delimiter,
+        type=delimiter,
         metavar="C",
         help="character between the fields of a CSV file; tab or \\t for a tab. By "
         "default comma, semicolon, tab or bar: the most frequent in the first line",
@@ -206,8 +206,3 @@ def source_of(
 
     step = progress.share(f"reading {options.file}")
     return Source.of(options.file, how or reading(options), progress=step)
-
-
-def _delimiter(text: str) -> str:
-    """Read a delimiter; a tab, which is hard to type, may be given by name."""
-    return "\t" if text in ("tab", "\\t") else text

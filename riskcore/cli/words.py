@@ -14,6 +14,11 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _MOST_DIGITS = 300
 
 
+def delimiter(text: str) -> str:
+    """Read a delimiter; a tab, which is hard to type, may be given by name."""
+    return "\t" if text in ("tab", "\\t") else text
+
+
 def records(text: str) -> int:
     """Read the number of records to simulate."""
     number = whole(text)

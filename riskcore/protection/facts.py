@@ -1,4 +1,4 @@
-"""What was done and found, as plain data."""
+"""Facts of a protection as plain data, for JSON and reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from riskcore.protection.verdict import verdict_of
 
 
 def facts_of(result: ProtectedRecords, shown: Iterable[Shown]) -> dict[str, Any]:
-    """Return what `Protected.to_dict` does, with what the file tells."""
+    """Return the plain data of `Protected.to_dict`, with the values that show."""
     intake, engine = result.source.intake, result.on_engine
     plan = result.certificate
     return {

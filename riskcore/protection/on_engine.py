@@ -1,11 +1,10 @@
-"""Protecting data that an engine holds: planned on cells, done where the records are.
+"""Protect data on an engine: plan on cells here, blank where the records are.
 
-Without households all records with the same keys have the same risk and the same plan.
-So the engine counts the cells of all keys, the cells are recoded, suppressed and
-verified here as if they were records, each standing for many, and what is blanked goes
-back as a small table of unsafe cells that the engine joins to the records. Then it
-counts what came of it: a result is given back only if those are the cells that were
-verified.
+Without households, all records with the same keys have the same risk and the same plan.
+The engine counts the cells of all keys; the cells are recoded, suppressed and verified
+here like records that stand for many; a small table of unsafe cells goes back, which
+the engine joins to the records. Then the engine counts the result: it is returned only
+if its cells are the cells that were verified.
 """
 
 from __future__ import annotations
@@ -45,23 +44,23 @@ Integers = NDArray[np.int64]
 
 
 class ColumnsNotChecked(UserWarning):
-    """Nobody has looked whether columns tell suppressed or recoded values."""
+    """Columns were not checked for whether they reveal suppressed or recoded values."""
 
 
 @dataclass(frozen=True, eq=False)
 class OnEngine:
-    """Data that an engine holds, and the rows it counted: the cells of all keys.
+    """Data on an engine, and the rows it counted: the cells of all keys.
 
     Attributes
     ----------
     engine : Engine
     settings : Settings
     question : Question
-        What rows are: combinations of the keys and the columns related to them.
+        What a row is: a combination of the keys and their related columns.
     coded : CodedRecords
         The rows as codes; each stands for many records.
     rows : dict of column name to native series, each of length R
-        The same as they are in the data.
+        The rows with the values of the data.
     given : lazy frame, relation, table or None
         The protected data, see `given_back`.
     """
@@ -79,8 +78,8 @@ class OnEngine:
         if settings.household is not None:
             raise TypeError(
                 f"household={settings.household!r}: households need single records, "
-                f"but {engine.name} holds them and gives the cells alone: collect the "
-                "data first, or protect without households"
+                f"but {engine.name} returns cells only. Collect the data first, or "
+                "protect without households"
             )
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight)
@@ -91,7 +90,7 @@ class OnEngine:
 
     @property
     def records(self) -> NDArray[np.int64]:
-        """How many records each row stands for, shape (R,)."""
+        """Number of records of each row, shape (R,)."""
         return _groups(self.coded).records
 
     # --- giving back ---
@@ -215,18 +214,18 @@ class OnEngine:
         return cells.get_column(question.key_columns[-1]).to_native(), row, records
 
     def recoded(self, name: Any, values: Any) -> Any:
-        """Return values of a column as they are written, but for what is blanked."""
+        """Return the values of a column after recoding and before blanking."""
         rules = self.settings.recodings
         if name not in rules:
             return values
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said already
+            warnings.simplefilter("ignore")  # given already
             return recoded_columns({name: values}, {name: rules[name]})[name]
 
     def recoded_with(
         self, recoded: Any, name: Any
     ) -> tuple[Any, Integers, Integers, NDArray[np.int64]]:
-        """Return a column beside one that is recoded."""
+        """Return a column together with a recoded column, before and after recoding."""
         question = Question((recoded, name))
         cells = self.engine.cells(question)
         records = records_of(cells)
@@ -240,17 +239,17 @@ class OnEngine:
         return self.recoded(name, values), fine, coarse, records
 
     def refuse_write(self) -> TypeError:
-        """Make the error for writing what an engine holds."""
+        """Return the error for writing data on an engine."""
         return TypeError(
-            f"write: {self.engine.name} holds the records, and what needs each of them "
-            "here (a random order, new ids, reading back) cannot be done: have it "
-            "write .data itself, in an order of its own and with new ids where they "
-            "tell something, and assess what was written"
+            f"write: {self.engine.name} holds the records, so that a random order, new "
+            "ids and reading back are not possible here. Have it write .data itself, "
+            "in another order and with new ids if the ids reveal anything, and assess "
+            "the written file"
         )
 
 
 def warn_of_unchecked(names: Iterable[Hashable]) -> None:
-    """Warn that nobody has looked at some columns, and say what to do."""
+    """Warn that some columns were not checked, and say how to check them."""
     listed = list(names)
     message = (
         f"{unchecked(listed)}; result.shown_in(columns) has the engine group by them"
@@ -259,7 +258,7 @@ def warn_of_unchecked(names: Iterable[Hashable]) -> None:
 
 
 def unchecked(names: Iterable[Hashable]) -> str:
-    """Say of which columns nobody knows what they tell."""
+    """Return which columns were not checked for what they reveal."""
     listed = [repr(name) for name in names]
     more = len(listed) - 8
     columns = ", ".join(listed[:8]) + (f" and {more} more columns" if more > 0 else "")
@@ -272,7 +271,7 @@ def unchecked(names: Iterable[Hashable]) -> str:
 def _coded(
     engine: Engine, question: Question, cells: Any, ticks: Collection[Hashable] = ()
 ) -> CodedRecords:
-    """Return cells as codes, each with its records and the pieces of its weights."""
+    """Return cells as codes, with the records and the weight sums of each cell."""
     records = records_of(cells)
     sums = [
         np.ascontiguousarray(cells.get_column(name).to_numpy())
@@ -306,7 +305,7 @@ def _series(values: Any) -> Any:
 
 
 def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
-    """Tell whether rows are the same cells, with as many records and as much weight."""
+    """Return whether rows are the same cells, with equal records and weights."""
     if one.columns.keys() != other.columns.keys():
         return False
     for name, column in one.columns.items():
@@ -317,21 +316,21 @@ def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
         len(first.frequency) == len(second.frequency)
         and all(map(np.array_equal, first.codes, second.codes))
         and np.array_equal(first.frequency, second.frequency)
-        # Doubles are added in another order each time, whole numbers in none.
+        # The sum of doubles depends on their order; the sum of whole numbers does not.
         and np.allclose(first.weight_sum, second.weight_sum, rtol=1e-9, atol=0)
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Expected:
-    """Cells that an engine is to count, of which it tells some at a time.
+    """Cells that an engine should find, compared batch by batch.
 
     Attributes
     ----------
     places : list of dict of label to int
-        For each key the code of each label.
+        The code of each label, by key.
     number : uint64 ndarray, shape (K,)
-        The number that the codes of each cell make, rising.
+        The number that the codes of a cell form, in rising order.
     counts : Counts
     """
 
@@ -341,13 +340,13 @@ class _Expected:
 
     @classmethod
     def of(cls, verified: CodedRecords) -> _Expected | None:
-        """Return the cells of coded rows; None if these have no numbers."""
+        """Return the cells of coded rows; None if their codes do not form numbers."""
         columns = verified.columns.values()
         places = [
             {label: i for i, label in enumerate(column.labels.tolist())}
             for column in columns
         ]
-        # Both hours of the night in which clocks go back are one label to a dict.
+        # A dict has one entry for both hours of the night when clocks go back.
         if any(
             map(operator.ne, map(len, places), (len(one.labels) for one in columns))
         ):
@@ -364,7 +363,7 @@ class _Expected:
     def are(
         self, batches: Iterable[Any], question: Question, ticks: Collection[Hashable]
     ) -> bool:
-        """Tell whether these and no others are the cells of the batches."""
+        """Return whether the batches hold exactly these cells."""
         seen = np.zeros(len(self.number), bool)
         for cells in batches:
             row = self._rows_of(cells, question, ticks)
@@ -374,7 +373,7 @@ class _Expected:
             records, sums = frequencies(cells, question)
             if len(np.unique(row)) < len(row) or not (
                 np.array_equal(self.counts.frequency[row], records)
-                # Doubles are added in another order each time, whole numbers in none.
+                # The sum of doubles depends on their order.
                 and np.allclose(self.counts.weight_sum[row], sums, rtol=1e-9, atol=0)
             ):
                 return False
@@ -383,7 +382,7 @@ class _Expected:
     def _rows_of(
         self, cells: Any, question: Question, ticks: Collection[Hashable]
     ) -> NDArray[np.int64] | None:
-        """Return the place of each cell among those expected; None if one has none."""
+        """Return the position of each cell among the expected cells, or None."""
         number = np.zeros(len(cells), np.uint64)
         names = zip(question.keys, question.key_columns, self.places, strict=True)
         for key, name, place in names:

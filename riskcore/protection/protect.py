@@ -1,9 +1,9 @@
 """From risk to a safe file: recode, suppress, verify.
 
-`protect` is the whole path. It assesses the file as it is and as recoded, finds the
-thresholds, blanks the cheapest keys of every unsafe record and assesses the result
-again, until no record is unsafe or none can be made safer. What it says of the result
-is computed from the result.
+`protect` assesses the file before and after recoding, finds the thresholds, blanks the
+cheapest keys of every unsafe record and assesses the result again, until no record is
+unsafe or no record can be made safer. All figures of the result are computed from the
+result itself.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from riskcore.protection.suppression.rounds import (
 
 
 class HouseholdKeyDiffers(UserWarning):
-    """A key that is said to be equal within households is not."""
+    """A key declared equal within households differs within some of them."""
 
 
 @takes(ProtectSettings)
@@ -82,9 +82,8 @@ def protect(
     ----------
     data : frame, mapping or path
         Records, one per row, as for `assess`. A file is read whole, as text, so that
-        it can be written again as it was, see `Protected.write`. Data that an engine
-        holds stay there, and ``data`` of the result is as lazy as they are; without
-        households.
+        `Protected.write` can write it in its own format. Data on an engine stay there,
+        and ``data`` of the result is as lazy as the input; households are then refused.
     keys : iterable of column names or of lists of column names, or Settings
         The key variables, known to an intruder; several lists for several intruders
         with different knowledge. The file must be safe from each. Or the ``settings``
@@ -92,78 +91,80 @@ def protect(
     weight, household : column name, optional
         As for `assess`.
     level : {"record", "household"}
-        Whether each record is counted, or each household once: with "household" one
-        row of each, with its weight, is assessed and protected, and what is blanked or
-        recoded goes back to all members. They must agree in the keys and the weight. A
-        pass with keys of persons can follow.
+        What to count: each record, or each household once, with its weight. With
+        "household", one row for each household is assessed and protected, and all
+        members get what was blanked or recoded. Members must agree in the keys and the
+        weight. A second pass with the keys of persons can follow.
     k : int or mapping of sets of keys to int, optional
-        No record may have a sample frequency f below it, from 2 on: the file shall be
-        k-anonymous by the keys. One for all sets of keys, or by set, as in
-        ``{("region", "sex"): 3}``. A threshold may be asked for too: a record is unsafe
-        if f < k or its risk reaches the threshold. f is that of the rule for missing
+        Smallest sample frequency f allowed for a record, at least 2: the file becomes
+        k-anonymous by the keys. One number for all sets of keys, or one by set, as in
+        ``{("region", "sex"): 3}``. Together with a threshold, a record is unsafe if
+        f < k or its risk reaches the threshold. f is counted by the rule for missing
         keys; with ``alpha`` it is a real number.
     subsets : int, optional
-        In place of each set of keys, all combinations of so many of them are sets, each
-        of an intruder who knows just these; at most 300 in all.
+        Replace each set of keys by all combinations of this many of its keys, each
+        known to an intruder of its own; at most 300 sets in all.
     strata : iterable of column names, optional
-        Columns within whose groups records are counted: they are keys of every set, and
-        are never blanked.
+        Count records within the groups of these columns. They are keys in every set
+        and are never blanked.
     threshold, rate : float, optional
         The individual risk that no record may reach, or the re-identification rate,
-        a fraction, that gives it, see `Assessment.risk_threshold`.
+        a fraction, that determines it, see `Assessment.risk_threshold`.
     household_threshold, household_rate : float, optional
-        The same for the risk of households. Of the four and ``k`` one is needed.
+        The same for the risk of households. At least one of these four or ``k`` is
+        needed.
     within_households : bool
-        Who must be protected in unsafe households: members whose risk is at least the
-        household threshold divided by the size of the household. If False, such
-        members of safe households too; the source has both readings, see Notes.
+        Whether only members of unsafe households are protected: those whose risk is at
+        least the household threshold divided by the size of the household. If False,
+        such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding or path, optional
-        Recodings to apply first, or ``.grc`` files that hold them.
+        Recodings to apply first, or the ``.grc`` files that hold them.
     household_keys : iterable of column names, optional
-        Keys that are equal for all members of a household: blanked for one, they are
-        blanked for all, and cost as much. By default those that the metadata of a
-        mu-Argus file declare, if there is a household.
+        Keys that are equal for all members of a household: they are blanked for all
+        members or for none. By default those that the metadata of a mu-Argus file
+        declare, if there is a household column.
     related : mapping of column names to column names, optional
-        Columns that would give a key away (nationality a country of birth) and are
-        blanked with it. By default those that mu-Argus metadata declare, both ways.
+        Columns that would give a key away (nationality gives away the country of birth)
+        and are blanked with it. By default those that mu-Argus metadata declare, in
+        both directions.
     cost : {"fewest", "equal", "entropy"} or mapping of column names to float, optional
-        What it costs to blank a value: the same for all keys, so that the fewest are
-        blanked; the same, with ties as in mu-Argus; the entropy of the key in the
-        recoded file; or given by key, 50 for keys not named, infinite for keys that
-        may not be blanked, nor are the keys then that would take them along. By
-        default the weights in mu-Argus metadata, else "fewest". With "fewest", of sets
-        of keys of one size that would do, the one of the least entropy is blanked, of
-        these the first by name: the order of the keys changes nothing. Otherwise sets
-        of equal cost and size go by that order.
+        Cost of blanking a value. "fewest": all keys cost the same, so that the fewest
+        values are blanked; among sets of keys of equal size, the set with the least
+        entropy, then the first by name, so that the order of ``keys`` changes nothing.
+        "equal": all keys cost the same, with ties as in mu-Argus. "entropy": the
+        entropy of the key in the recoded file. A mapping: the cost of each key, 50 for
+        keys it does not name, infinite for keys that are never blanked (nor is a key
+        that would take such a key along). Except for "fewest", ties go by the order of
+        ``keys``. By default the costs in mu-Argus metadata, otherwise "fewest".
     population : {"weights", "latent-class", "log-linear"}, CellModel or frame
-        What is taken to be known of the population, as for `assess`. A name is fitted
-        to the file as it is, and again once it is recoded. A key that is blanked leaves
-        a cell with the probabilities of all its values together. A record of what was
-        done holds names only.
+        What determines the population frequency, as for `assess`. A model given by
+        name is fitted to the original file and again to the recoded file. A blanked
+        key leaves a cell with the probabilities of all its values together. A private
+        record can hold a name only.
     suppression : {"exact", "argus"}
-        The cheapest set of keys for each record, or what mu-Argus's rules choose. Ties
-        are decided as under ``cost``.
+        Which keys to blank in a record: the cheapest set, or the keys that mu-Argus
+        would choose.
     plan : {"record", "restore"}
-        Whose blanks make a record safe. "record": its own, if all others keep their
-        values. "restore": the same, less every value that can be put back while all
-        stay safe: a part of them counts on blanks of others then.
-        `Protected.certificate` says how many do, and the least that putting values back
-        from this plan by record can reach; an ``alpha`` below 1 is the middle way.
+        "record": each record is made safe by its own blanks. "restore": then every
+        value is put back that is not needed to keep all records safe, so that some
+        records rely on blanks of others. `Protected.certificate` says how many, and the
+        smallest number of blanks that putting values back can reach. An ``alpha``
+        below 1 is the middle way.
     method : {"exact", "series7", "franconi"}
-        The individual risk, as for `assess`.
+        How to compute the individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
-        What missing keys match, blanked ones included, see `tabulate`.
+        What missing and blanked keys match, see `tabulate`.
     alpha : float
         With ``missing="wildcard"``, see `tabulate`.
     rounds : int, optional
-        Stop after so many rounds of suppression, whether or not the file is safe.
+        Stop after this many rounds of suppression, whether or not the file is safe.
     ties : {"rule", "secret"}
-        What decides between sets of keys of equal cost and number. "rule": what is said
-        under ``cost``, the same each time; but whoever knows it sees in the key that
-        was blanked that no key before it would have done, which rules out values.
-        "secret": 256 random bits, others each time, which the private record of `write`
-        keeps for a replay. By record as many values are blanked, at the same cost, but
-        also of keys that lose more information.
+        How to decide between sets of keys of equal cost and number. "rule": as under
+        ``cost``, the same each time; but whoever knows the rule can infer from a
+        blanked key that no earlier key would have been enough, which rules out values.
+        "secret": by 256 random bits, new each time, which the private record keeps for
+        a replay. With ``plan="record"`` the number of blanked values and the cost are
+        the same, but the blanked keys may lose more information.
     secret : str, optional
         With ``ties="secret"``, the secret of an earlier result, for the same ties.
     reading : Reading, optional
@@ -174,52 +175,53 @@ def protect(
     Returns
     -------
     Protected
-        Its ``safe`` tells whether the risks, computed again, are all below their
-        thresholds, and no f is below k; its ``verdict`` says so in words.
+        ``safe`` is True if all risks, computed again, are below their thresholds and
+        no f is below k; ``verdict`` says so in words.
 
     Warns
     -----
     PopulationBelowSample
-        As `assess`, for the file as it is.
+        As `assess`, for the original file.
     SuppressedValueShows
-        If suppressed or recoded values can be told from a column or the order of data
-        in memory, see `Protected.shown`; one warning for each key and column. Of a file
-        it is said when it is written, for it may be shuffled then and lose columns.
+        If a column, or the order of data in memory, reveals suppressed or recoded
+        values, see `Protected.shown`; one warning for each key and column. For a file
+        the warning comes when it is written, because columns may be dropped and
+        records shuffled then.
     ColumnsNotChecked
-        Of data on an engine, if values were suppressed or recoded: only the keys, and
-        columns related to them, have been looked at for what they tell; see
+        For data on an engine, if values were suppressed or recoded: only the keys and
+        their related columns were checked for what they reveal, see
         `Protected.shown_in`.
     CountsOnOthers
         If more than half of the unsafe records are safe only by the blanks of others.
     HouseholdKeyDiffers
-        If a key among them of which values were suppressed is not equal within
-        households.
+        If a suppressed household key is not equal within households.
     DoubtfulRules
         As `recode`.
 
     Raises
     ------
     KeyError, TypeError, ValueError, OSError
-        As `assess` and `recode`; ValueError also if there is no threshold and no k,
-        they contradict each other, and for a rule, cost or number of rounds that is
-        none; TypeError also for households of data on an engine, and for their plan
-        "restore". ValueError for that plan with ``missing="category"``,
+        As `assess` and `recode`. ValueError also if there is no threshold and no k, if
+        they contradict each other, or if a rule, a cost or the number of rounds is
+        invalid; and for ``plan="restore"`` with ``missing="category"``,
         ``suppression="argus"``, ``level="household"``, ``rounds`` or a model of the
-        population.
+        population. TypeError also for data on an engine with a household column or
+        ``plan="restore"``.
     RuntimeError
-        If the data that would be given back are not those that were verified, as when
-        data on an engine change meanwhile.
+        If the protected data are not the data that were verified, for example because
+        data on an engine changed meanwhile.
 
     Notes
     -----
-    CASC (2004) deliverable 1.2-D3, sections 4 to 7. Section 5.2 calls unsafe every
-    record with r_i >= r^h*/|g|; section 7.4.1 and mu-Argus only those "within the
+    CASC (2004) deliverable 1.2-D3, sections 4 to 7. Section 5.2 calls every record with
+    r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus only the records "within the
     unsafe households".
 
-    With ``missing="wildcard"`` or ``"argus"`` and ``alpha=1`` blanking a key never
-    raises another record's risk (but for records blanked wholly, which "wildcard" no
-    longer counts for others), so that one round mostly does. By other rules blanked
-    records move to cells of their own, some of which are unsafe: rounds follow.
+    With ``missing="wildcard"`` or ``"argus"`` and ``alpha=1``, blanking a key never
+    raises the risk of another record, so that one round is usually enough (the
+    exception: "wildcard" no longer counts a record without any key for the others). By
+    other rules, blanked records move to cells of their own, some of them unsafe, and
+    further rounds follow.
 
     Examples
     --------
@@ -270,22 +272,22 @@ def _protect(
         if source.path is None:
             warn_of_what_shows(result, result.shown)
         return result
-    made = _made_safe(data, coded, settings, settings.recodings, say, secret=secret)
+    safe = _make_safe(data, coded, settings, settings.recodings, say, secret=secret)
     # A file is read back when it is written.
-    if made.rounds and source.path is None:
-        _refuse_other_keys(made.data, made.coded, settings)
+    if safe.rounds and source.path is None:
+        _refuse_other_keys(safe.data, safe.coded, settings)
     result = Protected(
         source,
         settings,
-        made.data,
-        made.sets,
-        made.masks,
-        made.rounds,
-        certificate=made.certificate,
+        safe.data,
+        safe.sets,
+        safe.masks,
+        safe.rounds,
+        certificate=safe.certificate,
         secret=secret,
     )
     _warn_of_households(result)
-    warn_of_leaning(made.certificate)
+    warn_of_leaning(safe.certificate)
     if source.path is None:
         warn_of_what_shows(result, result.shown)  # of a file, when it is written
     return result
@@ -298,44 +300,44 @@ def _protect_households(
     say: Lines,
     secret: str | None,
 ) -> Protected:
-    """Protect one row of each household, and give it back to all members."""
+    """Protect one row of each household, and blank the same keys for all members."""
     say("finding households")
     units, data, inner = Units.found(coded, settings), source.data, settings.of_rows()
     rows = units.rows(data, inner.suppressible)
     if coded.weights is not None:
         rows[settings.weight] = coded.weights[units.first]
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in rows}
-    made = _made_safe(
+    safe = _make_safe(
         rows, coded_records(rows, inner), inner, of_rows, say, units.size, secret=secret
     )
-    say("giving back to all members")
+    say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said already, of the households
+            warnings.simplefilter("ignore")  # given already, for the households
             columns = recoded_columns(data, settings.recodings, coded.columns)
         data = without_notes(with_columns(data, columns))
         coded = coded.recoded(columns)
     present_in = {name: present(data, name, coded) for name in settings.suppressible}
-    masks = units.spread(made.masks, present_in, settings)
-    if made.rounds:
+    masks = units.spread(safe.masks, present_in, settings)
+    if safe.rounds:
         data, coded = blank(data, masks), coded.blanked(masks)
-    # What the members have now is, household by household, what was verified.
+    # Household by household, the members must now have the keys that were verified.
     merged = Units.found(coded, settings).row_codes(coded)
     verified = replace(
-        made.coded, columns={n: made.coded.columns[n] for n in merged.columns}
+        safe.coded, columns={n: safe.coded.columns[n] for n in merged.columns}
     )
     if not merged.equals(verified):
         raise _not_verified()
-    if made.rounds and source.path is None:
+    if safe.rounds and source.path is None:
         _refuse_other_keys(data, coded, settings)
     return Protected(
         source,
         settings,
         data,
-        made.sets,
+        safe.sets,
         masks,
-        made.rounds,
-        certificate=made.certificate,
+        safe.rounds,
+        certificate=safe.certificate,
         units=units,
         secret=secret,
     )
@@ -348,22 +350,22 @@ def _protect_on_engine(
     say: Lines,
     secret: str | None,
 ) -> Protected:
-    """Protect data that an engine holds, see `riskcore.protection.on_engine`."""
+    """Protect data on an engine, see `riskcore.protection.on_engine`."""
     say(f"counting on {engine.name}")
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
-    made = _made_safe(held.rows, held.coded, settings, of_rows, say, secret=secret)
+    safe = _make_safe(held.rows, held.coded, settings, of_rows, say, secret=secret)
     say(f"counting again on {engine.name}")
-    given = held.given_back(made.recoded, made.masks, made.coded)
+    given = held.given_back(safe.recoded, safe.masks, safe.coded)
     result = Protected(
         source,
         settings,
-        made.data,
-        made.sets,
-        made.masks,
-        made.rounds,
+        safe.data,
+        safe.sets,
+        safe.masks,
+        safe.rounds,
         replace(held, given=given),
-        certificate=made.certificate,
+        certificate=safe.certificate,
         secret=secret,
     )
     warn_of_what_shows(result, result.shown)
@@ -373,14 +375,14 @@ def _protect_on_engine(
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What came of recoding and suppressing rows.
+class _SafeRows:
+    """Rows after recoding and suppression.
 
     Attributes
     ----------
     data : frame or mapping
     coded : CodedRecords
-        The same as codes, as they were verified.
+        The same rows as codes, as they were verified.
     recoded : dict of column name to column
         The recoded columns before suppression.
     sets : tuple of KeySet
@@ -398,7 +400,7 @@ class _Made:
     certificate: Certificate
 
 
-def _made_safe(
+def _make_safe(
     data: Any,
     coded: CodedRecords,
     settings: Settings,
@@ -407,17 +409,17 @@ def _made_safe(
     sizes: NDArray[np.int64] | None = None,
     *,
     secret: str | None = None,
-) -> _Made:
-    """Recode rows, suppress and verify in rounds; rows are records, or stand for some.
+) -> _SafeRows:
+    """Recode rows, then suppress and verify in rounds; a row may stand for records.
 
-    ``recodings`` are those of the settings for which there are columns; ``sizes`` are
-    the members of each row that is a household.
+    ``recodings`` are the recodings for which there are columns; ``sizes`` are the
+    numbers of members of rows that are households.
     """
     say("assessing the file as it is")
     original = recoded = assess_key_sets(data, coded, settings)
     columns: dict[Any, Any] = {}
     with warnings.catch_warnings():
-        # Said already, of the file as it is.
+        # Warned of already, for the original file.
         warnings.simplefilter("ignore", PopulationBelowSample)
         warnings.simplefilter("ignore", DoubtfulCodes)
         if settings.recodings:
@@ -448,26 +450,26 @@ def _made_safe(
             say(f"round {len(rounds)}: verifying")
             coded = coded.blanked(new)
             protected = assess_key_sets(None, coded, settings, recoded)
-        by_record = _By(masks, coded, protected, tuple(rounds))
-        made, certificate = (
+        by_record = _Plan(masks, coded, protected, tuple(rounds))
+        safe, certificate = (
             by_record,
             of_record(masks, settings, recoded, aims, optimal=proven),
         )
         if rounds and settings.plan != "record":
-            made, certificate = _made_whole(
+            safe, certificate = _restored(
                 by_record, start, recoded, aims, costs, settings, say
             )
-        masks, coded, protected = made.masks, made.coded, made.protected
+        masks, coded, protected = safe.masks, safe.coded, safe.protected
     if rounds:
         data = blank(data, masks)
         protected = [replace(one, data=data) for one in protected]
     sets = tuple(map(KeySet, settings.keys, aims, original, recoded, protected))
-    return _Made(data, coded, columns, sets, masks, made.rounds, certificate)
+    return _SafeRows(data, coded, columns, sets, masks, safe.rounds, certificate)
 
 
 @dataclass(frozen=True, slots=True)
-class _By:
-    """What one plan blanks, and the file after it."""
+class _Plan:
+    """The blanks of one plan, and the file after it."""
 
     masks: Masks
     coded: CodedRecords
@@ -475,19 +477,18 @@ class _By:
     rounds: tuple[Round, ...]
 
 
-def _made_whole(
-    by_record: _By,
+def _restored(
+    by_record: _Plan,
     coded: CodedRecords,
     recoded: Sequence[Assessment],
     aims: Sequence[Aim],
     costs: Sequence[Risks],
     settings: Settings,
     say: Lines,
-) -> tuple[_By, Certificate]:
-    """Plan the file as a whole, and verify it like any plan.
+) -> tuple[_Plan, Certificate]:
+    """Put back values that no record needs, and verify the result.
 
-    If a record turns out to be unsafe that is safe by the plan by record, that plan
-    stays.
+    The plan by record stays if the new plan leaves a record unsafe that was safe.
     """
     stuck = unsafe_rows(aims, by_record.protected)
     found = plan_whole(
@@ -496,12 +497,12 @@ def _made_whole(
     say(f"plan {settings.plan!r}: verifying")
     after = coded.blanked(found.masks)
     protected = assess_key_sets(None, after, settings, recoded)
-    made, optimal = by_record, False
+    safe, optimal = by_record, False
     if not np.any(unsafe_rows(aims, protected) & ~stuck):
         rounds = (Round.of(recoded, aims, found.masks, None),)
-        made, optimal = _By(found.masks, after, protected, rounds), found.optimal
+        safe, optimal = _Plan(found.masks, after, protected, rounds), found.optimal
     certificate = of_whole(
-        made.masks,
+        safe.masks,
         by_record.masks,
         settings,
         recoded,
@@ -510,24 +511,24 @@ def _made_whole(
         found.lower_bound,
         optimal=optimal,
     )
-    return made, certificate
+    return safe, certificate
 
 
 def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
-    """Refuse data whose keys are not those that were verified as codes."""
+    """Refuse data whose keys differ from the codes that were verified."""
     if not coded.equals(CodedRecords.of(data, settings.variables)):
         raise _not_verified()
 
 
 def _not_verified() -> RuntimeError:
     return RuntimeError(
-        "the protected data are not what was verified; nothing is returned. Please "
-        "report this as a defect of riskcore, with the types of the columns"
+        "the protected data are not the data that were verified; nothing is returned. "
+        "Please report this as a defect of riskcore, with the types of the columns"
     )
 
 
 def _warn_of_households(result: Protected) -> None:
-    """Warn if a key that is said to be one of the household is none."""
+    """Warn if a suppressed household key differs within households."""
     warned: set[Hashable] = set()
     for one in result.sets:
         groups = one.recoded.households
@@ -544,7 +545,7 @@ def _warn_of_households(result: Protected) -> None:
 
 
 def _differing(codes: NDArray[Any], groups: Households) -> int:
-    """Return in how many households a key differs; -1 stands for none."""
+    """Return the number of households in which a key differs; code -1 is missing."""
     have = np.flatnonzero(codes >= 0)
     last = np.full(len(groups), -1, np.int64)
     last[groups.inverse[have]] = codes[have]

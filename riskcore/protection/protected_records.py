@@ -48,9 +48,9 @@ class Round:
         masks: Masks,
         sizes: NDArray[np.int64] | None = None,
     ) -> Round:
-        """Count what was unsafe, and what is blanked for it.
+        """Count the unsafe rows and the blanked values of a round.
 
-        ``sizes``: the members of each row that is a household.
+        ``sizes`` are the numbers of members of rows that are households.
         """
         pairs = zip(aims, assessments, strict=True)
         unsafe = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
@@ -79,16 +79,16 @@ class ProtectedRecords:
 
     @property
     def data(self) -> Any:
-        """The protected records, of the type of the input; of a path all its columns.
+        """The protected records, of the type of the input; for a path, all columns.
 
-        They are in the order of the input. Of data on an engine they are as lazy as
-        these, in an order of the engine's choice if it has none.
+        They keep the order of the input. For data on an engine they are as lazy as the
+        input, in an order that the engine chooses.
         """
         return self.rows if self.on_engine is None else self.on_engine.given
 
     @property
     def before(self) -> Any:
-        """The rows as they were."""
+        """The rows before protection."""
         return self.source.data if self.on_engine is None else self.on_engine.rows
 
     @property
@@ -106,17 +106,17 @@ class ProtectedRecords:
 
     @property
     def suppressed_rows(self) -> dict[Any, int]:
-        """The same of what the assessments count: of records, or of households."""
+        """The number of rows, records or households, that lost a value, by column."""
         if self.units is None:
             return self.suppressed
-        # A household counts if a member has lost a value.
+        # A household counts if any member lost a value.
         masks = self.masks.items()
         of = self.units.of
         return {name: len(np.unique(of[mask])) for name, mask in masks}
 
     @property
     def household_of(self) -> NDArray[np.int64] | None:
-        """The household of each record by numbers from 0, None without households."""
+        """The household of each record as a number from 0; None without households."""
         if self.units is not None:
             return self.units.of
         groups = self.sets[0].protected.households
@@ -129,7 +129,7 @@ class ProtectedRecords:
         Raises
         ------
         TypeError
-            If an engine holds the records.
+            For data on an engine.
         """
         counted = self.sets[0].protected.cells.counted
         if counted is not None:
@@ -149,10 +149,11 @@ class ProtectedRecords:
 
     @property
     def not_checked(self) -> tuple[Hashable, ...]:
-        """The columns of which nobody knows whether they tell what is hidden.
+        """The columns not checked for whether they reveal suppressed values.
 
-        Of data on an engine those that have no part in the protection, but all if a
-        column is recoded that is not a key; nor is it known of the order of records.
+        For data on an engine, the columns without a role in the protection, or all
+        columns if a column that is not a key is recoded. The order of records is not
+        checked, either.
         """
         if self.on_engine is None or not self.hidden:
             return ()
@@ -169,7 +170,7 @@ class ProtectedRecords:
 
     @property
     def labels(self) -> Labels | None:
-        """The labels of a file of SPSS, Stata or SAS, of the codes not recoded."""
+        """Labels of codes in an SPSS, Stata or SAS file, without recoded columns."""
         form = self.source.format
         if form is None or form.labels is None:
             return None
@@ -197,10 +198,7 @@ class ProtectedRecords:
 
     @cached_property
     def blanked_share(self) -> dict[Any, float]:
-        """The share of the records with a value of which it was suppressed, by column.
-
-        0 where there was none.
-        """
+        """The share of values that were suppressed, by column; 0 if there were none."""
         shares = {}
         for name, count in self.suppressed.items():
             left = self._with_a_value(name) if count else 0
@@ -208,7 +206,7 @@ class ProtectedRecords:
         return shares
 
     def _with_a_value(self, name: Hashable) -> int:
-        """Return the number of records that have a value of a column still."""
+        """Return the number of records that still have a value in a column."""
         for one in self.sets:
             if name in one.keys and self.units is None:
                 cells = one.protected.cells
@@ -217,5 +215,5 @@ class ProtectedRecords:
 
 
 def finite(threshold: float) -> float | None:
-    """Return a threshold, None if there is none."""
+    """Return a threshold, or None for an infinite one."""
     return threshold if threshold < np.inf else None

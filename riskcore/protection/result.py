@@ -49,31 +49,32 @@ __all__ = [
 class Protected(ProtectedRecords):
     """A protected file, and the risks before and after.
 
-    It holds the original data too: pickled, it is as confidential as they are.
+    It also holds the original data: a pickle of it is as confidential as they are.
 
     Attributes
     ----------
     source : Source
-        What was protected.
+        The data or file that was protected.
     settings : Settings
-        How, with everything filled in.
+        All settings, with those from metadata filled in.
     rows : frame or mapping
-        What was made safe: the protected records, or of data on an engine the cells of
-        all keys, each standing for many records.
+        The protected records or, for data on an engine, the cells of all keys, each
+        standing for many records.
     sets : tuple of KeySet
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)
         The values that were suppressed, by row.
     rounds : tuple of Round
     on_engine : OnEngine or None
-        Of data on an engine, what was counted there.
+        For data on an engine, the counts.
     units : Units or None
-        The households, if each of them is a row of the assessments.
+        The households, with ``level="household"``.
     certificate : Certificate
-        How good the plan is, and how many records count on others' blanks.
+        How close the plan is to the fewest blanks, and how many records rely on the
+        blanks of others.
     secret : str or None
-        What decided between keys of equal cost, with ``ties="secret"``: the private
-        record keeps it.
+        With ``ties="secret"``, the random bits that decided ties; the private record
+        keeps them.
 
     Examples
     --------
@@ -97,27 +98,26 @@ class Protected(ProtectedRecords):
 
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
-        """What the columns and the order of the data tell that they do not show.
+        """The suppressed or recoded values that columns and the order reveal.
 
-        By key and column, the most values first: see
-        `riskcore.protection.leaks.disclosure`.
-        Of data on an engine only keys, and columns related to them, have been looked
-        at; see `not_checked` and `shown_in`.
+        By key and column, the most values first, see
+        `riskcore.protection.leaks.disclosure`. For data on an engine only the keys and
+        their related columns were checked; see `not_checked` and `shown_in`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
         return shown_by(self, Records.of(self.rows).columns)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
-        """Return what some columns tell of suppressed and recoded values.
+        """Return the suppressed and recoded values that some columns reveal.
 
         Parameters
         ----------
         columns : iterable of column names
-            Of data on an engine it groups by each of them and all keys; what comes here
-            has a row for each combination, as many as records for a column of ids. What
-            they tell of recoded columns that are not keys is told as if nothing of them
-            had been suppressed.
+            For data on an engine, the engine groups by each column and all keys and
+            returns a row for each combination: for a column of ids, as many rows as
+            there are records. For recoded columns that are not keys, suppressed values
+            are not taken into account.
 
         Returns
         -------
@@ -135,8 +135,8 @@ class Protected(ProtectedRecords):
         self.source.check(names)
         if self.on_engine is not None and self.n >= MOST_SHOWN:
             raise ValueError(
-                f"{self.n:,} records: what a column tells is counted of fewer than "
-                f"{MOST_SHOWN:,}"
+                f"{self.n:,} records: what a column reveals can be counted for fewer "
+                f"than {MOST_SHOWN:,} records only"
             )
         found = [one for one in self.shown if one.column in names]
         for name in names:
@@ -146,17 +146,17 @@ class Protected(ProtectedRecords):
 
     @property
     def verdict(self) -> str:
-        """What the risks computed from the protected file say, in words.
+        """Whether the file is safe, in words, from risks computed after protection.
 
-        Of more than three sets of keys those are said together of which the same holds.
-        It names what safety has cost: keys blanked in more than half of the records
-        that had a value, and how many records have lost all keys.
+        With more than three sets of keys, sets with the same verdict share a sentence.
+        The verdict names the price of safety: keys blanked in more than half of the
+        records that had a value, and the number of records that lost all keys.
         """
         return verdict_of(self)
 
     @property
     def _public_verdict(self) -> str:
-        """The verdict without figures that the original or the recoded file gave."""
+        """The verdict without figures of the original or the recoded file."""
         return verdict_of(self, public=True)
 
     def compare(
@@ -167,21 +167,21 @@ class Protected(ProtectedRecords):
         interactions: bool = False,
         progress: Lines | None = None,
     ) -> Comparison:
-        """Compare the file before and after: what protection has cost in utility.
+        """Compare the file before and after protection: what it has cost in utility.
 
-        Recodings are known, and so is which record is which: see `riskcore.compare`,
-        which two files that come without them are given to.
+        The recodings and the matching of records are known here; to compare two files
+        without that knowledge, use `riskcore.compare`.
 
         Parameters
         ----------
         columns, strata, interactions, progress
-            As for `riskcore.compare`. Of data on an engine strata are keys, or related
-            to them, and there are no columns of numbers.
+            As for `riskcore.compare`. For data on an engine, strata must be keys or
+            related to keys, and ``columns`` must be empty.
 
         Returns
         -------
         Comparison
-            For the office: it holds figures of the original.
+            For internal use: it holds figures of the original.
 
         Raises
         ------
@@ -202,22 +202,22 @@ class Protected(ProtectedRecords):
         )
 
     def to_dict(self, shown: Iterable[Shown] | None = None) -> dict[str, Any]:
-        """Return settings, what was done and the risks, as plain data for JSON.
+        """Return the settings, the suppressions and the risks as plain data for JSON.
 
         Parameters
         ----------
         shown : iterable of Shown, optional
-            What the file tells that it does not show; by default ``self.shown``.
+            The values that the file reveals; by default ``self.shown``.
 
         Returns
         -------
         dict
-            Of text, finite numbers, None, dicts and lists.
+            With text, finite numbers, None, dicts and lists.
 
         Raises
         ------
         TypeError
-            If a column's name is not text.
+            If the name of a column is not text.
         """
         return facts_of(self, self.shown if shown is None else shown)
 
@@ -242,58 +242,58 @@ class Protected(ProtectedRecords):
     ) -> dict[str, Any]:
         """Write the protected file and the private record of its protection.
 
-        All files appear together, or none does, and only those may read them who may
-        read the input: see `riskcore.data.files.replace`, also for what is left if the
-        process is killed. Before they do, the safe file is read again, compared cell by
-        cell with what should be there and assessed once more: the verdict is that of
-        what was written.
+        Either all files appear or none, and only those who can read the input can read
+        them: see `riskcore.data.files.replace`, also for what remains if the process is
+        killed. Before the files appear, the safe file is read back, compared cell by
+        cell with the protected data and assessed again: the verdict is about the file
+        as written.
 
         Parameters
         ----------
         path : str or pathlib.Path
-            The safe file, in the format of the input: delimiter and encoding of a
-            CSV, columns and codes as they were but for what was recoded or
-            suppressed; of a mu-Argus file with new metadata (``.rds``) beside it, see
-            `riskcore.data.files.argus.writer`. CSV, Parquet and Arrow may change into
-            each other.
+            The safe file, in the format of the input: a CSV keeps its delimiter and
+            encoding, and all columns keep their codes except where they were recoded
+            or suppressed. A mu-Argus file gets new metadata (``.rds``) beside it, see
+            `riskcore.data.files.argus.writer`. CSV, Parquet and Arrow can be converted
+            into each other.
         overwrite : bool, optional
-            Whether existing files may be replaced; the input never is.
+            Replace existing files; the input is never replaced.
         allow_unsafe : bool, optional
-            Whether to write the file although it is not safe.
+            Write the file even if it is not safe.
         drop : iterable of str, optional
             Columns to leave out.
         shuffle : bool or int, optional
-            Write the records in random order, the members of a household together and
-            in random order too. True: an order from 256 random bits, which only the
-            private record holds. A number gives the order of that seed, for tests:
-            whoever tries seeds finds it.
+            Write the records in random order, with the members of each household
+            together, also in random order. True: an order from 256 random bits, which
+            only the private record holds. A number is a seed, for tests only: anyone
+            can find the order by trying seeds.
         renumber : iterable of str, optional
-            Columns that get new ids, 1, 2, ... in random order; missing ones stay
+            Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus
-            metadata, unless it is dropped, recoded or blanked; ``()``: none. In
-            ``data`` nothing is renumbered.
+            metadata, unless it is dropped, recoded or blanked; ``()`` for no column.
+            ``data`` keeps the old ids.
         guard_formulas : bool, optional
-            Write an apostrophe before text in a CSV file that a spreadsheet would take
-            for a formula: what begins with one of ``= + - @``, a tab or a line end,
-            blanks in front or not, and is neither a number nor a lone sign. Text that
-            already has apostrophes there gets one more, so that taking one off gives
-            the values back.
+            In a CSV file, write an apostrophe before text that a spreadsheet would
+            read as a formula: text that begins with ``= + - @``, a tab or a line end,
+            possibly after blanks, and is neither a number nor a lone sign. Text that
+            already begins with apostrophes there gets one more, so that removing one
+            restores all values.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
         verify : bool, optional
-            Whether the file is read back. For a CSV of a million records and ten
-            columns that takes about 7 s beside 3 s for writing it, for Parquet 2 s
-            beside 3 s (``bench/bench_readback.py``).
+            Read the file back. For a CSV of a million records and ten columns this
+            takes about 7 s in addition to 3 s for writing, for Parquet 2 s in addition
+            to 3 s (``bench/bench_readback.py``).
         record : str or pathlib.Path, optional
-            The private record, readable by its owner only; by default ``path`` with
+            The private record, which only its owner can read; by default ``path`` with
             ``.private.json`` added.
         public_record : str or pathlib.Path, optional
-            A record of methods and counts that may be published; by default none.
+            A record for publication: methods and counts only. By default none.
         also : mapping of paths to str, optional
-            Further texts to write, such as a report, that only their owner can read;
-            a callable is given "shown" of what is returned, and returns its text.
+            Further texts to write, such as a report, which only their owner can read.
+            A callable gets ``"shown"`` of the returned dict and returns its text.
         public : mapping of paths to str, optional
-            Further texts for everybody, such as a report to hand out.
+            Further texts that everybody can read, such as a report for publication.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -302,41 +302,40 @@ class Protected(ProtectedRecords):
         Returns
         -------
         dict
-            The private record: the settings, what was done, a keyed digest of the
+            The private record: the settings, the suppressions, a keyed digest of the
             input (see `riskcore.protection.release.secret`) and the versions of all
-            that computed. From it `riskcore protect --replay` makes the same file
-            again. Under "shown", which is not in the record, what the file tells of
-            suppressed and recoded values and of its order.
+            libraries. `riskcore protect --replay` makes the same file again from it.
+            ``"shown"``, which is not in the record, holds the suppressed and recoded
+            values that the file reveals.
 
         Warns
         -----
         SuppressedValueShows
-            If suppressed or recoded values can be told from a column of the file or
-            from the order of its records, as they are written, or if a column puts
-            shuffled records back in their order: one warning for each.
+            If a column of the written file or the order of its records reveals
+            suppressed or recoded values, or if a column reveals the original order of
+            shuffled records: one warning for each.
         OrderCanBeFound
-            If the order is that of a seed.
+            If the order comes from a seed.
         InputCannotBeChecked
-            If there is no place for the key with which the record tells its input from
-            other files.
+            If the user's key cannot be kept, so that a replay cannot check its input.
 
         Raises
         ------
         FileExistsError, OSError
-            If a file exists and ``overwrite`` is not set, or cannot be written.
+            If a file exists and ``overwrite`` is False, or if it cannot be written.
         KeyError
-            If a column to be left out or renumbered does not exist.
+            If a column to drop or renumber does not exist.
         TypeError
-            If a column's name or a path is not text, or an engine holds the records.
+            If the name of a column or a path is not text, or for data on an engine.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.release.readback.ReadBackError
-            If what was written is not what should be there.
+            If the written file is not the protected file.
         ValueError
             If the input has changed since it was first opened, the file cannot be
-            written in this format, one of the files is read from, a column cannot be
+            written in this format, an output is also an input, a column cannot be
             renumbered, others can read the user's key, or formulas are to be guarded
-            in a file that is not CSV, or in the name of a column.
+            in a file that is not CSV or in the name of a column.
         """
         return writing.write(
             self,
@@ -358,17 +357,17 @@ class Protected(ProtectedRecords):
         )
 
     def summary(self) -> Summary:
-        """Return what ``riskcore protect`` prints: it is for the office.
+        """Return the summary that ``riskcore protect`` prints, for internal use.
 
         Returns
         -------
         str
-            Which a prompt shows as it is, line by line.
+            A string that a prompt shows line by line.
 
         Raises
         ------
         TypeError
-            If a column's name is not text.
+            If the name of a column is not text.
 
         Examples
         --------
@@ -389,22 +388,21 @@ class Protected(ProtectedRecords):
         overwrite: bool = False,
         progress: Lines | None = None,
     ) -> None:
-        """Write the report for internal use, as ``riskcore protect --report``.
+        """Write the report for internal use, as ``riskcore protect --report`` does.
 
-        It says what protection has cost, too, as `compare` does, unless an engine holds
-        the records or there are more than 5 million.
+        It also shows the cost of protection, as `compare` does, except for data on an
+        engine and for more than 5 million records.
 
         Parameters
         ----------
         path : path
-            Of the HTML file to write; only its owner can read it. Of several sets of
-            keys the others are in files beside it: name-2.html, and so on. Of more than
-            ten sets it is of the worst, and those of the next nine are beside it; each
-            has a table of all sets.
+            HTML file to write; only its owner can read it. With several sets of keys
+            there is one file for each: name.html, name-2.html and so on. With more than
+            ten sets, the worst ten get a file, with a table of all sets.
         title : str, optional
             Title of the page.
         top : int, optional
-            How many of the riskiest combinations of the protected file to list.
+            Number of the riskiest combinations of the protected file to list.
         overwrite : bool
             Replace existing files.
         progress : callable, optional
@@ -415,13 +413,13 @@ class Protected(ProtectedRecords):
         ImportError
             If Jinja2 is not installed (``pip install jinja2``).
         OSError
-            If a file exists and is not to be overwritten, or cannot be written.
+            If a file exists and ``overwrite`` is False, or if it cannot be written.
         ValueError
-            If a file is the one that was protected, or ``top`` is negative.
+            If an output is the input, or ``top`` is negative.
 
         See Also
         --------
-        riskcore.page.public_protection_page : the report to hand out.
+        riskcore.page.public_protection_page : the report for publication.
 
         Examples
         --------

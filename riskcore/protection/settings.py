@@ -1,4 +1,4 @@
-"""How a file is protected: every choice, checked, and as plain data for a record."""
+"""The settings of a protection: resolved, checked, and as plain data for a record."""
 
 from __future__ import annotations
 
@@ -147,29 +147,29 @@ class Settings:
         return (*self.suppressible, *weight)
 
     def of_rows(self) -> Settings:
-        """Return the settings for a file of which each household is one row."""
+        """Return the settings for a file with one row for each household."""
         return replace(self, level="record", household=None, household_keys=())
 
     @property
     def population_name(self) -> str:
-        """The population as a record names it; of a model that was given its kind."""
+        """The population as a record names it; for a given model, its type."""
         if isinstance(self.population, str):
             return self.population
         return f"{_GIVEN}{type(self.population).__name__}"
 
     @property
     def by_content(self) -> bool:
-        """Whether what is blanked depends on the data alone, on no order of keys."""
+        """Whether the blanks depend on the data alone, not on the order of keys."""
         return self.cost == "fewest"
 
     def k_of(self, keys: Iterable[Hashable]) -> int | None:
-        """Return the k that is asked for by a set of keys, None if there is none."""
+        """Return the k of a set of keys, or None."""
         return self.k[self.keys.index(tuple(keys))]
 
     def cost_of(self, key: Hashable) -> float:
-        """Return what a key costs if costs are not those of entropy.
+        """Return the cost of blanking a key, unless the cost is its entropy.
 
-        A key that would take one with it that may not be blanked may not be either.
+        It is infinite if a related column must not be blanked.
         """
         goes = [key]
         for one in goes:
@@ -182,11 +182,6 @@ class Settings:
         return math.inf if math.inf in costs else costs[0]
 
     def _check_rules(self) -> None:
-        if self.missing == "refuse":
-            raise ValueError(
-                "missing='refuse': suppression makes missing keys, so say what they "
-                "match: 'wildcard', 'argus' or 'category'"
-            )
         for name, setting in settings_of(ProtectSettings).items():
             if name in RECORDED:
                 setting.check(name, getattr(self, name))
@@ -194,8 +189,8 @@ class Settings:
         check_population(self.population, self.method)
         if self.missing == "category" and self.population_name != WEIGHTS:
             raise ValueError(
-                "missing='category': suppression makes a category of which a model of "
-                "the population knows nothing; use 'wildcard' or 'argus'"
+                "missing='category': suppression makes a new category, unknown to a "
+                "model of the population; use 'wildcard' or 'argus'"
             )
         if self.ties == "secret" and self.suppression == "argus":
             raise ValueError(
@@ -212,17 +207,17 @@ class Settings:
             )
 
     def _check_plan(self) -> None:
-        """Refuse what only records planned by themselves have."""
+        """Refuse settings that need plan='record'."""
         if self.plan == "record":
             return
         reasons = {
-            "missing='category': there nobody matches a blanked value; use "
+            "missing='category': a blanked value matches nobody; use "
             "missing='wildcard' or 'argus'": self.missing == "category",
             "suppression='argus': mu-Argus plans record by record; use "
             "suppression='exact'": self.suppression == "argus",
-            f"population={self.population_name!r}: its risks depend on the keys "
-            "themselves; use population='weights'": self.population_name != WEIGHTS,
-            "level='household': its rows are households; use level='record'": (
+            f"population={self.population_name!r}: its risks depend on the values of "
+            "the keys; use population='weights'": self.population_name != WEIGHTS,
+            "level='household': a row is a household; use level='record'": (
                 self.level == "household"
             ),
             f"{len(self.variables)} keys: at most {_MOST_VARIABLES} are planned "
@@ -235,24 +230,24 @@ class Settings:
                 raise ValueError(f"plan={self.plan!r} with {reason}, or plan='record'")
 
     def _check_level(self) -> None:
-        """Refuse what a file of one row for each household has not."""
+        """Refuse settings that a file with one row for each household cannot have."""
         if self.level == "record":
             return
         if self.household is None:
             raise ValueError("level='household' needs the household column")
         if self.household_threshold is not None or self.household_rate is not None:
             raise ValueError(
-                "level='household': a household is a record there; give threshold, "
-                "rate or k, not a threshold for households"
+                "level='household': each household counts as a record; give threshold, "
+                "rate or k instead of a household threshold or rate"
             )
         if set(self.household_keys) != set(self.variables):
             raise ValueError(
-                "level='household': all keys are those of the household; leave "
+                "level='household': all keys are household keys; leave "
                 "household_keys out"
             )
 
     def _check_goals(self) -> None:
-        """Refuse goals that fit no set of keys, as a record may hold them."""
+        """Refuse goals that do not fit the sets of keys, as a record may hold them."""
         if len(self.k) != len(self.keys):
             raise ValueError(
                 f"k: need one for each of {len(self.keys)} sets of keys, not "
@@ -266,7 +261,7 @@ class Settings:
                 raise ValueError(f"strata: {name!r} is not in every set of keys")
         for keys in self.keys:
             if set(keys) <= set(self.strata):
-                raise ValueError("strata: a set of keys has no key but strata")
+                raise ValueError("strata: a set of keys has strata only; name a key")
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -283,8 +278,8 @@ class Settings:
             for keys, k in zip(self.keys, self.k, strict=True):
                 if k is None:
                     raise ValueError(
-                        "k: nothing is asked of the set of keys "
-                        f"{' x '.join(map(str, keys))}: give its k, or a threshold"
+                        f"k: the set of keys {' x '.join(map(str, keys))} has no "
+                        "goal: give its k, or a threshold"
                     )
         for (name, threshold), (target, rate) in zip(
             thresholds.items(), rates.items(), strict=True
@@ -296,7 +291,7 @@ class Settings:
             raise ValueError("a threshold for households needs the household column")
 
     def _check_columns(self) -> None:
-        """Refuse costs, recodings and the like of columns that cannot have them."""
+        """Refuse costs, recodings and relations of columns that cannot have them."""
         known = self.variables
         if isinstance(self.cost, Mapping):
             for name, cost in self.cost.items():
@@ -308,7 +303,7 @@ class Settings:
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
-            raise ValueError("household keys need the household column")
+            raise ValueError("household_keys need the household column")
         for name, others in self.related.items():
             _refuse_unless_key(name, known, "related")
             for other in others:
@@ -442,7 +437,7 @@ class Settings:
 
 
 def _recoding(member: str, plain: Any) -> Recoding:
-    """Return a recoding from plain data that may be anything."""
+    """Return a recoding from plain data, which may hold anything."""
     if not isinstance(plain, dict):
         raise ValueError(f"{member}: need an object, not {reprlib.repr(plain)}")
     rules = plain.get("rules", [])
@@ -460,7 +455,7 @@ def _recoding(member: str, plain: Any) -> Recoding:
 
 
 def _plain(argument: str, value: Any) -> Any:
-    """Return a number or bool as one that JSON holds, all else as it is."""
+    """Return a number or bool as Python's own; other values unchanged."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, int):
@@ -513,7 +508,7 @@ def _check_kinds(
     cost: Any,
     **_: Any,
 ) -> None:
-    """Refuse arguments of `riskcore.protect` that are of another kind."""
+    """Refuse arguments of `riskcore.protect` of the wrong kind."""
     arguments.column_name("weight", weight)
     arguments.column_name("household", household)
     if household_keys is not None:
@@ -526,8 +521,8 @@ def _check_kinds(
     for key, rule in (recodings or {}).items():
         if not isinstance(rule, str | os.PathLike | Recoding):
             raise TypeError(
-                f"recodings of {key!r}: {arguments.shown(rule)} is no Recoding, nor "
-                "the path of a .grc file"
+                f"recodings of {key!r}: {arguments.shown(rule)} is neither a Recoding "
+                "nor the path of a .grc file"
             )
     for key, others in (related or {}).items():
         arguments.names(f"related of {key!r}", others)
@@ -544,14 +539,14 @@ def _no_cost(cost: Any) -> ValueError:
 
 
 def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
-    """Return the keys that metadata declare to be equal within households."""
+    """Return the keys that metadata declare equal within households."""
     return tuple(
         name for name in names if name in declared and declared[name].household
     )
 
 
 def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
-    """Return the columns that metadata relate to the keys, whichever names which."""
+    """Return the columns that metadata relate to the keys, in both directions."""
     pairs = [(v.name, v.related) for v in declared.values() if v.related]
     both = [*pairs, *((b, a) for a, b in pairs)]
     related = {key: tuple(b for a, b in both if a == key) for key in names}
@@ -559,7 +554,7 @@ def _related(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
 
 
 def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
-    """Return the suppression weights in metadata; without metadata equal costs."""
+    """Return the suppression weights in metadata; without metadata, equal costs."""
     if not declared:
         return "fewest"
     return {

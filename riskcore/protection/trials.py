@@ -1,6 +1,6 @@
-"""Several protections of one file side by side: risk, blanks and utility of each.
+"""Try several protections of one file: risk, suppressed values and utility of each.
 
-Nothing is written. The one chosen is made again by the script that is printed.
+No file is written. A printed script repeats the protection that the user chooses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
 from riskcore.protection.settings_table import ProtectSettings
 
-# What a protection may fail by; all else is a defect.
+# Errors of settings or data; any other error is a defect.
 _FAILURES = (
     NoSuchNameError,
     NotImplementedError,
@@ -39,48 +39,48 @@ _FAILURES = (
     TypeError,
     ValueError,
 )
-# The two that the front and the picture weigh against each other, smaller being better.
+# Figures of risk and of loss: smaller is better.
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
 _LONGEST_NAME = 40
-# Columns of a script; a name that is longer stands by itself.
+# Width of a printed script.
 _WIDTH = 88
-# Formats that are not written under the name that they are read by.
+# Suffixes of the formats written for input formats that are not written.
 _WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one candidate.
+    """The outcome of one candidate.
 
     Attributes
     ----------
     name : str
     settings : dict
-        Those of `riskcore.protect`, with those that all candidates have.
+        Its arguments of `riskcore.protect`, including those common to all candidates.
     safe : bool or None
         None if it could not be tried.
     reason : str
-        Why it is not safe, or could not be tried.
+        Why it is not safe or could not be tried.
     unsafe_before, unsafe_after : int or None
-        Records that reach their threshold, in the file as it is and in the safe file;
-        of several sets of keys the most.
+        Unsafe records in the original and in the safe file; with several sets of keys,
+        the largest number.
     expected_before, expected_reidentifications : float or None
-        Expected re-identifications before and after, of several sets the most.
+        Expected re-identifications before and after; with several sets, the largest.
     max_risk : float or None
-        After; of several sets the largest.
+        Maximum risk after protection; with several sets, the largest.
     suppressed : dict of column name to int
     categories : dict of column name to int
-        Categories left, by key.
+        Remaining categories, by key.
     share_lost : float or None
-        Information lost, a share of the entropy of the original, the mean over keys,
-        see `KeyComparison.share_lost`; that of recoding is among it.
+        Information lost by recoding and suppression, as a share of the entropy of the
+        original; the mean over keys, see `KeyComparison.share_lost`.
     mean_total_variation : float or None
-        Of the two-way tables, on the categories of the safe file.
+        Mean total variation of the two-way tables, on the categories of the safe file.
     pmse, pmse_ratio : float or None
-        The propensity score, on the categories of the safe file.
+        Propensity score measures, on the categories of the safe file.
     warnings : tuple of str
-        What was warned of.
+        Warnings during the protection.
     """
 
     name: str
@@ -102,13 +102,13 @@ class Trial:
 
     @property
     def values_suppressed(self) -> int | None:
-        """Values suppressed in all."""
+        """Total number of values suppressed."""
         return None if self.suppressed is None else sum(self.suppressed.values())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials:
-    """Candidates for the protection of a file, side by side, for the office.
+    """Candidates for the protection of a file, side by side, for internal use.
 
     Attributes
     ----------
@@ -158,9 +158,9 @@ class Trials:
     ) -> tuple[str, ...]:
         """Return the safe candidates that no other beats in risk and all losses.
 
-        By default there are two: the information lost, which counts a blank as a coarse
-        category, and the distance of the tables, which counts what is not at random
-        about blanks, and does not know what recoding loses.
+        There are two losses by default: the information lost, which treats a blank as
+        a coarse category, and the distance between tables, which responds to blanks
+        that are not at random but not to the loss by recoding.
 
         Parameters
         ----------
@@ -170,8 +170,8 @@ class Trials:
         Returns
         -------
         tuple of str
-            In the order of the candidates; of those that tie all. One of which a
-            measure is not known is none.
+            Names in the order of the candidates, including all that tie. A candidate
+            without one of the measures is left out.
         """
         points = [self.points(risk, loss) for loss in arguments.names("losses", losses)]
         figures = {
@@ -188,7 +188,7 @@ class Trials:
     def points(
         self, risk: str = "expected_reidentifications", loss: str = "share_lost"
     ) -> dict[str, tuple[float, float]]:
-        """Return risk and loss of the safe candidates that have both, by name.
+        """Return risk and loss by name, for safe candidates that have both.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Trials:
         return {name: pair for name, pair in pairs.items() if None not in pair}
 
     def protect(self, name: str, *, progress: Lines | None = None) -> Protected:
-        """Protect the file by a candidate's settings.
+        """Protect the file with the settings of a candidate.
 
         Parameters
         ----------
@@ -231,27 +231,27 @@ class Trials:
     def script(
         self, name: str, output: str | None = None, *, shuffle: bool | int = True
     ) -> str:
-        """Return a program in Python that protects the file by a candidate's settings.
+        """Return a Python program that protects the file with a candidate's settings.
 
         Parameters
         ----------
         name : str
         output : str, optional
-            The safe file that the program writes; by default ``safe`` in the format of
-            the file, see `safe_name`.
+            The safe file that the program writes; by default ``safe`` with the suffix
+            of the input, see `safe_name`.
         shuffle : bool or int, optional
-            As for `Protected.write`: by default the order of the records is a new
+            As for `Protected.write`; by default the order of the records is new and
             secret at each run.
 
         Returns
         -------
         str
-            Of data in memory a program that expects them as ``data``.
+            For data in memory, a program that expects them as ``data``.
 
         Raises
         ------
         TypeError
-            If a setting has no text that gives it back, as a model of the population.
+            If a setting cannot be written as text, such as a model of the population.
         """
         path = self.source.path
         data = "data" if path is None else repr(str(path))
@@ -330,9 +330,9 @@ def try_out(
     progress: Lines | None = None,
     **common: Any,
 ) -> Trials:
-    """Try several protections of a file: what each costs, and what risk it leaves.
+    """Try several protections of a file: the cost and the remaining risk of each.
 
-    Nothing is written, and the file is read once.
+    No file is written, and the input is read once.
 
     Parameters
     ----------
@@ -341,28 +341,27 @@ def try_out(
     keys : iterable of column names, or of lists of column names
         As for `protect`; the same for all candidates.
     candidates : mapping of str to mapping
-        By name the settings of each: arguments of `protect`. See `grid`.
+        The arguments of `protect` for each candidate, by name. See `grid`.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
     interactions : bool, optional
-        Whether the propensity score has terms for pairs of keys, too.
+        Whether the propensity score includes terms for pairs of keys.
     progress : callable, optional
         Called with a line of text at each step.
     **common
-        Arguments of `protect` for all candidates, unless they have their own.
+        Arguments of `protect` for all candidates; a candidate's own take precedence.
 
     Returns
     -------
     Trials
-        A candidate that cannot be made safe, or cannot be tried, is there with its
-        reason.
+        A candidate that cannot be tried, or made safe, is listed with the reason.
 
     Raises
     ------
     KeyError
         If a column of the keys does not exist.
     TypeError, ValueError
-        If there are no candidates, or a setting is none of `protect`.
+        If there are no candidates, or a setting is not an argument of `protect`.
 
     Examples
     --------
@@ -404,7 +403,7 @@ def try_out(
 
 
 def safe_name(source: Source) -> str:
-    """Return the name of a safe file in the format of a file, so far as it is written.
+    """Return a name for the safe file, in the format of the input if it is written.
 
     Examples
     --------
@@ -427,7 +426,7 @@ def _within(say: Lines, begun: str) -> Lines:
 
 
 def _check(candidates: Any, common: Mapping[str, Any]) -> None:
-    """Refuse what are no candidates, before any work is done."""
+    """Refuse invalid candidates before any work is done."""
     if not isinstance(candidates, Mapping):
         shown = arguments.shown(candidates)
         raise TypeError(f"candidates={shown}: need a mapping of names to settings")
@@ -457,7 +456,7 @@ def _tried(
     *,
     interactions: bool,
 ) -> Trial:
-    """Protect by one candidate, and keep the figures alone."""
+    """Protect with the settings of one candidate, and return its figures."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
@@ -493,13 +492,13 @@ def _suppressed(one: Trial) -> str:
 
 
 def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
-    """Tell whether pairs of risk and loss are no larger, and one is smaller."""
+    """Return whether no risk and loss is larger, and one is smaller."""
     pairs = zip(other, own, strict=True)
     return other != own and all(s <= r and v <= u for (s, v), (r, u) in pairs)
 
 
 def _said(error: BaseException) -> str:
-    """Return what an error says; a missing name without the marks of Python."""
+    """Return the message of an error; for a missing name, without Python's quotes."""
     return str(error.args[0]) if isinstance(error, KeyError) else str(error)
 
 
@@ -513,14 +512,14 @@ def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, An
     Parameters
     ----------
     **choices : mapping of str to setting, or sequence of settings
-        For each argument of `protect` what to try: by names of your own, or as a list,
-        of which each value is its own name. In place of an argument ``recodings`` may
-        have None for no recoding.
+        The values to try for each argument of `protect`: a mapping from names of your
+        choice, or a list, whose values name themselves. ``recodings`` may be None for
+        no recoding.
 
     Returns
     -------
     dict of str to dict
-        By names such as ``"threshold 0.1, suppression exact"``.
+        The settings by names such as ``"threshold 0.1, suppression exact"``.
 
     Examples
     --------
@@ -576,7 +575,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Source(str):
-    """The text of a call, which `pprint` leaves as it is."""
+    """The text of a call, which `pprint` prints unquoted."""
 
     __slots__ = ()
 
@@ -590,7 +589,7 @@ def _python(key: str, value: Any) -> str:
 
 
 def _source(key: str, value: Any) -> Any:
-    """Return a setting of which every part is a literal, or the text of a call."""
+    """Return a setting whose parts are literals or texts of calls."""
     if isinstance(value, Reading):
         given = _differing(value).items()
         words = ", ".join(f"{name}={_python(key, one)}" for name, one in given)
@@ -608,20 +607,18 @@ def _source(key: str, value: Any) -> Any:
 
 
 def _literal(key: str, value: Any) -> Any:
-    """Return a number, a word or a path as what its text gives back."""
+    """Return a number, word or path that its own text gives back."""
     if isinstance(value, float) and not math.isfinite(value):
         return _Source(f"float({str(value)!r})")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(
-        f"{key}={arguments.shown(value)}: no text of a program gives it back"
-    )
+    raise TypeError(f"{key}={arguments.shown(value)}: cannot be written in a program")
 
 
 def _mapped(value: Recoding | Reading) -> dict[Any, Any] | None:
-    """Return the codes of a recoding that maps single ones and does nothing else."""
+    """Return the codes of a recoding that only maps single codes, otherwise None."""
     if not isinstance(value, Recoding):
         return None
     codes = {rule.low: rule.to for rule in value.rules if rule.single}
@@ -629,7 +626,7 @@ def _mapped(value: Recoding | Reading) -> dict[Any, Any] | None:
 
 
 def _differing(value: Recoding | Reading) -> dict[str, Any]:
-    """Return the plain form of what is not as by default."""
+    """Return the members that differ from the default, as plain data."""
     if isinstance(value, Reading):
         usual = Reading().to_dict()
     else:

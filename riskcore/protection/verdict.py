@@ -1,7 +1,7 @@
-"""What is said of a protected file: safe or not, by which keys, and at what price.
+"""The verdict on a protected file: safe or not, by which keys, and at what price.
 
-A sentence for each set of keys; of many sets one for all of which the same is to be
-said, and one each for the sets by which most records are unsafe.
+Each set of keys gets a sentence; with many sets, sets with the same verdict share one,
+and the sets with the most unsafe records come first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from riskcore.protection.suppression.key_sets import KeySet
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
-# Of more sets of keys than these not each is named.
+# With more sets of keys than this, not every set is named.
 MANY = 3
 _RULES = {
     "wildcard": "missing keys match any value",
@@ -28,16 +28,16 @@ _RULES = {
 
 
 def verdict_of(result: ProtectedRecords, *, public: bool = False) -> str:
-    """Say in words whether the file is safe, at what price, and what is not known.
+    """Return in words whether the file is safe, at what price, and what is unknown.
 
-    ``public``: without figures that the original or the recoded file gave.
+    With ``public``, figures of the original and the recoded file are left out.
     """
     said = [_of_sets(result, public=public)]
     plan = result.certificate
     if not public and plan is not None and plan.leaning:
         said.append(
             f"{plan.leaning:,} of {counted(plan.unsafe, 'unsafe record')} "
-            f"{'counts' if plan.leaning == 1 else 'count'} on values blanked in others."
+            f"{'relies' if plan.leaning == 1 else 'rely'} on values blanked in others."
         )
     if not public and result.on_engine is not None and result.hidden:
         said.append(f"But {unchecked(result.not_checked)}.")
@@ -45,7 +45,7 @@ def verdict_of(result: ProtectedRecords, *, public: bool = False) -> str:
 
 
 def _of_sets(result: ProtectedRecords, *, public: bool) -> str:
-    """Say whether the file is safe from each set of keys, and why not."""
+    """Return whether the file is safe from each set of keys, and why not."""
     if len(result.sets) > MANY:
         return _of_many(result, public=public)
     return " ".join(
@@ -59,7 +59,7 @@ def _of_sets(result: ProtectedRecords, *, public: bool) -> str:
 
 
 def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
-    """Return how many rows are unsafe, at least 1 if the file is, and what to say."""
+    """Return the number of unsafe rows (1 or more if unsafe), and a text."""
     rule = _RULES[result.settings.missing]
     if one.safe:
         goal = listed(_goals(result, one, public=public))
@@ -78,7 +78,7 @@ def _sentence(said: tuple[int, str], name: str, price: Sequence[str] = ()) -> st
 
 
 def _of_many(result: ProtectedRecords, *, public: bool) -> str:
-    """Say the same once, and of sets that are not safe what matters most."""
+    """Return one sentence for sets of keys with the same verdict, the worst first."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
     for one in result.sets:
         alike.setdefault(_said(result, one, public=public), []).append(one)
@@ -100,7 +100,7 @@ def _of_many(result: ProtectedRecords, *, public: bool) -> str:
 
 
 def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
-    """Say how many rows are unsafe from one set of keys, and why."""
+    """Return how many rows are unsafe from one set of keys, and why."""
     unsafe = one.unsafe
     cells = one.protected.cells
     count = cells.count_of(unsafe)
@@ -111,7 +111,7 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     stuck = cells.count_of(unsafe & ~open_keys)
     why = []
     if stuck:
-        why.append(f"{stuck:,} because no key is left that may be blanked")
+        why.append(f"{stuck:,} because no key is left to blank")
     if count > stuck and len(result.rounds) == result.settings.rounds:
         rounds = counted(len(result.rounds), "round")
         why.append(f"{count - stuck:,} because suppression was limited to {rounds}")
@@ -132,7 +132,7 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
 
 
 def _fault(one: KeySet) -> str:
-    """Say what unsafe records do."""
+    """Return what is wrong with unsafe records."""
     short = "" if one.aim.k is None else f"have a frequency f below {one.aim.k}"
     reach = (
         "have a risk at or above their threshold"
@@ -143,14 +143,14 @@ def _fault(one: KeySet) -> str:
 
 
 def _easier(one: KeySet) -> str:
-    """Say what could be asked for instead."""
+    """Return how to ask for less."""
     lower = "" if one.aim.k is None else "lower k"
     rise = "raise the threshold" if one.aim.has_threshold or not lower else ""
     return ", ".join(filter(None, (rise, lower)))
 
 
 def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
-    """Say what no record and no household has."""
+    """Yield what no record and no household has."""
     settings, aim = result.settings, one.aim
     unit = "record" if result.units is None else "household"
     if aim.k is not None:
@@ -172,7 +172,7 @@ def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[s
 def _price(
     result: ProtectedRecords, sets: Sequence[KeySet], *, public: bool
 ) -> list[str]:
-    """Say what safety from some sets of keys has cost, if that is much."""
+    """Return the price of safety from some sets of keys, if it is high."""
     said = []
     for key in dict.fromkeys(key for one in sets for key in one.keys):
         share = result.blanked_share[key]

@@ -1,4 +1,4 @@
-"""The original beside what `protect` made of it: row by row, with known recodings."""
+"""Compare the protected file with its original: records match, recodings are known."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def comparison_of(
 
 
 def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
-    """Return the rows as they were as codes, with their weights."""
+    """Return the rows before protection as codes, with their weights."""
     coded = CodedRecords.of(result.before, names)
     if result.on_engine is not None:
         held = result.on_engine.coded
@@ -81,28 +81,30 @@ def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
 def _refuse_single(
     result: ProtectedRecords, numbers: Sequence[Hashable], strata: Sequence[Hashable]
 ) -> None:
-    """Refuse what the rows of data on an engine have not."""
+    """Refuse columns and strata that data on an engine do not offer."""
     assert result.on_engine is not None
     if numbers:
         raise result.on_engine.engine.refuse_single("columns")
     for name in strata:
         if name not in result.settings.suppressible:
             raise ValueError(
-                f"strata: {name!r} is neither a key nor related to one, and of data on "
-                "an engine only these are known: collect the data first"
+                f"strata: {name!r} is neither a key nor related to a key; for data on "
+                "an engine only these are known. Collect the data first"
             )
 
 
 def _numbers(
     result: ProtectedRecords, name: Hashable, *, after: bool = False
 ) -> Floats:
-    """Return a column of numbers; of a file, that of the input without its blanks."""
+    """Return a numeric column; of a file, the input's column without blanked values."""
     source = result.source
     if source.path is None:
         data = result.rows if after else result.before
         return numbers_of(data, name)
     if name in result.settings.recodings:
-        raise ValueError(f"columns: {name!r} is recoded, and is read as text")
+        raise ValueError(
+            f"columns: {name!r} is recoded and therefore text; name a numeric column"
+        )
     values = numbers_of({name: source.numbers(name)}, name)
     if after and name in result.masks:
         values = np.where(result.masks[name], np.nan, values)

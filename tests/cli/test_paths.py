@@ -10,8 +10,8 @@ import pytest
 
 import riskcore
 from riskcore import cli, simulate
-from riskcore.cli import options as readers
 from riskcore.cli import paths
+from riskcore.cli import words as readers
 from riskcore.data.files import formats
 from tests import needs
 
@@ -20,7 +20,7 @@ ROLES = [*KEYS, "--weight", "WEIGHT"]
 # How values are read, and what they are called, that name no file.
 NO_PATHS = {
     readers.fraction, readers.number, readers.whole, readers.records, readers.grid_of,
-    readers._delimiter,
+    readers.delimiter,
 }  # fmt: skip
 NO_FILES = {
     "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",

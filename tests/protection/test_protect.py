@@ -149,10 +149,7 @@ def test_what_cannot_be_made_safe():
     result = protect(data, KEYS, "w", threshold=0.01, cost=cost)
     assert not result.safe
     assert result.suppressed["b"] == result.suppressed["c"] == 0
-    assert (
-        f"{result.unsafe.sum()} because no key is left that may be blanked"
-        in result.verdict
-    )
+    assert f"{result.unsafe.sum()} because no key is left to blank" in result.verdict
     few = {"a": ["1", "2", "1"], "b": ["1", "3", "2"]}
     hopeless = protect(few, ["a", "b"], threshold=0.3)
     assert not hopeless.safe
@@ -291,7 +288,7 @@ def test_a_key_goes_with_none_that_may_not_be_blanked(suppression):
         assert result.suppressed["a"] == result.suppressed["b"] == 0
         assert (result.suppressed["c"] > 0) == ("c" not in related)
         assert result.safe == ("c" not in related)
-    assert "because no key is left that may be blanked" in result.verdict
+    assert "because no key is left to blank" in result.verdict
 
 
 def test_costs():
@@ -634,8 +631,8 @@ def test_progress():
         ({"threshold": 0.0}, ValueError, r"threshold=0.0: need a risk in \(0, 1\]"),
         ({"threshold": None, "rate": 2}, ValueError, "rate=2: need a fraction"),
         ({"household_rate": 0.1}, ValueError, "needs the household column"),
-        ({"missing": "refuse"}, ValueError, "suppression makes missing keys"),
-        ({"missing": "other"}, ValueError, "missing='other': use 'refuse'"),
+        ({"missing": "refuse"}, ValueError, "missing='refuse': use 'wildcard'"),
+        ({"missing": "other"}, ValueError, "missing='other': use 'wildcard'"),
         ({"suppression": "best"}, ValueError, "suppression='best': use 'exact'"),
         ({"method": "best"}, ValueError, "method='best': use 'exact', "),
         ({"rounds": -1}, ValueError, "rounds=-1"),
