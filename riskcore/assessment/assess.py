@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Of so many cells on an engine the riskiest are looked for where they are.
+# From this many cells on, the engine itself looks for the riskiest.
 COLLECTED = 1 << 20
 RECORD_COLUMNS = (
     "sample_frequency",
@@ -91,12 +91,12 @@ def assess(
     data : frame, mapping or path
         Records, one per row: any eager frame that narwhals takes (pandas, polars,
         pyarrow, ...), a mapping of column names to arrays, or the path of a CSV,
-        Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it), of which only
-        the columns named are read; also a folder or a pattern of Parquet files. Or
-        data that an engine holds and counts: a lazy frame of polars, a relation of
-        duckdb, a table of ibis, a data frame of PySpark or dask, a dataset of pyarrow.
-        The engine then returns two numbers for each cell, and the cells themselves if
-        they are looked at; arguments that need single records are refused.
+        Parquet, Arrow or mu-Argus file (with its ``.rda`` beside it); only the named
+        columns are read; also a folder or a pattern of Parquet files. Or data on an
+        engine, which counts them: a lazy frame of polars, a relation of duckdb, a table
+        of ibis, a data frame of PySpark or dask, a dataset of pyarrow. The engine
+        returns two numbers for each cell, and the cells themselves only when they are
+        used; arguments that need single records are refused.
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
@@ -1086,7 +1086,7 @@ class HeldAssessment(Assessment):
         *,
         above: float | None = None,
     ) -> HeldAssessment:
-        """Assess what an engine counts; errors and warnings are those of `assess`.
+        """Assess cells counted on an engine; errors and warnings are as for `assess`.
 
         Cells with a risk above ``above`` are counted.
         """

@@ -467,7 +467,7 @@ def _of_sensitive(
     filled = ~variable.empty
     name, sizes = variable.name, variable.cells.records
     if l is not None:
-        # A cell of which no value is counted has no l.
+        # A cell without a counted value has no l.
         least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
         fails = variable.fails(l=l, kind=kind)
         counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))

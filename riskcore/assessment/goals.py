@@ -17,7 +17,7 @@ Goal: TypeAlias = int | Mapping[Any, int]
 
 # Each set is counted, planned and verified by itself, and stands in the record.
 MOST_SETS = 300
-# No file has so many records.
+# More records than any file has.
 _LARGEST_K = 1 << 40
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from riskcore.assessment.settings_table import AssessSettings, CheckSettings
 from riskcore.cli import (
     assess,
     check,
@@ -29,6 +30,7 @@ from riskcore.cli import (
     try_out,
     uniques,
 )
+from riskcore.cli.settings import option_of
 from riskcore.cli.terminal import (
     hush,
     one_line,
@@ -38,9 +40,11 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.files import replace
+from riskcore.protection.settings_table import ProtectSettings
 
 # What bad input, a full disk or too large a file raises. Any other error is a defect,
 # above all an IndexError or a KeyError from our own code.
@@ -125,25 +129,28 @@ def _said(error: BaseException) -> str:
 def _as_option(found: re.Match[str]) -> str:
     value = found[2].strip("'")
     shown = value if value.isalnum() else found[2]
-    return f"--{found[1].replace('_', '-')} {shown}"
+    return f"{_OPTIONS[found[1]]} {shown}"
 
 
-# Arguments of functions as messages name them; the command has options for them.
-_ARGUMENT = re.compile(
-    r"\b(alpha|cells|cost|decimal|delimiter|encoding|k|level|max_rate|max_risk|method"
-    r"|min_population|missing|population|rounds|subsets|suppression|unsafe"
-    r"|(?:household_)?(?:rate|threshold))=('[^']*'|[^\s',;:)]+)(?! \(--)"
-)
-# The same without a value, at the start of a message or as words with underscores.
+# Arguments of functions as messages name them, and the options they come from.
 _OPTIONS = {
-    "cost": "--cost", "drop": "--drop", "recodings": "--recode",
-    "related": "--related", "renumber": "--renumber",
-    "household_keys": "--household-keys", "household_rate": "--household-rate",
-    "household_threshold": "--household-threshold",
-}  # fmt: skip
+    name: "--" + option.replace("_", "-")
+    for name, option in {
+        **dict.fromkeys(("cells", "decimal", "delimiter", "encoding", "unsafe")),
+        **dict.fromkeys(("drop", "renumber")),
+        **{
+            name: option_of(name, setting)
+            for table in (AssessSettings, CheckSettings, ProtectSettings)
+            for name, setting in settings_of(table).items()
+        },
+    }.items()
+    for option in [option or name]
+}
+_NAMED = "|".join(sorted(_OPTIONS, key=len, reverse=True))
+_ARGUMENT = re.compile(rf"\b({_NAMED})=('[^']*'|[^\s',;:)]+)(?! \(--)")
+# The same without a value, at the start of a message or as words with underscores.
 _WORD = re.compile(
-    r"\A(?:cost|drop|recodings|related|renumber)(?=: | of ')"
-    r"|(?<!['\w])household_(?:keys|rate|threshold)(?!['\w=])"
+    rf"\A(?:{_NAMED})(?=: | of ')|(?<!['\w])household_(?:keys|rate|threshold)(?!['\w=])"
 )
 
 

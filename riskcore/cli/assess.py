@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,11 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.results import print_files, print_json, write_files
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
-from riskcore.common.words import printable
 
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
@@ -165,7 +164,15 @@ def run(options: argparse.Namespace) -> None:
         unsafe=options.unsafe,
         top=options.top,
     )
-    _write(assessment, source, weight, options, progress)
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    files = {
+        options.output: lambda: assessment.records,
+        options.report: lambda: _report(assessment, weight, options),
+        options.report_public: lambda: _public_report(assessment, options),
+    }
+    public = [options.report_public]
+    write_files(options, inputs(options, source), files, public)
     progress.done()
     _print(figures, options)
 
@@ -196,35 +203,6 @@ def _in_batches(
 def _population(given: str) -> Any:
     """Return the name of a model, or the path of a population file."""
     return Path(given) if Path(given).suffix else given
-
-
-def _write(
-    assessment: Any,
-    source: Any,
-    weight: Any,
-    options: argparse.Namespace,
-    progress: Progress,
-) -> None:
-    """Write the table and the reports: either all files or none."""
-    from riskcore.data.files import formats, replace
-
-    if not (options.output or options.report or options.report_public):
-        return
-    with replace.replacing_all(options.overwrite, inputs(options, source)) as create:
-        if options.output is not None:
-            progress(f"writing {options.output}")
-            formats.write(
-                options.output,
-                assessment.records,
-                overwrite=options.overwrite,
-                create=create,
-            )
-        if options.report is not None:
-            text = _report(assessment, weight, options)
-            create(options.report, private=True).write(text.encode())
-        if options.report_public is not None:
-            text = _public_report(assessment, options)
-            create(options.report_public).write(text.encode())
 
 
 def _report(assessment: Any, weight: Any, options: argparse.Namespace) -> str:
@@ -259,17 +237,8 @@ def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
     from riskcore.report import text
 
     if options.json:
-        figures = {"file": str(options.file), **figures}
-        print(json.dumps(figures, indent=2, allow_nan=False))
+        print_json({"file": str(options.file), **figures})
         return
     print(text.text(figures, f"riskcore {__version__}: {options.file}"))
-    if options.output or options.report or options.report_public:
-        print()
-    if options.output is not None:
-        output = printable(str(options.output))
-        print(f"  The risk of each record is in {output}.")
-    if options.report is not None:
-        print(f"  The report is in {printable(str(options.report))}.")
-    if options.report_public is not None:
-        public = printable(str(options.report_public))
-        print(f"  The report for publication is in {public}.")
+    files = {"risk of each record": options.output, "report": options.report}
+    print_files({**files, "report for publication": options.report_public})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,9 @@ from riskcore.cli.results import (
     add_sheet_report,
     check_files,
     print_files,
-    write_report,
+    print_json,
+    report_text,
+    write_files,
 )
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
@@ -111,29 +112,24 @@ def run(options: argparse.Namespace) -> int:
         progress=progress,
         **rules,
     )
-    _write(found, source, options)
+    files = {
+        options.report: lambda: report_text(options, found),
+        options.report_public: lambda: _rules_page(found, options.report_title),
+    }
+    public = options.report_public
+    write_files(options, inputs(options, source), files, public=[public])
     progress.done()
     if options.json:
-        plain = {"file": str(options.file), **found.to_dict()}
-        print(json.dumps(plain, indent=2, allow_nan=False))
+        print_json({"file": str(options.file), **found.to_dict()})
     else:
         print(printable(f"riskcore {__version__}: {options.file}"))
         print(found.text())
-        print_files(options, {"report for publication": options.report_public})
+        print_files({"report for publication": public, "report": options.report})
     return 0 if found.passed else 1
 
 
-def _write(found: Any, source: Any, options: argparse.Namespace) -> None:
-    """Write the reports: either both files or none."""
-    from riskcore.data.files.replace import replacing_all
+def _rules_page(found: Any, title: str | None) -> str:
+    """Return the report for publication."""
     from riskcore.report.sheet_page import public_rules_page
 
-    if not (options.report or options.report_public):
-        return
-    with replacing_all(options.overwrite, inputs(options, source)) as create:
-        if options.report is not None:
-            write_report(options, found, create)
-        if options.report_public is not None:
-            title = options.report_title or "Rules of the release"
-            text = public_rules_page(found, title=title)
-            create(options.report_public).write(text.encode())
+    return public_rules_page(found, title=title or "Rules of the release")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import add_file, add_keys, add_quiet, add_reading, add_weight
-from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.paths import inputs
 from riskcore.cli.protect import reading_as_recorded
+from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered, recoding
-from riskcore.common.drawing import save
-from riskcore.common.needs import need
 from riskcore.common.version import __version__
-from riskcore.common.words import printable
 
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
@@ -134,8 +131,9 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.source import Source
     from riskcore.protection.release.record import read_record
     from riskcore.report import utility_text
+    from riskcore.report.utility_page import comparison_page
+    from riskcore.report.utility_pictures import comparison_figure
 
-    written = check_written(options)
     before = None if options.replay is None else read_record(options.replay)
     how = reading_as_recorded(options, before)
     settings = _settings(options, before)
@@ -148,7 +146,7 @@ def run(options: argparse.Namespace) -> None:
             (options.safe, replace(how, metadata=None)),
         )
     )
-    refuse_targets(options, original, written)
+    check_files(options, original, {"--plot": options.plot})
     found = compare(
         original,
         safe,
@@ -159,45 +157,20 @@ def run(options: argparse.Namespace) -> None:
         progress=progress,
         **settings,
     )
-    _write(found, inputs(options, original), options)
+    title = f"{options.file.name} and {options.safe.name}: utility"
+    files = {
+        options.report: lambda: comparison_page(found, title=title),
+        options.plot: lambda: comparison_figure(found),
+    }
+    write_files(options, inputs(options, original), files)
     progress.done()
     if options.json:
         names = {"original": str(options.file), "safe": str(options.safe)}
-        print(json.dumps({**names, **found.to_dict()}, indent=2, allow_nan=False))
+        print_json({**names, **found.to_dict()})
         return
     title = f"riskcore {__version__}: {options.file} and {options.safe}"
     print(utility_text.comparison_text(found.to_dict(), title))
-    if options.report is not None:
-        print(f"\n  The report is in {printable(str(options.report))}; it is for you.")
-    if options.plot is not None:
-        print(f"\n  The plot is in {printable(str(options.plot))}; it is for you.")
-
-
-def check_written(options: argparse.Namespace) -> list[Path]:
-    """Return the files to write; refuse any that cannot be made, before other work."""
-    if options.report is not None:
-        from riskcore.report.templating import need_jinja
-
-        need_jinja()
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"--plot {options.plot}: give a .png, .svg or .pdf file")
-        need("matplotlib", "charts")
-    written = [path for path in (options.report, options.plot) if path is not None]
-    if options.overwrite and not written:
-        raise ValueError("--overwrite needs --report or --plot")
-    return written
-
-
-def refuse_targets(
-    options: argparse.Namespace, source: Any, written: list[Path]
-) -> None:
-    """Refuse to write files that exist or are inputs."""
-    from riskcore.data.files.replace import refuse_existing
-
-    refuse_inputs(options, source)
-    for path in written:
-        refuse_existing(path, options.overwrite)
+    print_files({"report": options.report, "plot": options.plot})
 
 
 def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
@@ -220,24 +193,3 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         "weight": settings.weight,
         "recodings": settings.recodings,
     }
-
-
-def _write(found: Any, read: list[Path], options: argparse.Namespace) -> None:
-    """Write report and plot, either both or none, readable by their owner only."""
-    from riskcore.data.files.replace import replacing_all
-
-    if options.report is None and options.plot is None:
-        return
-    with replacing_all(options.overwrite, read) as create:
-        if options.report is not None:
-            from riskcore.report.utility_page import comparison_page
-
-            title = f"{options.file.name} and {options.safe.name}: utility"
-            text = comparison_page(found, title=title)
-            create(options.report, private=True).write(text.encode())
-        if options.plot is not None:
-            from riskcore.report.utility_pictures import comparison_figure
-
-            form = options.plot.suffix.lstrip(".").lower()
-            figure = comparison_figure(found)
-            save(figure, create(options.plot, private=True), form)

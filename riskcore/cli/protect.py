@@ -369,7 +369,7 @@ def _option(name: str) -> str:
 def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
     """Return how to read the file, from the options and otherwise from the record.
 
-    A record never names files to open, so metadata that are not beside the data must be
+    A record never names files to open, so metadata in another folder must be
     given again.
     """
     chosen = reading(options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 _DRAWN = (".png", ".svg", ".pdf")
+_CHARTS = ("--plot", "--curve")
 
 
 def add_sheet_report(parser: argparse.ArgumentParser, others: str = "") -> None:
@@ -77,10 +78,6 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         raise ValueError("--report-top needs --report")
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in _DRAWN:
-            raise ValueError(f"--plot {options.plot}: give a .png, .svg or .pdf file")
-        need("matplotlib", "charts")
     others = {"--output": options.output, "--plot": options.plot}
     check_files(options, source, others)
 
@@ -88,24 +85,57 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
 def check_files(
     options: argparse.Namespace,
     source: Any,
-    others: dict[str, Path | None],
+    others: Mapping[str, Path | None],
 ) -> None:
-    """Refuse reports that cannot be made, and files that must not be written."""
+    """Refuse reports and charts that cannot be made, and files not to be written."""
     from riskcore.data.files.replace import refuse_existing
 
     files = {**others, "--report": options.report}
     reports = [option for option in files if option.startswith("--report")]
     if any(files[option] for option in reports):
         need_reports()
-    elif options.report_title is not None:
+    elif getattr(options, "report_title", None) is not None:
         raise ValueError(f"--report-title needs {' or '.join(reports)}")
     targets = {option: path for option, path in files.items() if path is not None}
     if options.overwrite and not targets:
         raise ValueError(f"--overwrite needs {' or '.join(files)}")
     for option, path in targets.items():
+        if option in _CHARTS:
+            if path.suffix.lower() not in _DRAWN:
+                raise ValueError(f"{option} {path}: give a .png, .svg or .pdf file")
+            need("matplotlib", "charts")
         if option != "--output":  # checked by its format
             refuse_existing(path, options.overwrite)
     refuse_inputs(options, source)
+
+
+def write_files(
+    options: argparse.Namespace,
+    read: Iterable[Path],
+    made: Mapping[Path | None, Callable[[], Any]],
+    public: Collection[Path | None] = (),
+) -> None:
+    """Write tables, pages and charts by path: either all files or none.
+
+    Only their owner can read them, except tables and ``public``.
+    """
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import replacing_all
+
+    wanted = {path: make for path, make in made.items() if path is not None}
+    if not wanted:
+        return
+    with replacing_all(options.overwrite, read) as create:
+        for path, make in wanted.items():
+            content = make()
+            if path == getattr(options, "output", None):
+                formats.write(path, content, overwrite=options.overwrite, create=create)
+                continue
+            file = create(path, private=path not in public)
+            if isinstance(content, str):
+                file.write(content.encode())
+            else:
+                save(content, file, path.suffix.lstrip(".").lower())
 
 
 def write_results(
@@ -120,43 +150,31 @@ def write_results(
 
     ``parts`` follow the parts of the result in the report.
     """
-    from riskcore.data.files import formats
-    from riskcore.data.files.replace import replacing_all
-
-    if not (options.output or options.plot or options.report):
-        return
-    with replacing_all(options.overwrite, inputs(options, source)) as create:
-        if options.output is not None:
-            progress(f"writing {options.output}")
-            formats.write(
-                options.output,
-                found.records,
-                overwrite=options.overwrite,
-                create=create,
-            )
-        if options.plot is not None:
-            kind = options.plot.suffix.lstrip(".").lower()
-            save(draw(found), create(options.plot), kind)
-        if options.report is not None:
-            write_report(options, found, create, parts)
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    made = {
+        options.output: lambda: found.records,
+        options.plot: lambda: draw(found),
+        options.report: lambda: report_text(options, found, parts),
+    }
+    write_files(options, inputs(options, source), made, public=[options.plot])
 
 
-def write_report(
-    options: argparse.Namespace, found: Any, create: Any, parts: Sequence[Part] = ()
-) -> None:
-    """Write the internal report of a result."""
+def report_text(
+    options: argparse.Namespace, found: Any, parts: Sequence[Part] = ()
+) -> str:
+    """Return the page of the internal report of a result."""
     from riskcore.report.sheet_page import sheet_page
 
     sheet = found._sheet()
     title = options.report_title
     if title is None:
         title = f"{options.file.name}: {sheet.name.lower()}"
-    text = sheet_page(
+    return sheet_page(
         replace(sheet, parts=[*sheet.parts, *parts]),
         title=title,
         provenance=provenance(options),
     )
-    create(options.report, private=True).write(text.encode())
 
 
 def print_results(
@@ -164,16 +182,20 @@ def print_results(
 ) -> None:
     """Print the figures and the paths of the written files."""
     if options.json:
-        figures = {"file": str(options.file), **figures}
-        print(json.dumps(figures, indent=2, allow_nan=False))
+        print_json({"file": str(options.file), **figures})
         return
     print(text(f"riskcore {__version__}: {options.file}"))
-    print_files(options, {"table": options.output, "plot": options.plot})
+    files = {"table": options.output, "plot": options.plot, "report": options.report}
+    print_files(files)
 
 
-def print_files(options: argparse.Namespace, others: dict[str, Path | None]) -> None:
+def print_json(figures: Mapping[str, Any]) -> None:
+    """Print figures as JSON."""
+    print(json.dumps(figures, indent=2, allow_nan=False))
+
+
+def print_files(files: Mapping[str, Path | None]) -> None:
     """Print the paths of the written files."""
-    files = {**others, "report": options.report}
     if any(files.values()):
         print()
     for what, path in files.items():

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 from riskcore.cli import protect
-from riskcore.cli.compare import check_written, refuse_targets
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -19,13 +17,12 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs
+from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.settings import arguments_of, options_of
 from riskcore.cli.shell import shell_line, shell_lines
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered
-from riskcore.common.drawing import save
 from riskcore.common.version import __version__
-from riskcore.common.words import printable
 from riskcore.protection.settings_table import ProtectSettings
 
 _TRY = """\
@@ -127,8 +124,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.trials import safe_name, try_out
     from riskcore.report import utility_text
+    from riskcore.report.utility_page import trials_page
+    from riskcore.report.utility_pictures import risk_utility_figure
 
-    written = check_written(options)
     if options.output is not None and options.script is None:
         raise ValueError("--output needs --script")
     words = _words(options)
@@ -141,10 +139,15 @@ def run(options: argparse.Namespace) -> int:
     candidates = {name: _settings(options, name, one) for name, one in words.items()}
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    refuse_targets(options, source, written)
+    check_files(options, source, {"--plot": options.plot})
     keys = options.keys if len(options.keys) > 1 else options.keys[0]
     tried = try_out(source, keys, candidates, progress=progress)
-    _write(tried, inputs(options, source), options)
+    title = f"{options.file.name}: protections tried"
+    files = {
+        options.report: lambda: trials_page(tried, title=title),
+        options.plot: lambda: risk_utility_figure(tried),
+    }
+    write_files(options, inputs(options, source), files)
     progress.done()
     figures = tried.to_dict()
     if options.script is not None:
@@ -155,14 +158,11 @@ def run(options: argparse.Namespace) -> int:
             "python": tried.script(options.script, output),
         }
     if options.json:
-        figures = {"file": str(options.file), **figures}
-        print(json.dumps(figures, indent=2, allow_nan=False))
+        print_json({"file": str(options.file), **figures})
     else:
         title = f"riskcore {__version__}: {options.file}, protections tried"
         print(utility_text.trials_text(figures, title))
-        for what, path in (("report", options.report), ("plot", options.plot)):
-            if path is not None:
-                print(f"\n  The {what} is in {printable(str(path))}; it is for you.")
+        print_files({"report": options.report, "plot": options.plot})
         if options.script is not None:
             print(f"\n{shell_lines(again)}\n\n{figures['script']['python']}")
     return 0 if any(one.safe for one in tried.trials) else 1
@@ -265,23 +265,3 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
 
 
 _USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing"}
-
-
-def _write(tried: Any, read: list[Path], options: argparse.Namespace) -> None:
-    """Write report and plot, either both or none, readable by their owner only."""
-    from riskcore.data.files.replace import replacing_all
-
-    if options.report is None and options.plot is None:
-        return
-    with replacing_all(options.overwrite, read) as create:
-        if options.report is not None:
-            from riskcore.report.utility_page import trials_page
-
-            text = trials_page(tried, title=f"{options.file.name}: protections tried")
-            create(options.report, private=True).write(text.encode())
-        if options.plot is not None:
-            from riskcore.report.utility_pictures import risk_utility_figure
-
-            form = options.plot.suffix.lstrip(".").lower()
-            figure = risk_utility_figure(tried)
-            save(figure, create(options.plot, private=True), form)

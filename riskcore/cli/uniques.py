@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,14 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     add_weight,
-    need_reports,
     provenance,
     source_of,
 )
-from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.paths import inputs
+from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, whole
-from riskcore.common.drawing import save
-from riskcore.common.needs import need
 from riskcore.common.version import __version__
-from riskcore.common.words import printable
 
 _UNIQUES = """\
 Estimate how many sample uniques are also unique in the population.
@@ -145,42 +141,37 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.data.files import replace
-    from riskcore.report import text
+    from riskcore.report import pictures, text
+    from riskcore.report.uniques_page import uniques_page
 
-    drawn = {"--plot": options.plot, "--curve": options.curve}
-    drawn = {option: path for option, path in drawn.items() if path is not None}
-    for option, path in drawn.items():
-        if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"{option} {path}: give a .png, .svg or .pdf file")
-        need("matplotlib", "charts")
-    written = list(drawn.values())
-    if options.report is not None:
-        need_reports()
-        written.append(options.report)
-    for path in written:
-        replace.refuse_existing(path, options.overwrite)
-    refuse_inputs(options)
+    check_files(options, None, {"--plot": options.plot, "--curve": options.curve})
     progress = Progress(quiet=options.quiet)
     found = _of_sizes(options) if options.sizes else _of_file(options, progress)
-    curve = None
+    curve: Any = None
     if options.curve is not None:
         progress("following the models as the population grows")
         curve = found.curve()
-    _write(found, curve, options)
+    name = "" if options.file is None else f"{options.file.name}: population uniques"
+    files = {
+        options.plot: lambda: pictures.uniques_figure(found),
+        options.curve: lambda: pictures.curve_figure(curve),
+        options.report: lambda: uniques_page(
+            found,
+            title=name or "Population uniques",
+            provenance=provenance(options),
+        ),
+    }
+    charts = [options.plot, options.curve]
+    write_files(options, inputs(options), files, public=charts)
     progress.done()
     if options.json:
         more = {} if curve is None else {"curve": curve.to_dict()}
-        print(json.dumps({**found.to_dict(), **more}, indent=2, allow_nan=False))
+        print_json({**found.to_dict(), **more})
         return
     name = "size indices" if options.file is None else str(options.file)
     print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
-    if options.plot is not None:
-        print(f"\n  The plot is in {printable(str(options.plot))}.")
-    if options.curve is not None:
-        print(f"\n  The curve is in {printable(str(options.curve))}.")
-    if options.report is not None:
-        print(f"\n  The report is in {printable(str(options.report))}; it is for you.")
+    written = {"plot": options.plot, "curve": options.curve, "report": options.report}
+    print_files(written)
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
@@ -236,26 +227,3 @@ def _size(text: str) -> tuple[int, int]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not SIZE=CELLS")
     return whole(size), whole(cells)
-
-
-def _write(found: Any, curve: Any, options: argparse.Namespace) -> None:
-    """Write the requested files, either all or none; the report for its owner only."""
-    from riskcore.data.files import replace
-    from riskcore.report import pictures, uniques_page
-
-    figures = {}
-    if options.plot is not None:
-        figures[options.plot] = pictures.uniques_figure(found)
-    if curve is not None:
-        figures[options.curve] = pictures.curve_figure(curve)
-    with replace.replacing_all(options.overwrite, inputs(options)) as create:
-        for path, figure in figures.items():
-            save(figure, create(path), path.suffix.lstrip(".").lower())
-        if options.report is not None:
-            title = "Population uniques"
-            if options.file is not None:
-                title = f"{options.file.name}: population uniques"
-            text = uniques_page.uniques_page(
-                found, title=title, provenance=provenance(options)
-            )
-            create(options.report, private=True).write(text.encode())

@@ -137,7 +137,7 @@ class OnEngine:
         return Lookup((name,), table_of(each), whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
-        """Return the rows of which something is blanked, and what."""
+        """Return the rows that lose a value, and the blanked columns of each."""
         import narwhals.stable.v2 as nw
 
         at = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
@@ -160,7 +160,7 @@ class OnEngine:
         return [one for one in categories if one in kept]
 
     def _verify(self, data: Any, verified: CodedRecords) -> None:
-        """Refuse data of which the engine counts other cells than were verified."""
+        """Refuse data whose cells differ from the cells that were verified."""
         engine = engine_of(data)
         assert engine is not None
         # Blanked were perhaps those times that Python's do not tell from others.

@@ -415,7 +415,7 @@ def _make_safe(
     ``recodings`` are the recodings for which there are columns; ``sizes`` are the
     numbers of members of rows that are households.
     """
-    say("assessing the file as it is")
+    say("assessing the original file")
     original = recoded = assess_key_sets(data, coded, settings)
     columns: dict[Any, Any] = {}
     with warnings.catch_warnings():

@@ -45,12 +45,12 @@ from riskcore.protection.settings_table import (
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
-# What a key costs if nothing is said of it: mu-Argus's default, on its scale to 100.
+# Cost of a key without a given cost: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
 COSTS = ("fewest", "equal", "entropy")
-# What a record loses is a mask of its keys.
+# The blanks of a record are a bit mask of its keys.
 _MOST_VARIABLES = 63
-# Before the kind of a population that was given, which a record cannot hold.
+# Prefix for the type of a given model, which a record cannot hold.
 _GIVEN = "given: "
 
 
@@ -130,7 +130,7 @@ class Settings:
 
     @property
     def suppressible(self) -> Names:
-        """The columns of which values may be suppressed: keys and those related."""
+        """The columns whose values may be suppressed: keys and related columns."""
         others = (name for names in self.related.values() for name in names)
         return tuple(dict.fromkeys([*self.variables, *others]))
 

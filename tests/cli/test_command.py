@@ -868,7 +868,7 @@ def test_the_report_of_uniques(run, folder, monkeypatch):
     (folder / "r.html").chmod(0o666)
     status, out, err = run(*words, "--report", "r.html", "--overwrite")
     assert (status, err) == (0, "")
-    assert "The report is in r.html; it is for you." in out
+    assert "The report is in r.html." in out
     assert stat.S_IMODE((folder / "r.html").stat().st_mode) == 0o600
     text = (folder / "r.html").read_text()
     assert "<h1>survey.csv: population uniques</h1>" in text

@@ -119,7 +119,7 @@ def test_what_is_written_is_for_its_owner(run, protected):
     written = ["--report", "u.html", "--plot", "u.png", "--overwrite"]
     status, text, _ = run("compare", "survey.csv", "safe.csv", *ROLES, *written)
     assert status == 0
-    assert "The report is in u.html; it is for you." in text
+    assert "The report is in u.html." in text
     for name in ("u.html", "u.png"):
         assert stat.S_IMODE(os.stat(name).st_mode) == 0o600
     assert "For internal use" in Path("u.html").read_text()

@@ -616,7 +616,7 @@ def test_progress():
     assert lines[2].startswith(f"suppression for {unsafe} unsafe units")
     steps = [line for line in lines if line.startswith(("assess", "round"))]
     assert steps == [
-        "assessing the file as it is",
+        "assessing the original file",
         "round 1: suppressing",
         "round 1: verifying",
         "round 2: suppressing",
