@@ -120,11 +120,11 @@ class Checked(OnASheet):
     >>> result.passed, result.rules[0].found, result.rules[0].records
     (False, 1, 2)
     >>> print(result.text())
-      rule                    of         asked   found  records  cells
-      k-anonymity             sex x age  2       1            2      2  FAILED
-      re-identification rate  sex x age  0.7     0.6          -      -  passed
-      FAILED: 1 of 2 rules broken, in 5 records.
-    """
+      rule                    keys       limit  found  records failing  cells failing
+      k-anonymity             sex x age  2      1                    2              2  FAILED
+      re-identification rate  sex x age  0.7    0.6                  -              -  passed
+      FAILED: 1 of 2 rules broken (5 records checked).
+    """  # noqa: E501
 
     records: int
     rules: tuple[Rule, ...]
@@ -145,8 +145,8 @@ class Checked(OnASheet):
         count, of = len(self.broken), len(self.rules)
         rules, records = counted(of, "rule"), counted(self.records, "record")
         if not count:
-            return f"Passed: {of} of {rules} kept, in {records}."
-        return f"FAILED: {count} of {rules} broken, in {records}."
+            return f"Passed: {of} of {rules} kept ({records} checked)."
+        return f"FAILED: {count} of {rules} broken ({records} checked)."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data for JSON.
@@ -190,7 +190,15 @@ class Checked(OnASheet):
         return Sheet("Check", facts, [rules], self.verdict)
 
     def _rows(self) -> list[tuple[str, ...]]:
-        head = ("rule", "of", "asked", "found", "records", "cells", "")
+        head = (
+            "rule",
+            "keys",
+            "limit",
+            "found",
+            "records failing",
+            "cells failing",
+            "",
+        )
         return [head, *map(_line, self.rules)]
 
     def __repr__(self) -> str:
@@ -451,8 +459,8 @@ def _sensitive(
 def _refuse_no_rule(goals: KeyGoals, bounds: Iterable[float | None]) -> None:
     if not any(goals.k) and all(one is None for one in bounds):
         raise ValueError(
-            "no rule: give k, max_risk, max_rate, min_population, l or t; a check "
-            "without rules would always pass"
+            "no rule: give a limit (k, max_risk, max_rate, min_population, l or t); a "
+            "check without rules would always pass"
         )
 
 

@@ -114,7 +114,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="let the output replace existing files",
+        help="replace existing files",
     )
     add_report(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")

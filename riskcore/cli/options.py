@@ -76,7 +76,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--metadata",
         type=Path,
         metavar="RDA",
-        help="mu-Argus metadata of FILE (default: the .rda file beside it)",
+        help="mu-Argus metadata of the survey file (default: the .rda file beside it)",
     )
     command.add_argument(
         "--delimiter",
@@ -103,8 +103,8 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[COLUMN=]CODE",
         help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
-        "(=A=B is the code A=B in every column). Empty fields of a CSV file are always "
-        "missing",
+        "(write =A=B for the code A=B in every column). Empty fields of a CSV file are "
+        "always missing",
     )
     command.add_argument(
         "--user-missing",

@@ -208,7 +208,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="do not read the safe file back to compare and assess it",
     )
     group.add_argument(
-        "--overwrite", action="store_true", help="let the output replace existing files"
+        "--overwrite", action="store_true", help="replace existing files"
     )
     group.add_argument(
         "--allow-unsafe",
@@ -535,11 +535,11 @@ def _said_of_output(
     output = record["output"]
     yield f"The safe file is in {options.output}."
     if output["read_back"]:
-        yield "It was read back: all cells and risks are as they should be."
+        yield "It was read back and checked: every value and every risk agrees."
     else:
         yield "It was NOT read back, so its content is not verified."
     if output["renumbered"]:
-        yield f"New ids in random order: {', '.join(output['renumbered'])}."
+        yield f"New ids in random order in {', '.join(output['renumbered'])}."
     if output["formulas_guarded"]:
         yield "Text that a spreadsheet would run as a formula now begins with an '."
     yield f"The private record is in {_private(options)}; do not publish it."
@@ -547,9 +547,9 @@ def _said_of_output(
 
     for other in other_releases(_private(options), record):
         yield (
-            f"{printable(str(other))} belongs to another safe file of the same input: "
-            "anyone who has both files can fill blanks of one from the other. Publish "
-            "only one of them."
+            f"{printable(str(other))} belongs to another safe file of the same input. "
+            "Anyone with both safe files can fill blanks of one from the other: "
+            "publish only one of them."
         )
     if options.record_public is not None:
         yield f"The record for publication is in {options.record_public}."
@@ -570,8 +570,8 @@ def _checked_input(
         tell(f"warning: {why}, so it cannot be checked that the input is the same")
     if checked is False and not options.other_input:
         raise ValueError(
-            f"{options.file} is not the input of {before.path}; "
-            "give --other-input to protect it with the same settings"
+            f"{options.file} is not the file that {before.path} was made from; give "
+            "--other-input to protect it with the same settings"
         )
     return checked
 

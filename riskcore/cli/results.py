@@ -23,7 +23,7 @@ _DRAWN = (".png", ".svg", ".pdf")
 _CHARTS = ("--plot", "--curve")
 
 
-def add_sheet_report(parser: argparse.ArgumentParser, others: str = "") -> None:
+def add_sheet_report(parser: argparse.ArgumentParser) -> None:
     """Add the report for internal use, and --overwrite."""
     parser.add_argument(
         "--report",
@@ -37,9 +37,8 @@ def add_sheet_report(parser: argparse.ArgumentParser, others: str = "") -> None:
         metavar="TEXT",
         help="title of the report; the default title names the file",
     )
-    named = f"{others}, and reports" if others else "reports"
     parser.add_argument(
-        "--overwrite", action="store_true", help=f"let {named} replace existing files"
+        "--overwrite", action="store_true", help="replace existing files"
     )
 
 
@@ -57,7 +56,7 @@ def add_results(
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help=f"chart of {drawn}: .png, .svg, .pdf"
     )
-    add_sheet_report(parser, "--output and --plot")
+    add_sheet_report(parser)
     parser.add_argument(
         "--report-top",
         type=whole,

@@ -85,10 +85,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--cells", type=whole, metavar="K", help="number of possible cells"
     )
-    for name in ("exponent", "alpha", "theta", "sigma"):
-        parser.add_argument(
-            f"--{name}", type=number, help=f"{name}, a parameter of the population"
-        )
+    for name, what in {
+        "exponent": "exponent of the Zipf law",
+        "alpha": "parameter of the symmetric Dirichlet distribution",
+        "theta": "Pitman's theta, the larger the more cells",
+        "sigma": "Pitman's sigma, the larger the more small cells; 0 for Ewens",
+    }.items():
+        parser.add_argument(f"--{name}", type=number, help=what)
     parser.add_argument(
         "--sample", type=whole, metavar="N", help="people to draw into the sample"
     )
@@ -111,7 +114,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="file to write: .csv, .tsv, .csv.gz, .parquet, .feather, .sav, .dta",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let --output replace an existing file"
+        "--overwrite", action="store_true", help="replace existing files"
     )
     add_quiet(parser)
     return parser
@@ -183,7 +186,7 @@ def _household_survey(options: argparse.Namespace, random: Any) -> _Made:
 def _people(weight: Any, household: Any) -> list[str]:
     return [
         f"{counted(len(weight), 'record')}, {counted(int(household[-1]), 'household')}",
-        f"standing for {weight.sum():,.0f} people",
+        f"representing {weight.sum():,.0f} people",
     ]
 
 

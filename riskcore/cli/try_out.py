@@ -113,7 +113,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="let --report and --plot replace existing files",
+        help="replace existing files",
     )
     add_reading(parser)
     add_quiet(parser)

@@ -131,7 +131,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="let --plot, --curve and --report replace existing files",
+        help="replace existing files",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)

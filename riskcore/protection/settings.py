@@ -272,8 +272,8 @@ class Settings:
         if all(v is None for v in (*thresholds.values(), *rates.values())):
             if not any(self.k):
                 raise ValueError(
-                    "no threshold: give a threshold or a rate, of records or "
-                    "households, or k"
+                    "nothing to protect against: give a threshold or a rate, of "
+                    "records or households, or k"
                 )
             for keys, k in zip(self.keys, self.k, strict=True):
                 if k is None:

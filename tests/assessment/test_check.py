@@ -202,13 +202,13 @@ def test_what_is_said_is_plain_data():
     assert repr(found) == "<Checked: 400 records, 1 of 2 rules broken>"
     assert "FAILED" in found._repr_html_()
     good = check(survey(), ["a"], k=2)
-    assert good.verdict == "Passed: 1 of 1 rule kept, in 400 records."
+    assert good.verdict == "Passed: 1 of 1 rule kept (400 records checked)."
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"k": None}, ValueError, "no rule: give k, max_risk"),
+        ({"k": None}, ValueError, "no rule: give a limit"),
         ({"max_risk": 2}, ValueError, "max_risk=2: need a risk in"),
         ({"max_rate": math.nan}, ValueError, "max_rate=nan"),
         ({"max_rate": "1%"}, TypeError, "max_rate='1%'"),
@@ -246,7 +246,7 @@ def test_the_command(run):
     assert (status, err) == (1, "")
     assert out.startswith(f"riskcore {riskcore.__version__}: survey.csv\n")
     assert "k-anonymity" in out
-    assert "FAILED: 1 of 2 rules broken, in 400 records." in out
+    assert "FAILED: 1 of 2 rules broken (400 records checked)." in out
     status, out, _ = run(*command, "--max-rate", "100%", "--json")
     assert status == 0
     assert json.loads(out)["passed"] is True

@@ -327,7 +327,7 @@ def test_many_sets_make_one_table(run):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"k": None}, ValueError, "no threshold: give .*, or k"),
+        ({"k": None}, ValueError, "nothing to protect against: give .*, or k"),
         ({"k": 1}, ValueError, "k=1: need a whole number from 2"),
         ({"k": 2**40 + 1}, ValueError, r"k=1099511627777: need .* to 2\^40 .*more rec"),
         (

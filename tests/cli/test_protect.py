@@ -83,7 +83,7 @@ def test_the_same_file_again(run):
         "survey.csv", "--replay", "safe.csv.private.json", "--output", "other.csv"
     )
     assert (status, out) == (2, "")
-    assert "survey.csv is not the input of safe.csv.private.json" in err
+    assert "survey.csv is not the file that safe.csv.private.json was made from" in err
     assert not list(Path().glob("other*"))
     record = json.loads(Path("safe.csv.private.json").read_text())
     record["settings"]["rate"] = 0.004
@@ -251,7 +251,7 @@ def test_rules(rule, code, expected):
     ("arguments", "message"),
     [
         (["--threshold", "0.1"], "give --keys, or --replay"),
-        ([*ROLES], "no threshold: give a threshold"),
+        ([*ROLES], "nothing to protect against: give a threshold"),
         (
             [*ROLES, "--threshold", "0.1", "--rate", "1%"],
             "not both",
@@ -481,8 +481,8 @@ def test_what_is_said_of_the_file_written(run):
         "--record-public", "public.json",
     )  # fmt: skip
     assert status == 0
-    assert "It was read back: all cells and risks are as they should be." in out
-    assert "New ids in random order: INCOME." in out
+    assert "It was read back and checked: every value and every risk agrees." in out
+    assert "New ids in random order in INCOME." in out
     assert "The private record is in a.csv.private.json; do not publish it." in out
     assert "The record for publication is in public.json." in out
     first, then = (formats.read(name)["INCOME"] for name in ("survey.csv", "a.csv"))

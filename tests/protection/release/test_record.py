@@ -285,7 +285,7 @@ def test_replays_here_and_elsewhere(monkeypatch):
     again(where, "It is byte for byte the file of the record.")
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(Path.cwd() / "config"))
     # Another file is refused before anything is written.
-    refused = "survey-93.csv is not the input of safe.csv.private.json"
+    refused = "survey-93.csv is not the file that safe.csv.private.json was made from"
     again(f"error: {refused}; give --other-input", status=2)
     assert not list(Path().glob("again*"))
     again(

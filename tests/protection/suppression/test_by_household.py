@@ -226,7 +226,7 @@ def test_files_records_and_replay(folder, run):
     )  # fmt: skip
     assert status == 0
     assert "one row for each household" in out
-    assert "New ids in random order: hh." in out
+    assert "New ids in random order in hh." in out
     before = formats.read("survey.csv").to_pydict()
     after = formats.read("safe.csv").to_pydict()
     assert len(after["hh"]) == len(before["hh"])
