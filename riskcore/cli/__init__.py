@@ -150,7 +150,7 @@ _NAMED = "|".join(sorted(_OPTIONS, key=len, reverse=True))
 _ARGUMENT = re.compile(rf"\b({_NAMED})=('[^']*'|[^\s',;:)]+)(?! \(--)")
 # The same without a value, at the start of a message or as words with underscores.
 _WORD = re.compile(
-    rf"\A(?:{_NAMED})(?=: | of ')|(?<!['\w])household_(?:keys|rate|threshold)(?!['\w=])"
+    rf"\A({_NAMED})(?=: | of ')|(?<!['\w])household_(keys|rate|threshold)(?!['\w=])"
 )
 
 

@@ -130,7 +130,7 @@ def test_tables_are_not_for_more_than_the_survey(run):
         ([*SUDA, "--scoring", "best"], "invalid choice: 'best'"),
         ([*DIVERSE, "ILL"], "missing values of sensitive variables: 'ILL' in 1 of 7"),
         ([*DIVERSE, "PAY", "--kind", "entropy"], "--kind entropy needs --l"),
-        ([*DIVERSE, "PAY", "--l", "0"], "l=0.0: need a number >= 1"),
+        ([*DIVERSE, "PAY", "--l", "0"], "--l 0.0: need a number >= 1"),
         ([*DIVERSE, "NONE"], "no column 'NONE'"),
         ([*DIVERSE, "ILL", "--missing-sensitive", "ignore", "--ordered", "ILL"],
          "'ILL' has values that are not numbers"),

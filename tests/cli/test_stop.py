@@ -112,7 +112,7 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
 # Interrupted at one of the places below, in the middle of several candidates.
 TRYING = """
 import functools, os, signal, sys
-from riskcore.cli import main, try_out
+from riskcore.cli import main, results
 from riskcore.protection import trials
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -142,7 +142,7 @@ sys.exit(main())
     [
         ("trials.protect", 0, 1),  # the second candidate begins
         ("trials.Protected.compare", 0, 1),  # and is compared
-        ("try_out.save", 1, 3),  # report and plot are half written
+        ("results.save", 1, 3),  # report and plot are half written
     ],
 )
 def test_trying_out_that_is_interrupted_leaves_nothing(

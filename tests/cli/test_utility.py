@@ -97,7 +97,7 @@ def test_without_the_recoding_it_is_said(run, protected):
             ["--record", "safe.csv.private.json", "--keys", "SEX"],
             "already gives --keys",
         ),
-        ([*ROLES, "--overwrite"], "--overwrite needs --report or --plot"),
+        ([*ROLES, "--overwrite"], "--overwrite needs --plot or --report"),
         ([*ROLES, "--plot", "u.txt"], "give a .png, .svg or .pdf file"),
         ([*ROLES, "--report", "survey.csv", "--overwrite"], "survey.csv"),
         ([*ROLES, "--report", "safe.csv.private.json"], "exists"),

@@ -626,7 +626,7 @@ def test_progress():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"threshold": None}, ValueError, "nothing to protect against: give a threshold"),
+        ({"threshold": None}, ValueError, "nothing to protect against"),
         ({"rate": 0.1}, ValueError, "give threshold or rate, not both"),
         ({"threshold": 0.0}, ValueError, r"threshold=0.0: need a risk in \(0, 1\]"),
         ({"threshold": None, "rate": 2}, ValueError, "rate=2: need a fraction"),

@@ -202,7 +202,7 @@ def test_the_script_of_data_in_memory():
 def test_a_script_cannot_hold_a_model():
     frame = pandas.DataFrame(survey())
     tried = try_out(frame, ["sex"], {"a": {"population": frame}}, threshold=0.5)
-    with pytest.raises(TypeError, match="no text of a program"):
+    with pytest.raises(TypeError, match="cannot be written in a program"):
         tried.script("a")
 
 
