@@ -104,7 +104,7 @@ def _value(words: Any, name: str, setting: Setting) -> Any:
     if setting.kind is YES:
         return words == setting.choices[0]
     if setting.kind is RECODINGS:
-        return gathered(option, words)
+        return gathered(option, words) or None
     if setting.kind is RELATED:
         return _grouped(words)
     if setting.kind is COST:
