@@ -50,6 +50,7 @@ from riskcore.core.special.gauss.extremes import gauss_excess
 from riskcore.core.special.gauss.fast_integer import F_HUGE, RARE, e_16, e_32
 from riskcore.core.special.gauss.fixed_point_step import log_near_one
 from riskcore.core.special.gauss.rounding_test import rounded
+from riskcore.core.special.loops import cells_ahead
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,13 +71,13 @@ Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
 
 @kernel
 def _column(
-    array: Any, first: int, step: int, room: Any, n: int, as_it_is: bool
+    array: Any, first: int, step: int, room: Any, n: int, in_place: bool
 ) -> Any:
     """Return n doubles in a row: where they are, or copied to the stack."""
-    if not as_it_is:
+    if not in_place:
         for i in range(n):
             room[i] = array[(first + i) * (step >> 3)]
-    return offset(array, first) if as_it_is else room
+    return offset(array, first) if in_place else room
 
 
 @kernel
@@ -97,16 +98,6 @@ def _in_place(args: Any, steps: Any, k: int) -> bool:
     return bool((steps[k] == 8) & ((steps[2] != 8) | (abs(gap) >= 8 * BLOCK)))
 
 
-@kernel
-def _ahead(args: Any, steps: Any) -> int:
-    """Return how many cells may be read before the first result is written.
-
-    One, if a result is the next argument, as in ``reduce`` and ``accumulate``.
-    """
-    shift = address(args[2]) - address(args[0])
-    return 1 if (steps[2] == 0) | (shift == steps[2]) else BLOCK
-
-
 def _loop(block: Block) -> Callable[..., None]:
     """Make NumPy's loop of the block kernel of a quantity of (f, p)."""
 
@@ -115,7 +106,7 @@ def _loop(block: Block) -> Callable[..., None]:
         f_is = _in_place(args, steps, 0)
         p_is = _in_place(args, steps, 1)
         out_is = steps[2] == 8
-        first, ahead = 0, _ahead(args, steps)
+        first, ahead = 0, cells_ahead(args[0], steps[2], args[2])
         while first < sizes[0]:
             n = min(ahead, sizes[0] - first)
             f = _column(args[0], first, steps[0], f_room, n, f_is)
@@ -207,26 +198,13 @@ def _from_frequencies_scalar(f: float, F: float) -> float:
     return r if r == r else nearest_slow_of(f, F)
 
 
-def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f_room, F_room, out_room = stack(), stack(), stack()
+@kernel
+def _from_frequencies_block(f: Any, F: Any, _: Any, out: Any, n: int) -> None:
     p, excess = stack(), stack()
-    f_is = _in_place(args, steps, 0)
-    F_is = _in_place(args, steps, 1)
-    out_is = steps[2] == 8
-    first, ahead = 0, _ahead(args, steps)
-    while first < sizes[0]:
-        n = min(ahead, sizes[0] - first)
-        f = _column(args[0], first, steps[0], f_room, n, f_is)
-        F = _column(args[1], first, steps[1], F_room, n, F_is)
-        out = offset(args[2], first) if out_is else out_room
-        for i in range(n):
-            p[i], excess[i] = _fraction(f[i], F[i])
-        _moved_block(f, p, excess, out, n)
-        _complete_moved(f, F, out, n)
-        if not out_is:
-            _store(out_room, args[2], first, steps[2], n)
-        first += n
-    clear_flags()
+    for i in range(n):
+        p[i], excess[i] = _fraction(f[i], F[i])
+    _moved_block(f, p, excess, out, n)
+    _complete_moved(f, F, out, n)
 
 
 # --- the gradient and the logarithm ------------------------------------------------
@@ -454,7 +432,7 @@ Examples
 """,
     ),
     "individual_risk_from_frequencies": UfuncSource(
-        _from_frequencies_loop,
+        _loop(_from_frequencies_block),
         _from_frequencies_scalar,
         """
 Individual risk of a cell from its sample and population frequencies.

@@ -45,7 +45,7 @@ def refused(caplog):
         before = contents(root)
         for _ in range(2):
             assert code_cache.read(BUILD, NAME) is None
-            with code_cache.alone(BUILD, NAME):
+            with code_cache.locked(BUILD, NAME):
                 code_cache.write(BUILD, NAME, CODE)
         assert contents(root) == before
         (warning,) = [each for each in caplog.records if each.levelname == "WARNING"]
@@ -73,7 +73,7 @@ def test_what_is_written_is_read(kept):
 def test_only_the_user_has_access(root):
     before = os.umask(0)
     try:
-        with code_cache.alone(BUILD, NAME):
+        with code_cache.locked(BUILD, NAME):
             code_cache.write(BUILD, NAME, CODE)
     finally:
         os.umask(before)
@@ -114,7 +114,7 @@ def test_where_nothing_can_be_written(root, tmp_path, caplog):
     assert code_cache.read(BUILD, NAME) is None
     assert caplog.records == []  # nothing had to be compiled
     for name in (NAME, "other.o"):
-        with code_cache.alone(BUILD, name):
+        with code_cache.locked(BUILD, name):
             code_cache.write(BUILD, name, CODE)
     assert root.read_text() == "not a directory"
     warned_once(caplog, str(root), "Not a directory")
@@ -265,7 +265,7 @@ def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, ex
     if exists:
         refused(parent, f"anybody can write in a directory above {root}")
     else:
-        with code_cache.alone(BUILD, NAME):
+        with code_cache.locked(BUILD, NAME):
             code_cache.write(BUILD, NAME, CODE)
         assert not root.exists()
     parent.chmod(0o1777)  # the sticky bit: nobody can rename what others own
@@ -300,7 +300,7 @@ def test_the_place_by_default(tmp_path, monkeypatch):
 HOLD = f"""
 import sys
 from riskcore.core.compiled import code_cache
-with code_cache.alone({BUILD!r}, {NAME!r}):
+with code_cache.locked({BUILD!r}, {NAME!r}):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -336,7 +336,7 @@ def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end)
             holder.wait()
 
     monkeypatch.setattr(time, "sleep", look_again)
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         assert holder.poll() == (0 if end == "done" else -signal.SIGKILL)
     assert looks == [None] * 3
     assert caplog.text.count("waiting for another process") == 1
@@ -345,20 +345,20 @@ def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end)
 @needs.posix
 def test_who_waits_goes_on_at_last(holder, monkeypatch):
     monkeypatch.setattr(code_cache, "_PATIENCE", 0.0)
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         assert holder.poll() is None
 
 
 @needs.posix
 def test_other_files_wait_for_nobody(holder):
     for build, name in [(BUILD, "other.o"), ("b" * 24, NAME)]:
-        with code_cache.alone(build, name):
+        with code_cache.locked(build, name):
             assert holder.poll() is None
 
 
 @needs.posix
 def test_a_process_forked_meanwhile_does_not_keep_the_lock(root, monkeypatch):
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         # What a fork does: a second descriptor of the same open file.
         (file,) = [
             int(each)
@@ -367,5 +367,5 @@ def test_a_process_forked_meanwhile_does_not_keep_the_lock(root, monkeypatch):
         ]
         copy = os.dup(file)
     monkeypatch.setattr(code_cache, "_wait_for", lambda name: pytest.fail("it waits"))
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         os.close(copy)

@@ -36,6 +36,7 @@ from riskcore.core.special.gauss.blocks import (
     code_stack,
     filled_up,
     gather,
+    padded,
     pick,
     scatter,
 )
@@ -64,7 +65,6 @@ _F_HUGE = 2.0**60
 _TWO_52 = 2.0**52
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 _UNIT = 2.0**-53
-_WORD = 64
 
 
 @kernel
@@ -380,12 +380,10 @@ def risk_pairs(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
     codes, picked = code_stack(), integer_stack()
     f_picked, p_picked, nothing = stack(), stack(), stack()
     high_picked, low_picked = stack(), stack()
-    words = (n + _WORD - 1) // _WORD
     for i in range(n):
         codes[i] = _group(f[i], p[i])
         high[i] = low[i] = math.nan
-    for i in range(n, words * _WORD):
-        codes[i] = _OTHER
+    words = padded(codes, n)
     for group in range(_GROUPS):
         m = pick(codes, words, group, picked)
         if m > 0:

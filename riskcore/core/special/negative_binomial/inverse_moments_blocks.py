@@ -17,9 +17,11 @@ from riskcore.core.special.gauss.blocks import (
     code_stack,
     filled_up,
     gather,
+    padded,
     pick,
     scatter,
 )
+from riskcore.core.special.loops import loop_of_two
 from riskcore.core.special.negative_binomial.inverse_moments import (
     GAUSS,
     GAUSS_LEVELS,
@@ -48,9 +50,6 @@ from riskcore.core.special.negative_binomial.inverse_moments import (
     series_step,
     upwards,
 )
-from riskcore.core.special.negative_binomial.loops import loop_of_two
-
-_WORD = 64
 
 
 @kernel
@@ -169,11 +168,9 @@ def loop_of(
         codes, picked = code_stack(), integer_stack()
         x, y = stack(), stack()
         r, var, b, spread = stack(), stack(), stack(), stack()
-        words = (n + _WORD - 1) // _WORD
         for i in range(n):
             codes[i] = region(f[i], p[i]) if inside(f[i], p[i]) else OUTSIDE
-        for i in range(n, words * _WORD):
-            codes[i] = REGIONS
+        words = padded(codes, n)
         for w in range(REGIONS):
             m = pick(codes, words, w, picked)
             if m > 0:
