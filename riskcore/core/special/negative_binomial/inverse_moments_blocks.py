@@ -1,8 +1,7 @@
-"""Blocks of cells for ``inverse_moments``: a loop for each region, which vectorises.
+"""Blocks of cells for ``inverse_moments``: a loop for each region, which vectorizes.
 
-The cells of each region are picked out, evaluated by the steps of ``inverse_moments``,
-one step for all cells and then the next, and put back. A value has the bits of the
-kernel of one cell.
+As in ``inverse_mean_blocks``: the cells of each region run one step of
+``inverse_moments`` for all cells and then the next, with the bits of one cell's kernel.
 """
 
 from __future__ import annotations
@@ -150,14 +149,9 @@ def loop_of(
 ) -> Callable[..., None]:
     """Make NumPy's loop of a quantity of the moments of 1/F.
 
-    Parameters
-    ----------
-    scalar : kernel
-        (f, p) -> value.
-    finish : kernel
-        (r, variance, b, I) -> value, with E[1/F] = r and Var(1/F) = b^2 I.
-    inside : kernel
-        (f, p) -> whether the cell is in the domain; outside, the value is nan.
+    ``scalar`` is its kernel of one cell; ``finish`` takes r, variance, b and I to the
+    value, with E[1/F] = r and Var(1/F) = b^2 I; outside the domain ``inside`` it is
+    nan.
     """
 
     @kernel
