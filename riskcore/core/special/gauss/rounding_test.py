@@ -11,8 +11,8 @@ import math
 
 from riskcore.core.compiled.jit import kernel
 
-# Error bounds of pairs, proved by ``python -m bench.prove``; the errors found by searches
-# are at most a third (notes/correct_rounding.md).
+# Error bounds of pairs, proved by ``python -m bench.prove``; searches found errors of a
+# third of them at most (notes/correct_rounding.md).
 # Times r + v^4, f = 1 to 4: contiguity enlarges the error of the logarithm by v.
 BY_LOGARITHM = 2.0**-67
 BY_LOGARITHM_15 = 2.0**-65  # times r, f = 5 to 15

@@ -41,8 +41,8 @@ END = 2.0**-80  # of a series
 # --- Gauss's fraction ----------------------------------------------------------------
 
 
-# Two levels at once (the even part), so that no number is much larger than D, as f would
-# be where f p is moderate: D = W(0),
+# Two levels at once (the even part), so that no number is much larger than D, as f
+# would be where f p is moderate: D = W(0),
 #
 #     W(m) = f p + s q + 2 m - q (e(m) + e(m+1)) - q^2 e(m+1) (e(m+1) - a)/W(m+1).
 
