@@ -1,7 +1,6 @@
 """The individual risk with a prior, by Arb, mpmath and its own identities."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import import_module
 
@@ -305,11 +304,6 @@ def test_pieces_do_not_matter(mixed, size):
     assert same_bits(np.concatenate(pieces), risk(*mixed))
 
 
-def test_order_of_the_cells_does_not_matter(mixed):
-    order = np.random.default_rng(3).permutation(len(mixed[0]))
-    assert same_bits(risk(*(x[order] for x in mixed)), risk(*mixed)[order])
-
-
 def test_interpreted_kernel_and_loop(mixed):
     f, s, p = (x[:120] for x in mixed)
     inside = np.flatnonzero(~np.isnan(risk(f, s, p)))[:60]
@@ -325,13 +319,6 @@ def test_out_over_an_argument(mixed):
     f, s, p = (x.copy() for x in mixed)
     expected = risk(f, s, p)
     assert same_bits(risk(f, s, p, out=s), expected)
-
-
-def test_four_threads(mixed):
-    expected = risk(*mixed)
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: risk(*mixed), range(8)))
-    assert all(same_bits(result, expected) for result in results)
 
 
 # --- domain --------------------------------------------------------------------------
