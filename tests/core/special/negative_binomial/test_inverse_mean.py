@@ -13,14 +13,9 @@ from riskcore.core.special.negative_binomial import (
 )
 from riskcore.core.special.negative_binomial import inverse_mean_pairs as pairs
 from riskcore.core.special.negative_binomial import inverse_mean_parts as parts
+from tests.core.special.pairs import relative
 
 BITS = 400
-
-
-def off(pair, exact):
-    """Return the relative error of a pair of doubles."""
-    high, low = pair
-    return abs((mpmath.mpf(high) + low) / exact - 1)
 
 
 def tail(f, a, p, k):
@@ -116,7 +111,7 @@ def test_reflection(f, p, e):
     r, r_low = pairs.reflected(f, s, p)
     with mpmath.workprec(BITS):
         exact = reference.individual_risk_with_prior(f, s, p)
-        assert off((r, r_low), exact) < 2.0**-55
+        assert relative((r, r_low), exact) < 2.0**-55
 
 
 @pytest.mark.parametrize("s", [1e-9, 0.3, 1 - 2.0**-53, 1.5, 19.0, 64.0, 1e9, 2.0**60])
@@ -127,7 +122,7 @@ def test_the_closed_form_serves_every_shape(s):
             pair = regions.inverse_mean(1.0, s, p)
             q, power = 1 - mpmath.mpf(p), mpmath.mpf(p) ** (mpmath.mpf(s) - 1)
             exact = p * (1 - power) / (q * (mpmath.mpf(s) - 1))
-            assert off(pair, exact) < 2.0**-55.5
+            assert relative(pair, exact) < 2.0**-55.5
 
 
 def test_every_region_is_met():
@@ -203,7 +198,7 @@ def test_series_of_the_reflection(p):
                 for k in range(2, 500):
                     c *= (k - 1 - mpmath.mpf(u)) * x / k
                     exact += c / (k - mpmath.mpf(e))
-                assert off((high, low), exact) < 2.0**-53.5
+                assert relative((high, low), exact) < 2.0**-53.5
 
 
 NEAR = [1 - 2.0**-52, 1.0, 1 + 2.0**-52]
@@ -223,7 +218,7 @@ def test_reflection_and_upwards(f, a):
                 with mpmath.workprec(BITS):
                     pair = fractions.reflected(f, s, p)
                     exact = reference.individual_risk_with_prior(f, s, p)
-                    assert off(pair, exact) < limit
+                    assert relative(pair, exact) < limit
 
 
 @pytest.mark.parametrize("f", [0.5, 0.75, 1 - 2.0**-53, 1.01, 1.5, 2 - 2.0**-52])
@@ -233,7 +228,7 @@ def test_gauss_fraction_with_pairs(f, a):
         with mpmath.workprec(BITS):
             pair = fractions.by_gauss(f, f + a, p)
             exact = reference.individual_risk_with_prior(f, f + a, p)
-            assert off(pair, exact) < 2.0**-58
+            assert relative(pair, exact) < 2.0**-58
 
 
 @pytest.mark.parametrize("f", [0.5, 0.75, 1 - 2.0**-53, 1.25])
@@ -246,10 +241,10 @@ def test_noerlunds_fraction_with_pairs(f, a):
         with mpmath.workprec(BITS):
             pair = fractions.by_noerlund(f, f + a, p)
             exact = reference.individual_risk_with_prior(f, f + a, p)
-            assert off(pair, exact) < 2.0**-56
+            assert relative(pair, exact) < 2.0**-56
             pair = fractions.poisson_by_noerlund(f, mean)
             exact = reference.individual_risk_poisson(f, mean)
-            assert off(pair, exact) < 2.0**-56
+            assert relative(pair, exact) < 2.0**-56
 
 
 @pytest.mark.parametrize(("f", "s"), [(0.5, 0.75), (4.25, 9.0), (1.5, 1.5 + 2.0**-52)])
@@ -275,7 +270,7 @@ def test_excess_where_the_risk_is_near_one(f, a):
             way = fractions.gauss_excess if a < 20 else fractions.noerlund_excess
             pair = way(f, s, p)
             exact = p / reference.individual_risk_with_prior(f, s, p) - mpmath.mpf(p)
-            assert off(pair, exact) < 2.0**-57
+            assert relative(pair, exact) < 2.0**-57
             pair = fractions.poisson_excess(f, mean)
             exact = 1 / reference.individual_risk_poisson(f, mean) - 1
-            assert off(pair, exact) < 2.0**-57
+            assert relative(pair, exact) < 2.0**-57

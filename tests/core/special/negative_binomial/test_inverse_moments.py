@@ -32,13 +32,9 @@ from riskcore.core.special.negative_binomial.inverse_moments import (
     series_pair_step,
     series_step,
 )
+from tests.core.special.pairs import relative
 
 OFFSETS = [0.0, 2.0**-300, -(2.0**-53), 1e-9, 0.1, -0.1, 0.3, -0.37, 0.5, -0.5]
-
-
-def relative(pair, exact):
-    """Return how far a pair is from its exact value, over that."""
-    return abs((mpmath.mpf(pair[0]) + mpmath.mpf(pair[1])) / exact - 1)
 
 
 @pytest.mark.parametrize("d", OFFSETS)
