@@ -92,7 +92,7 @@ def c_function(function: str | np.ufunc) -> CFunction:
 
     See Also
     --------
-    c_array_function : the vectorised loop, far faster on many cells.
+    c_array_function : the vectorized loop, far faster on many cells.
 
     Notes
     -----

@@ -75,7 +75,7 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> Risks:
 class Households:
     """The households of a file with their risks, and what follows for the file.
 
-    Made by `households`. The source is CASC (2004), deliverable 1.2-D3.
+    Returned by `households`. Source: CASC (2004), deliverable 1.2-D3.
 
     Attributes
     ----------
@@ -161,9 +161,9 @@ class Households:
 
         Notes
         -----
-        Which records of a file are then unsafe has two readings: all with
-        r_i >= delta_g (CASC 2004, 5.2), or only those of them in households with
-        r_g >= threshold (mu-Argus, and CASC 2004, 7.4.1).
+        Two readings say which records are then unsafe: all with r_i >= delta_g (CASC
+        2004, 5.2), or only those in households with r_g >= threshold (mu-Argus, and
+        CASC 2004, 7.4.1).
         """
         return as_threshold(threshold) / self.size
 

@@ -190,8 +190,8 @@ class RiskDistribution:
     def safe_rate(self, threshold: float) -> float:
         """Return (1/n) sum f r over the safe cells: the rate without unsafe records.
 
-        After protection the rate of the file lies between this one, reached if the
-        unsafe records cannot be re-identified at all, and `capped_rate`.
+        After protection the rate of the file lies between this rate, reached if unsafe
+        records cannot be re-identified at all, and `capped_rate`.
 
         Parameters
         ----------
@@ -239,8 +239,8 @@ class RiskDistribution:
     def actual_threshold(self, threshold: float) -> float:
         """Return the largest safe risk, or 0 if no record is safe.
 
-        It is what mu-Argus shows as the actual threshold. Applied as a threshold it
-        makes the records that have it unsafe as well.
+        mu-Argus shows it as the actual threshold. Applied as a threshold it also makes
+        the records with this risk unsafe.
 
         Parameters
         ----------
@@ -271,9 +271,9 @@ class RiskDistribution:
         Returns
         -------
         float
-            Correctly rounded but for the rounding of the prefix sums (near 1e-30 of
-            their size); infinity if the file's own rate is no larger than ``rate``:
-            every record is safe. A rate of 0 gives 0: every record is unsafe.
+            Correctly rounded, except for rounding in the prefix sums (relative error
+            near 1e-30); infinity if the file's own rate is at most ``rate``: every
+            record is safe. A rate of 0 gives 0: every record is unsafe.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class RiskDistribution:
         """Return the smallest observed risk at most ``count`` records reach.
 
         Records of equal risk are unsafe together: if no threshold makes exactly
-        ``count`` records unsafe, this one makes fewer unsafe, and as many as possible.
+        ``count`` records unsafe, this one makes as many unsafe as it can below that.
 
         Parameters
         ----------

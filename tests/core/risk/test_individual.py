@@ -352,7 +352,7 @@ def test_cells_of_one_region_alone(name, function, method, cells):
     assert same_bits(function(f, second), one_by_one)
 
 
-def plain(cells, n):
+def computable(cells, n):
     """Return n cells for which no discarded branch divides by zero (Python raises)."""
     f, second = cells
     chosen = (f > 1e-3) & (f < 1e100) & (second > 1e-200) & (second < 1e100)
@@ -362,7 +362,7 @@ def plain(cells, n):
 @named
 def test_interpreted_loop(name, function, method, cells):
     # One region at a time: another's method may divide by zero, and Python raises.
-    f, p = plain(cells(60, method), 20)
+    f, p = computable(cells(60, method), 20)
     second = second_argument(name, f, p)
     out = np.zeros(len(f))
     columns = [f.tolist(), second.tolist(), out]

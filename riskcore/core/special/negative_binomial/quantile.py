@@ -188,10 +188,10 @@ def narrowed(
     mass = weight / k
     beyond = mass * (k * (1.0 - p) / (at + 1.0))
     change = mass if passed else -beyond
-    beside = tail + (change if above else -change)
-    far = abs(beside - level) > CLOSE * max(tail, level)
+    next_tail = tail + (change if above else -change)
+    far = abs(next_tail - level) > CLOSE * max(tail, level)
     clear = far & (at < LARGEST_EXACT) & (at >= 1.0) & (tail > 0.0) & (weight > 0.0)
-    passes = (beside < level) == above
+    passes = (next_tail < level) == above
     neighbor = at - 1.0 if passed else at + 1.0
     low = max(low, neighbor) if clear & (not passes) else low
     high = min(high, neighbor) if clear & passes else high
