@@ -45,14 +45,6 @@ def test_error_in_every_region_at_length(name, region):
     assert error < CONTRACT[name], [x.hex() for x in at]
 
 
-@pytest.mark.parametrize("point", bench.worst.read(), ids=lambda p: p.function)
-def test_worst_points_known(point):
-    """Among them those that led to the methods of today."""
-    if point.function in CONTRACT:
-        error = bench.error_at(point.function, point.arguments)
-        assert error < CONTRACT[point.function]
-
-
 @pytest.mark.parametrize(
     ("name", "at"),
     [
