@@ -391,13 +391,15 @@ print(risk(1.0, 0.5))
 
 
 @pytest.mark.parametrize(
-    "name", ["individual_risk", "individual_risk_from_frequencies"]
+    ("name", "start", "rest"),
+    [
+        ("individual_risk", 2.0, [0.5, 0.5, 0.9]),
+        ("individual_risk_from_frequencies", 1, [2, 3, 4]),
+        ("individual_risk_poisson", 2.0, [3, 4, 5]),
+    ],
 )
-def test_reduce_and_accumulate_take_one_step_after_the_other(name):
+def test_reduce_and_accumulate_take_one_step_after_the_other(name, start, rest):
     function = getattr(riskcore, name)
-    start, rest = (
-        (2.0, [0.5, 0.5, 0.9]) if name == "individual_risk" else (1, [2, 3, 4])
-    )
     steps = [float(start)]
     for number in rest:
         steps.append(float(function(steps[-1], number)))
