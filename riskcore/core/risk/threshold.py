@@ -102,8 +102,16 @@ class RiskDistribution:
     ) -> RiskDistribution:
         """Return the distribution made of two arrays in place.
 
-        ``risk`` (float64, in [0, 1]) and ``frequency`` (int32, or int64 if the sum
-        needs it) are reordered and kept.
+        Parameters
+        ----------
+        risk : float64 ndarray, shape (K,)
+            Risk of each cell, in [0, 1]; it is sorted.
+        frequency : int32 or int64 ndarray, shape (K,)
+            Records of each cell, >= 0, reordered too. int64 if their sum needs it.
+
+        Returns
+        -------
+        RiskDistribution
 
         Examples
         --------
