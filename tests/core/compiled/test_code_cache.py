@@ -183,18 +183,6 @@ def test_a_directory_of_another_user(kept, refused, what):
     refused(kept, str(kept / what), "another user", "12345")
 
 
-@needs.root
-def test_a_planted_file_is_not_loaded_but_replaced(kept, caplog):
-    # In a directory that is trusted, to replace it is safe.
-    file = kept / BUILD / NAME
-    os.chown(file, 12345, -1)
-    assert code_cache.read(BUILD, NAME) is None
-    assert "another user (number 12345)" in caplog.text
-    code_cache.write(BUILD, NAME, CODE)
-    assert code_cache.read(BUILD, NAME) == CODE
-    assert file.stat().st_uid == 0
-
-
 @needs.posix
 @pytest.mark.parametrize("mode", [0o770, 0o720, 0o707, 0o702, 0o1777])
 @pytest.mark.parametrize("what", ["", BUILD])
@@ -203,12 +191,44 @@ def test_a_directory_that_others_can_write(kept, refused, what, mode):
     refused(kept, f"others can write {kept / what}", "chmod go-w")
 
 
+def plant(file):
+    os.chown(file, 12345, -1)
+
+
+def link(file):
+    file.rename(file.parents[2] / NAME)
+    file.symlink_to(file.parents[2] / NAME)
+
+
+def fifo(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
 @needs.posix
-@pytest.mark.parametrize("mode", [0o660, 0o606])
-def test_a_file_that_others_can_write(kept, caplog, mode):
-    (kept / BUILD / NAME).chmod(mode)
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        pytest.param(plant, "another user (number 12345)", marks=needs.root),
+        (link, "{file} is a link"),
+        (fifo, "{file} is not a regular file"),
+        (lambda file: file.chmod(0o660), "others can write {file}"),
+        (lambda file: file.chmod(0o606), "others can write {file}"),
+    ],
+)
+def test_a_file_that_is_not_trusted_is_not_loaded_but_replaced(
+    kept, caplog, spoil, reason
+):
+    # In a directory that is trusted, to replace it is safe.
+    file = kept / BUILD / NAME
+    spoil(file)
     assert code_cache.read(BUILD, NAME) is None
-    assert f"others can write {kept / BUILD / NAME}" in caplog.text
+    assert reason.format(file=file) in caplog.text
+    code_cache.write(BUILD, NAME, CODE * 2)
+    assert code_cache.read(BUILD, NAME) == CODE * 2
+    assert file.stat().st_uid == os.geteuid()
+    if spoil is link:
+        assert (kept.parent / NAME).read_bytes()[32:] == CODE
 
 
 @needs.posix
@@ -226,27 +246,6 @@ def test_a_link_to_a_directory(kept, tmp_path, refused, monkeypatch, what, slash
     (kept / what).symlink_to(tmp_path / "elsewhere")
     monkeypatch.setenv("RISKCORE_CACHE_DIR", f"{kept}{slash}")
     refused(kept, str(kept / what), "is a link")
-
-
-@needs.posix
-def test_a_link_to_a_file(kept, tmp_path, caplog):
-    file = kept / BUILD / NAME
-    file.rename(tmp_path / NAME)
-    file.symlink_to(tmp_path / NAME)
-    assert code_cache.read(BUILD, NAME) is None
-    assert f"{file} is a link" in caplog.text
-    code_cache.write(BUILD, NAME, CODE * 2)
-    assert code_cache.read(BUILD, NAME) == CODE * 2
-    assert (tmp_path / NAME).read_bytes()[32:] == CODE
-
-
-@needs.posix
-def test_what_is_no_file(kept, caplog):
-    file = kept / BUILD / NAME
-    file.unlink()
-    os.mkfifo(file)
-    assert code_cache.read(BUILD, NAME) is None
-    assert f"{file} is not a regular file" in caplog.text
 
 
 @needs.posix
