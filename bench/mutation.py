@@ -109,6 +109,11 @@ WIDER = {
     "riskcore/core/special/gauss/*.py": [*GAUSS, "core/risk/test_bounds"],
     "riskcore/core/special/quadrature.py": ["core/risk/test_posterior"],
     "riskcore/core/special/near_one.py": [GAUSS[0]],
+    "riskcore/core/special/loops.py": [
+        "core/compiled/test_overlap",
+        "core/compiled/test_ufunc_maker",
+        "core/risk/test_posterior",
+    ],
     "riskcore/core/special/*.py": [*GAUSS, "core/risk/test_bounds"],
     "riskcore/core/published_forms.py": ["accuracy/test_table"],
     "riskcore/core/risk/individual.py": ["core/compiled/test_ufunc_maker"],

@@ -1,1 +1,1 @@
-"""What every room uses: checks of arguments, warnings, HTML."""
+"""Shared helpers: checks of arguments, warnings, HTML."""

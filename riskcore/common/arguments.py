@@ -1,7 +1,7 @@
-"""Arguments of the wrong kind: said by name, before any work is done.
+"""Checks of arguments: errors that name the argument, before any work is done.
 
-Each check is here once. What a single argument should be is said behind its value
-(``level=2: need a number in (0, 1)``), of an array how many values are wrong.
+The error for a single argument shows its value and what it should be (``level=2: need a
+number in (0, 1)``), for an array how many values are wrong.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _LONGEST = 80
 
 
 def shown(value: Any) -> str:
-    """Return what was given, in a message: whole frames are told by their type."""
+    """Return a value for a message; of a frame or long value only its type."""
     try:
         text = repr(value.item() if isinstance(value, np.generic) else value)
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
+    except ValueError:  # an integer of more than 4,300 digits
         return f"a {type(value).__name__}"
     short = len(text) <= _LONGEST and text.isprintable()
     return text if short else f"a {type(value).__name__}"
@@ -44,8 +44,8 @@ def names(argument: str, value: Any) -> list[Any]:
 
 
 def column_name(argument: str, value: Any) -> None:
-    """Refuse what cannot be the name of a column, as the column itself."""
-    # Of lists and arrays too a test for equality would not be true or false.
+    """Refuse a value that cannot be the name of a column, such as the column itself."""
+    # A column's test for equality is not true or false.
     try:
         hash(value)
         named = isinstance(value, Hashable) and isinstance(value == value, bool)
@@ -83,8 +83,6 @@ def number_in(
 ) -> float:
     """Return a number that lies in an interval.
 
-    Examples
-    --------
     >>> number_in("level", 0.95, "(0, 1)")
     0.95
     >>> number_in("beta", -1, "[0, inf)")
@@ -109,8 +107,6 @@ def whole_from(
 ) -> int:
     """Return a whole number from ``low`` to ``high``.
 
-    Examples
-    --------
     >>> whole_from("N", 0, 1, 2**53)
     Traceback (most recent call last):
     ValueError: N=0: need a whole number from 1 to 2^53
@@ -123,40 +119,33 @@ def whole_from(
 
 
 def _end(bound: int) -> str:
-    """Return a bound, a large power of two as such."""
+    """Return a bound as text, a large power of two as a power."""
     exponent = abs(bound).bit_length() - 1
     return f"2^{exponent}" if exponent >= 20 and bound == 2**exponent else str(bound)
 
 
 def file_path(argument: str, value: Any) -> Path:
-    """Return the path of a file.
-
-    Examples
-    --------
-    >>> file_path("path", 3)
-    Traceback (most recent call last):
-    TypeError: path=3: need the path of a file
-    """
+    """Return the path of a file."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{argument}={shown(value)}: need the path of a file")
     return Path(value)
 
 
 def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of some words."""
+    """Refuse a value that is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise not_one_of(argument, value, choices)
 
 
 def not_one_of(argument: str, value: Any, choices: Sequence[str]) -> ValueError:
-    """Make the error for what is none of some words."""
+    """Make the error for a value that is not one of the choices."""
     *first, last = map(repr, choices)
     listed = f"{', '.join(first)} or {last}" if first else last
     return ValueError(f"{argument}={shown(value)}: use {listed}")
 
 
 def generator(argument: str, value: Any) -> None:
-    """Refuse what is no `numpy.random.Generator`."""
+    """Refuse a value that is not a `numpy.random.Generator`."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(
             f"{argument}: need a numpy.random.Generator, got {type(value).__name__}"
@@ -171,10 +160,10 @@ def numbers(
     kinds: str = "iuf",
     dimensions: int | None = None,
 ) -> NDArray[Any]:
-    """Return numbers as an array of the type they have."""
+    """Return numbers as an array that keeps their type."""
     try:
         given = np.asarray(values)
-    except ValueError:  # of NumPy, which knows no name
+    except ValueError:  # NumPy's message has no name
         raise ValueError(
             f"{argument}: need {what}, got rows of several lengths"
         ) from None
@@ -187,7 +176,7 @@ def numbers(
 
 
 def refuse(argument: str, bad: Any, need: str) -> None:
-    """Refuse values of an array that are bad, with their number."""
+    """Refuse an array with bad values, and report how many are bad."""
     count = np.count_nonzero(bad)
     if count:
         raise ValueError(f"{argument}: {count} of {np.size(bad)} values are not {need}")

@@ -1,4 +1,4 @@
-"""Figures of matplotlib that show themselves in notebooks."""
+"""Matplotlib figures that display themselves in notebooks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ _UNDATED = {
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure, which no window of pyplot holds.
+    """Return an empty figure, separate from pyplot.
 
-    Examples
-    --------
     >>> new_figure(2.0, 1.0)._repr_png_()[1:4]
     b'PNG'
     """
@@ -30,8 +28,7 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure((width, height), layout="constrained")
-    # Notebooks ask an object for its picture; matplotlib answers only once pyplot has
-    # told them of its figures.
+    # Notebooks ask an object for its picture; matplotlib answers only with pyplot.
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
 
@@ -50,8 +47,6 @@ def save(
 ) -> None:
     """Write a figure without a date: the same figure gives the same bytes.
 
-    Examples
-    --------
     >>> file = BytesIO()
     >>> save(new_figure(2.0, 1.0), file, "svg")
     >>> b"dc:date" in file.getvalue()

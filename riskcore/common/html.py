@@ -1,6 +1,6 @@
 """Numbers and labels as HTML, and small tables for notebooks.
 
-They are made without templates: an assessment shows itself where there is no Jinja2.
+They need no templates: an assessment displays itself even without Jinja2.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ _WHOLE = (Decimal("999.5"), Decimal("1e15"))
 def escape(value: object) -> str:
     """Return a value as text that HTML shows and does not run.
 
-    Examples
-    --------
     >>> escape("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
@@ -35,19 +33,19 @@ def escape(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as `escape` does, on one line; what steers is written out."""
+    """Return an escaped value on one line, with control characters written out."""
     return escape(printable(str(value)))
 
 
 def label(value: object) -> str:
-    """Return a name or category, escaped; its direction of writing stays its own."""
+    """Return an escaped name or category that keeps its own writing direction."""
     return f"<bdi>{escape(value)}</bdi>"
 
 
 def digits(x: float, shift: int = 0) -> str:
-    """Return the shortest digits that give back x, as the script writes them.
+    """Return the shortest digits that give back x, as the page's script writes them.
 
-    The decimal point is moved by ``shift`` digits: 2 for per cent.
+    The decimal point moves by ``shift`` digits: 2 for percent.
     """
     if x == math.inf:
         return "∞"
@@ -61,7 +59,7 @@ def digits(x: float, shift: int = 0) -> str:
 
 
 def short(x: float, shift: int = 0, figures: int = 6) -> str:
-    """Return x with so many digits, the point moved as by `digits`."""
+    """Return x with at most ``figures`` digits; the point moves as in `digits`."""
     if not math.isfinite(x):
         return digits(x)
     context = Context(prec=figures, rounding=ROUND_HALF_UP)
@@ -69,12 +67,10 @@ def short(x: float, shift: int = 0, figures: int = 6) -> str:
 
 
 def readable(x: float, shift: int = 0) -> str:
-    """Return x as a person reads it: three digits, but all those before the point.
+    """Return x for a reader: three digits, or all digits before the point.
 
-    The point is moved as by `digits`.
+    The point moves as in `digits`.
 
-    Examples
-    --------
     >>> readable(0.0453318775, 2), readable(906.637), readable(2000000.5)
     ('4.53', '907', '2,000,001')
     """
@@ -87,10 +83,8 @@ def readable(x: float, shift: int = 0) -> str:
 
 
 def all_digits(x: float, shift: int = 0) -> str:
-    """Return x as `digits` does, with separators of thousands.
+    """Return x as `digits` does, with thousands separators.
 
-    Examples
-    --------
     >>> all_digits(1234567.25), all_digits(0.0000001)
     ('1,234,567.25', '1e-7')
     """
@@ -100,10 +94,8 @@ def all_digits(x: float, shift: int = 0) -> str:
 
 
 def known(x: float, form: str) -> str:
-    """Return x in a form of `format`; nothing if it is nan.
+    """Return x in a given `format`; empty if it is nan.
 
-    Examples
-    --------
     >>> known(0.125, ".2f"), known(math.nan, ".2f")
     ('0.12', '')
     """
@@ -137,8 +129,6 @@ def figures(
 def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
     """Return a histogram without axes as SVG, in the color of the text.
 
-    Examples
-    --------
     >>> bars([1, 2], "risk").count("<rect")
     2
     """
@@ -161,10 +151,8 @@ def bars(counts: Sequence[int], scale: str, top: int = 0) -> str:
 def intervals(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> str:
-    """Return estimates with their intervals, one below the other, and their scale.
+    """Return estimates with their intervals, one per line, and their scale.
 
-    Examples
-    --------
     >>> drawing = intervals([("a", 3.0, 2.0, 5.0), ("b", 4.0, math.nan, math.nan)], "x")
     >>> drawing.count("<circle"), drawing.count("<line")
     (2, 1)
@@ -176,7 +164,7 @@ def intervals(
 def interval_drawing(
     rows: Iterable[tuple[str, float, float, float]], scale: str, mark: float = math.nan
 ) -> tuple[str, str]:
-    """Return estimates with their intervals as SVG, and where the axis ends."""
+    """Return estimates with their intervals as SVG, and the end of the axis."""
     rows = list(rows)
     finite = [x for _, *numbers in rows for x in (*numbers, mark) if math.isfinite(x)]
     unit = (_WIDTH - 2 * _MARGIN) / (max(finite, default=0.0) or 1.0)

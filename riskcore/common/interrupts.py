@@ -1,4 +1,4 @@
-"""Ctrl-C put off, where it would be swallowed or leave a lock taken."""
+"""Delay Ctrl-C where it would be swallowed or leave a lock taken."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C, and SIGTERM if Python hears it, to the end of the block.
+    """Delay Ctrl-C, and SIGTERM if Python handles it, to the end of the block.
 
-    For compiled code that calls Python and passes over what this raises.
+    For compiled code that calls Python and ignores its exceptions.
     """
     pressed: list[int] = []
     before = {}

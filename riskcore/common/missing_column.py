@@ -1,4 +1,4 @@
-"""The error for columns that there are not: what there is, and what comes close."""
+"""The error for names that are not columns: the columns, and close matches."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-# Names in a message: of those that there are, asked for, and close.
+# Names in a message: existing, requested, and close ones.
 _LISTED = 20
 _ASKED = 10
 _CLOSE = 5
-# Letters of each.
+# Characters of each name.
 _LONGEST = 80
-# What may stand between names that were read as one.
+# Delimiters between names that were read as one.
 _BETWEEN = re.compile(r"[,;:|\t ]")
 
 
 class NoSuchNameError(KeyError):
-    """A name that was asked for, of a column above all, is none there is.
+    """A name that does not exist, above all of a column.
 
-    A `KeyError` of the library's own making: another one is a defect.
+    Our own `KeyError`, so that any other is a defect.
     """
 
 
@@ -31,10 +31,8 @@ def no_such_column(
     path: Path | None = None,
     use: str = "",
 ) -> NoSuchNameError:
-    """Make the error for columns that the data lack.
+    """Make the error for names that are not columns of the data.
 
-    Examples
-    --------
     >>> print(no_such_column(["Age"], ["sex", "age"]).args[0])
     no column 'Age'; did you mean 'age'? The columns are 'sex', 'age'
     """
@@ -53,7 +51,7 @@ def no_such_column(
 
 
 def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
-    """Return what was perhaps meant."""
+    """Return the names that were probably meant."""
     parts = [part.strip() for part in str(lacking[0]).split(",")]
     if 1 < len(parts) <= _LISTED and all(part in names for part in parts):
         apart = f"{' '.join(parts)} (in Python: {parts})"
@@ -77,7 +75,7 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
 
 
 def _folded(name: Hashable) -> str:
-    """Return a name without case and blanks; the begin of it, to compare it fast."""
+    """Return the start of a name without case and blanks, for fast comparison."""
     return str(name).strip()[:_LONGEST].casefold()
 
 
@@ -88,7 +86,7 @@ def _listed(names: Sequence[Hashable], most: int) -> str:
 
 
 def _shown(name: Hashable) -> str:
-    """Return a name as Python writes it; of a long one the begin and the end."""
+    """Return a name as Python writes it; a long name without its middle."""
     text = repr(str(name)) if isinstance(name, str) else repr(name)
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"

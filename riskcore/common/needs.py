@@ -1,4 +1,4 @@
-"""Libraries that only some of the work needs."""
+"""Check for libraries that only some tasks need."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from importlib.util import find_spec
 
 
 def need(library: str, what: str) -> None:
-    """Refuse work for which a library is not installed, before it begins.
+    """Refuse a task whose library is not installed, before it begins.
 
-    Examples
-    --------
     >>> need("numpy", "arrays")
     >>> need("no_such_library", "dreams")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""How work reports what it does: lines of text, or parts done of a whole."""
+"""Types of progress reports: lines of text, or parts done of a whole."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ Parts = Callable[[int, int], None]
 
 
 def silent(_: str) -> None:
-    """Take a line of text, and say nothing."""
+    """Ignore a line of text."""

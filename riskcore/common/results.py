@@ -1,8 +1,8 @@
-"""Results show themselves: as text, as a page, and in notebooks.
+"""Results display themselves: as text, as a page, and in notebooks.
 
-Reports stand above the results of which they are made, and know them. What a result is
-asked for, it asks of the module of reports, which the package names when it is loaded:
-see "The house" in notes/decisions.md.
+Reports stand above the results and import them. A result that needs a report asks the
+module of reports, which the package registers when it is loaded: see "The house" in
+notes/decisions.md.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 
 
 class Summary(str):
-    r"""A text that a prompt and a notebook show as it is.
+    r"""Text that a prompt and a notebook show without quotes.
 
-    Examples
-    --------
     >>> Summary("two\nlines")
     two
     lines
@@ -32,7 +30,7 @@ _load: list[Callable[[], Any]] = []
 
 
 def reported_by(load: Callable[[], Any]) -> None:
-    """Say how the module that makes texts and pages of results is loaded."""
+    """Register how to load the module that makes texts and pages of results."""
     _load[:] = [load]
 
 
@@ -42,12 +40,12 @@ def reports() -> Any:
 
 
 class WithPage:
-    """A result with a report that is one page, made of nothing but the result."""
+    """A result whose report is one page, made from the result alone."""
 
     __slots__ = ()
 
     def _page(self, title: str | None) -> str:
-        """Return the page; without a title it has that of its kind."""
+        """Return the page, with a default title if none is given."""
         raise NotImplementedError
 
     def report(

@@ -1,6 +1,6 @@
 """The figures of a result as facts and tables: for the terminal, a page, a notebook.
 
-A result says once what its figures are called and how they are written, in a sheet.
+A result names and formats its figures once, in a sheet.
 """
 
 from __future__ import annotations
@@ -18,18 +18,7 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a sheet: facts, and below them a table.
-
-    Attributes
-    ----------
-    title : str
-    facts : sequence of (str, str)
-        Names and values.
-    rows : sequence of sequences of str
-        The table, its head first.
-    sides : str
-        Of the columns of the table, as in `aligned`.
-    """
+    """Part of a sheet: facts (names and values), then a table with its head first."""
 
     title: str
     facts: Sequence[tuple[str, str]] = ()
@@ -37,15 +26,15 @@ class Part:
     sides: str = "<"
 
     def lines(self) -> list[str]:
-        """Return the part as lines of text, an empty one before them."""
-        made = ["", f"  {self.title}", *aligned(self.facts, "<", indent=4)]
+        """Return the part as lines of text, preceded by an empty line."""
+        output = ["", f"  {self.title}", *aligned(self.facts, "<", indent=4)]
         if self.facts and self.rows:
-            made.append("")
-        return made + aligned(self.rows, self.sides, indent=4)
+            output.append("")
+        return output + aligned(self.rows, self.sides, indent=4)
 
     @property
     def kinds(self) -> list[str]:
-        """What each column holds: "text" or "number"."""
+        """The kind of each column: "text" or "number"."""
         count = len(self.rows[0]) if self.rows else 0
         sides = (self.sides + self.sides[-1] * count)[:count]
         return ["number" if side == ">" else "text" for side in sides]
@@ -53,20 +42,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    r"""The figures of a result.
+    """The figures of a result: facts of the whole file, parts, and a verdict first.
 
-    Attributes
-    ----------
-    name : str
-        What the figures are of.
-    facts : sequence of (str, str)
-        Those of the whole file.
-    parts : sequence of Part
-    verdict : str
-        What is to be said before all of them; empty if nothing is.
-
-    Examples
-    --------
     >>> part = Part("Sizes", rows=[("size", "cells"), ("1", "12")], sides=">")
     >>> print(Sheet("Cells", [("records", "40")], [part]).text("survey.csv"))
     survey.csv
@@ -93,19 +70,19 @@ class Sheet:
     def notebook(self) -> str:
         """Return the figures as HTML for a notebook."""
         title = f"{self.name}, for internal use"
-        made = [html.figures(title, html.escape(self.verdict), self.facts)]
+        output = [html.figures(title, html.escape(self.verdict), self.facts)]
         for part in self.parts:
             name = part.title
             if part.facts:
-                made.append(html.figures(name, "", part.facts))
+                output.append(html.figures(name, "", part.facts))
                 name = ""
             if part.rows:
-                made.append(html.figures(name, "", part.rows[1:], head=part.rows[0]))
-        return "".join(made)
+                output.append(html.figures(name, "", part.rows[1:], head=part.rows[0]))
+        return "".join(output)
 
 
 class OnASheet(WithPage):
-    """A result that has a sheet, and so shows itself in notebooks and has a report."""
+    """A result with a sheet, which therefore has a report and displays in notebooks."""
 
     __slots__ = ()
 

@@ -1,8 +1,4 @@
-"""Tables as plain text and the rows of tables in Markdown.
-
-A library of tables would bring frames, colors and wrapping, of which nothing is
-wanted here: what is, these lines do.
-"""
+"""Tables as plain text, and table rows in Markdown."""
 
 from __future__ import annotations
 
@@ -16,10 +12,8 @@ def aligned(
     indent: int = 2,
     least: Sequence[int] = (),
 ) -> list[str]:
-    r"""Lay out rows in columns, two spaces apart.
+    r"""Align rows in columns, two spaces apart.
 
-    Examples
-    --------
     >>> print(*aligned([("risk", "records"), ("0.05", "12")], "<>"), sep="\n")
       risk  records
       0.05       12
@@ -42,8 +36,6 @@ def aligned(
 def markdown_row(cells: Iterable[str]) -> str:
     r"""Return one row of a table in Markdown.
 
-    Examples
-    --------
     >>> print(markdown_row(["P(A|B)", "0.5"]))
     | P(A\|B) | 0.5 |
     """

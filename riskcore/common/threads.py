@@ -1,8 +1,8 @@
 """Calls on several threads, which Ctrl-C may interrupt at any moment.
 
 ``concurrent.futures`` and ``threading`` take their locks in Python code. Ctrl-C between
-the line that takes one and the line that would give it back leaves it taken, and the
-other threads wait for it for ever. Here all that is shared is a list or a queue of C.
+the line that takes a lock and the line that releases it leaves it taken, and the other
+threads wait forever. Here threads share only a list and a queue implemented in C.
 """
 
 from __future__ import annotations
@@ -15,20 +15,18 @@ from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Any
 
-# Seconds until it is looked up whether a thread has ended whose word was missed.
+# Seconds between checks for threads that ended without a signal.
 _LOOK = 0.1
 
 
 def usual_threads() -> int:
-    """Return how many threads are used: two, if the machine has them."""
+    """Return the default number of threads: two, if the machine has them."""
     return min(2, os.cpu_count() or 1)
 
 
 def parts_of(n: int, number: int) -> list[tuple[int, int]]:
-    """Cut ``range(n)`` into parts: where each begins and ends.
+    """Return the start and stop of consecutive parts of ``range(n)``.
 
-    Examples
-    --------
     >>> parts_of(5, 2)
     [(0, 2), (2, 5)]
     """
@@ -41,10 +39,8 @@ def in_parts(
     parts: Sequence[tuple[int, int]],
     *more: Iterable[Any],
 ) -> list[Any]:
-    """Return ``work(start, stop, ...)`` of each part, with what there is for it.
+    """Return ``work(start, stop, ...)`` of each part, with further arguments for each.
 
-    Examples
-    --------
     >>> in_parts(2, lambda start, stop, k: k * stop, [(0, 2), (2, 5)], [1, 10])
     [2, 50]
     """
@@ -57,8 +53,6 @@ def in_threads(
 ) -> list[Any]:
     """Return ``work(*call)`` of each call, in their order.
 
-    Examples
-    --------
     >>> in_threads(2, pow, [(2, 3), (3, 2)])
     [8, 9]
     """
@@ -70,7 +64,7 @@ def in_threads(
     numbers = iter(range(len(calls)))
     failures: list[BaseException] = []
     ended: list[int] = []
-    word: SimpleQueue[None] = SimpleQueue()
+    signals: SimpleQueue[None] = SimpleQueue()
 
     def serve() -> None:
         try:
@@ -82,12 +76,12 @@ def in_threads(
             failures.append(failure)
         finally:
             ended.append(1)
-            word.put(None)
+            signals.put(None)
 
     def wait(started: int) -> None:
         while len(ended) < started:
             with suppress(Empty):
-                word.get(timeout=_LOOK)
+                signals.get(timeout=_LOOK)
 
     started = 0
     try:
@@ -96,7 +90,7 @@ def in_threads(
             started += 1
         wait(started)
     except BaseException as stop:
-        failures.append(stop)  # so that no other call is begun
+        failures.append(stop)  # so that no other call begins
         wait(started)
         raise
     if failures:

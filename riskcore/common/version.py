@@ -1,3 +1,3 @@
-"""The version, which stands nowhere else in the package."""
+"""The version, defined only here in the package."""
 
 __version__ = "0.1.0"

@@ -7,7 +7,7 @@ import warnings
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn, and name as the place the innermost line outside of this package."""
+    """Warn, located at the innermost line outside this package."""
     level, frame = 1, sys._getframe()
     package = __name__.partition(".")[0]
     while frame.f_back and _is_of(package, frame.f_globals.get("__name__", "")):

@@ -1,4 +1,4 @@
-"""Names, labels and counts as words on one line, which steer no terminal."""
+"""Names, labels and counts as words on one line, safe for terminals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line; what could steer a terminal is escaped.
+    r"""Return text on one line, with control characters escaped.
 
-    Examples
-    --------
     >>> print(printable("a\x1b[31m\nb"))
     a\x1b[31m\nb
     """
@@ -20,10 +18,8 @@ def printable(text: str) -> str:
 
 
 def shortened(value: Any, longest: int) -> str:
-    """Return a name or value on one line of so many characters at most.
+    """Return a name or value on one line of at most ``longest`` characters.
 
-    Examples
-    --------
     >>> shortened("abcdef", 4), shortened(None, 4)
     ('abc…', '(missing)')
     """
@@ -34,10 +30,8 @@ def shortened(value: Any, longest: int) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number of things, in the singular if there is one.
+    """Return a count with its noun, in the singular for 1.
 
-    Examples
-    --------
     >>> counted(1, "record"), counted(1200, "record")
     ('1 record', '1,200 records')
     >>> counted(2, "batch", "batches")
@@ -49,8 +43,6 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def listed(words: Iterable[str]) -> str:
     """Return words as a list in a sentence.
 
-    Examples
-    --------
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """

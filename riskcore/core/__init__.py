@@ -1,1 +1,1 @@
-"""The function: the individual risk and its like, on arrays; a library by itself."""
+"""The individual risk and related functions on arrays: a library in itself."""

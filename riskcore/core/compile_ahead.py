@@ -1,17 +1,16 @@
-"""Machine code ahead of its use: of every entry point, for the common processors.
+"""Compile the kernels ahead of time, for wheels.
 
     python -m riskcore.core.compile_ahead build/objects [--platforms linux-x86_64 ...]
 
-makes a folder for each platform, and in it a file for each kind of processor. A wheel
-that is built for the platform brings them (``nox -s wheels``), and a first result needs
-no compiler. LLVM makes the code of all platforms here; Numba optimizes once for each
-kind of processor, in a process of its own.
+makes a folder for each platform and in it a file for each kind of processor. A wheel of
+the platform contains them, so a first result needs no compiler. LLVM makes the code of
+all platforms here; Numba optimizes once for each kind of processor, in a process of its
+own.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import pkgutil
 import subprocess
 import sys
@@ -36,7 +35,7 @@ def entries() -> dict[str, Native]:
 
 
 def _of_modules() -> Iterator[Native]:
-    """Yield the functions of arrays; this loads all modules."""
+    """Yield the functions of arrays, after importing all modules."""
     package = Path(__file__).parents[1]
     for each in pkgutil.walk_packages([str(package)], f"{package.name}."):
         if not each.name.endswith("__main__"):
@@ -57,19 +56,7 @@ def _of_ufuncs() -> Iterator[Native]:
 def compile_for(
     processor: str, platforms: Iterable[str], folder: Path, names: Iterable[str] = ()
 ) -> None:
-    """Make the files of one kind of processor, once in a process.
-
-    Parameters
-    ----------
-    processor : str
-        A name of `shipped.PROCESSORS`.
-    platforms : iterable of str
-        Names of `shipped.TRIPLES`, all with processors of that kind.
-    folder : Path
-        Where a folder for each platform is made.
-    names : iterable of str
-        Identities of the entry points; all by default.
-    """
+    """Write the files of one kind of processor; works once in a process."""
     machines = jit.machines_for(processor, {p: shipped.TRIPLES[p] for p in platforms})
     pieces: dict[str, dict[str, shipped.Piece]] = {each: {} for each in machines}
     known = entries()
@@ -77,8 +64,8 @@ def compile_for(
     def add(name: str, modules: frozenset[str], code: Code) -> None:
         sources = jit.sources_digest(modules)
         for platform, machine in machines.items():
-            content = jit.machine_code(code, machine)
-            pieces[platform][name] = shipped.Piece(sources, content)
+            piece = shipped.Piece(sources, jit.machine_code(code, machine))
+            pieces[platform][name] = piece
         for symbol in code.shared:
             if symbol not in pieces[platform]:
                 its = jit.shared_kernel(symbol)
@@ -86,17 +73,14 @@ def compile_for(
 
     for name in names or known:
         add(name, known[name].modules, known[name].code())
-    for platform, made in pieces.items():
-        path = shipped.write(folder / platform, platform, processor, made)
+    for platform, content in pieces.items():
+        path = shipped.write(folder / platform, platform, processor, content)
         size = path.stat().st_size / 1e6
-        print(f"{path}: {len(made)} pieces, {size:.2f} MB", flush=True)
+        print(f"{path}: {len(content)} pieces, {size:.2f} MB", flush=True)
 
 
 def check(folder: Path) -> int:
-    """Return 1 if a file is missing, is not of these sources, or lacks an entry point.
-
-    Such code does no harm: it would not be loaded, and a wheel with it be a waste.
-    """
+    """Return 1 if a file is missing, stale or lacks an entry point; else 0."""
     wanted = {
         name: jit.sources_digest(entry.modules) for name, entry in entries().items()
     }
@@ -108,20 +92,20 @@ def check(folder: Path) -> int:
             places = shipped.index(path, shipped.TRIPLES[platform], processor)
             found = {name: place.sources for name, place in places.items()}
             if not wanted.items() <= found.items():
-                print(f"{path}: not there, or not of these sources: nox -s objects")
+                print(f"{path}: missing or stale: run nox -s objects")
                 current = False
     return 0 if current else 1
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the files of all platforms, or of those that are named."""
+    """Write the files of all platforms, or of those given."""
     parser = argparse.ArgumentParser(prog="python -m riskcore.core.compile_ahead")
-    parser.add_argument("folder", type=Path, help="where a folder for each is made")
+    parser.add_argument("folder", type=Path, help="parent of the platforms' folders")
     parser.add_argument("--platforms", nargs="+", choices=shipped.TRIPLES, metavar="P")
     parser.add_argument("--processors", nargs="+", metavar="P")
     parser.add_argument("--entries", nargs="+", default=[], metavar="NAME")
     parser.add_argument(
-        "--check", action="store_true", help="only see whether what is there is current"
+        "--check", action="store_true", help="only check that the files are current"
     )
     chosen = parser.parse_args(arguments)
     if chosen.check:
@@ -134,13 +118,8 @@ def main(arguments: list[str] | None = None) -> int:
         given: list[Any] = [chosen.folder, "--processors", processor]
         given += ["--platforms", *platforms]
         given += ["--entries", *chosen.entries] if chosen.entries else []
-        command = [
-            sys.executable,
-            "-m",
-            "riskcore.core.compile_ahead",
-            *map(str, given),
-        ]
-        subprocess.run(command, check=True, env=dict(os.environ))
+        command = [sys.executable, "-m", "riskcore.core.compile_ahead"]
+        subprocess.run([*command, *map(str, given)], check=True)
     return 0
 
 

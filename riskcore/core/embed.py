@@ -1,14 +1,14 @@
 """The ufuncs as C function pointers, for code that does not pass through Python.
 
-The pointers are ``ctypes`` functions: their ``address`` can be handed to a C library,
-a Cython module or SciPy, and Numba calls them in compiled code. They give the bits that
-the ufuncs give, are safe in any number of threads, need no GIL, and stay valid as long
-as the process lives. They neither allocate nor raise: outside the domain the value is
-nan. On x86-64 and arm64 they can be called in any floating-point mode: each call looks
-at the mode of its thread, sets rounding to nearest with subnormal numbers if it
-differs, and restores it. On other processors, and in user code under ``@njit`` that
-calls ``individual_risk_bounds``, the mode must be the default one. ``c_array_function``
-clears the floating-point exception flags.
+The pointers are ``ctypes`` functions. Their ``address`` can be handed to a C library, a
+Cython module or SciPy, and Numba calls them in compiled code. They give the same bits
+as the ufuncs, are thread-safe, need no GIL, and stay valid as long as the process
+lives. They neither allocate nor raise: outside the domain the value is nan. On x86-64
+and arm64 they work in any floating-point mode: each call checks the mode of its thread,
+sets rounding to nearest with subnormal numbers if it differs, and restores it. On other
+processors, and in user code under ``@njit`` that calls ``individual_risk_bounds``, the
+mode must be the default. ``c_array_function`` clears the floating-point exception
+flags.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _HOMES = {
     name: module
     for module in (bounds, individual, posterior, prior)
     for name in module.UFUNCS
-    if name != "risk_enclosure"  # doubles that make sense together alone
+    if name != "risk_enclosure"  # its results make sense only together
 }
 NAMES = tuple(_HOMES)
-"""The ufuncs that can be asked for by name."""
+"""The ufuncs that are available by name."""
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 
@@ -43,7 +43,7 @@ _lock = threading.RLock()
 
 
 class CFunction(Protocol):
-    """A ``ctypes`` function that knows where it is.
+    """A ``ctypes`` function with its address and declaration.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def c_function(function: str | np.ufunc) -> CFunction:
 
     See Also
     --------
-    c_array_function : the vectorised loop, far faster on many cells.
+    c_array_function : the vectorized loop, far faster on many cells.
 
     Notes
     -----
@@ -115,9 +115,8 @@ def c_array_function(function: str | np.ufunc) -> CFunction:
     Return a ufunc's loop over arrays as a C function pointer.
 
     Its type is ``void (const double *f, const double *p, double *out, int64_t n)``: a
-    pointer for each argument and then for each result, to n doubles one after the
-    other. A result may be written over an argument; arrays that overlap in another way
-    must not be passed.
+    pointer to n contiguous doubles for each argument and then for each result. A result
+    may replace an argument; arrays must not overlap in any other way.
 
     Parameters
     ----------
@@ -154,8 +153,8 @@ def c_integrand(function: str | np.ufunc) -> CFunction:
     """
     Return r as a function of p for SciPy's integrators, ``double (int, double *)``.
 
-    Of the two numbers it is given the first is the ufunc's second argument (p, or F),
-    over which ``scipy.integrate.quad`` integrates, the second is f.
+    The first of its two numbers is the ufunc's second argument (p or F), over which
+    ``scipy.integrate.quad`` integrates; the second is f.
 
     Parameters
     ----------
@@ -205,7 +204,9 @@ def _once(
 
 def _named(name: str) -> np.ufunc:
     if name not in NAMES:
-        raise ValueError(f"no ufunc {name!r} in riskcore, but {', '.join(NAMES)}")
+        raise ValueError(
+            f"no ufunc {name!r} in riskcore: use one of {', '.join(NAMES)}"
+        )
     ufunc: np.ufunc = getattr(_HOMES[name], name)
     return ufunc
 
@@ -271,5 +272,5 @@ def _pointer(kind: Callable[[int], Any], address: int, declaration: str) -> CFun
     pointer = kind(address)
     pointer.address = address
     pointer.declaration = declaration
-    made: CFunction = pointer
-    return made
+    function: CFunction = pointer
+    return function

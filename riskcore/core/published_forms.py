@@ -1,11 +1,10 @@
 """Every published form of the individual risk, each under its own name.
 
-They are here to be compared, and each says where it fails; ``individual_risk`` is the
-one to use. All take f and p as ``individual_risk`` does and are NumPy ufuncs, except
-for ``adaptive`` and ``published_order``, which are functions of arrays. Outside the
-domain of a form, and where its sum would need more than ``MAX_TERMS`` terms, the
-value is nan. Equation numbers are those of Polettini (2003) and of the CASC guidelines
-(2004).
+They serve comparisons, and each says where it fails; use ``individual_risk`` for real
+work. All take f and p as ``individual_risk`` does and are NumPy ufuncs, except for
+``adaptive`` and ``published_order``, which are functions of arrays. Outside the domain
+of a form, and where its sum would need more than ``MAX_TERMS`` terms, the value is nan.
+Equation numbers are from Polettini (2003) and the CASC guidelines (2004).
 
 =======================  =========================  ====================================
 form                     source                     where it fails in double precision
@@ -26,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -64,28 +64,39 @@ def _not_countable(f: float) -> bool:
     return f > MAX_TERMS or f != math.floor(f)
 
 
-@kernel
+_ARGUMENTS = """\
+Parameters
+----------
+x1 : array_like
+    f, the number of records, positive.
+x2 : array_like
+    p, the sampling fraction, above 0 and at most 1.
+
+Returns
+-------
+float64 or ndarray of float64
+    nan outside the domain.
+
+"""
+
+
+def _form(function: Callable[..., float]) -> Callable[..., float]:
+    """Mark the kernel of a form of f and p, and describe them in its docstring."""
+    before, examples, after = cleandoc(function.__doc__ or "").partition("Examples\n")
+    function.__doc__ = f"{before}{_ARGUMENTS}{examples}{after}"
+    return kernel(function)
+
+
+@_form
 def _closed_form(f: float, p: float) -> float:
     """
     Evaluate the closed forms for f = 1, 2, 3, as printed.
 
     f = 1: p/q log(1/p).  f = 2: p (p log p + q)/q^2.  f = 3: p (q (3q - 2) -
     2 p^2 log p)/(2 q^3), with the cube that Polettini (2003) misprints as a square.
-    They cancel as p -> 1: at q = 1e-8 nothing is left for f = 3.
+    They cancel as p -> 1: at q = 1e-8 no digit is right for f = 3.
 
     Source: Polettini (2003) section 2; CASC (2004) section 3.4.
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive: 1, 2 or 3.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -107,7 +118,7 @@ def _closed_form(f: float, p: float) -> float:
     return math.nan
 
 
-@kernel
+@_form
 def _binomial_sum(f: float, p: float) -> float:
     """
     Evaluate the alternating binomial sum, for integer f.
@@ -117,18 +128,6 @@ def _binomial_sum(f: float, p: float) -> float:
     (f = 40, p = 0.5: no digit), and overflows for small p.
 
     Source: CASC (2004) (7).
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive: a whole number.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def _binomial_sum(f: float, p: float) -> float:
     return factor * total
 
 
-@kernel
+@_form
 def _log_form(f: float, p: float) -> float:
     """
     Climb from r(1) = -p log(p)/q by contiguity, for integer f.
@@ -168,18 +167,6 @@ def _log_form(f: float, p: float) -> float:
 
     Source: Polettini (2003) section 2 (f = 1) with the contiguity relation of section
     3.
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive: a whole number.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -199,7 +186,7 @@ def _log_form(f: float, p: float) -> float:
     return r
 
 
-@kernel
+@_form
 def _gauss_series(f: float, p: float) -> float:
     """
     Sum Gauss's series until the remainder is below 2^-54.
@@ -208,18 +195,6 @@ def _gauss_series(f: float, p: float) -> float:
     terms grows like 40/p for f = 1.
 
     Source: Polettini (2003) (8); CASC (2004) (12).
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -241,7 +216,7 @@ def _gauss_series(f: float, p: float) -> float:
     return math.nan
 
 
-@kernel
+@_form
 def _continued_fraction(f: float, p: float) -> float:
     """
     Evaluate Gauss's continued fraction by the modified Lentz method.
@@ -250,18 +225,6 @@ def _continued_fraction(f: float, p: float) -> float:
     a_{2m} = m (f+m-1)/((f+2m-1)(f+2m)).
 
     Source: DLMF 15.7.5; the guidelines name the function, not the fraction.
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -334,7 +297,7 @@ def _truncated(f: float, p: float, order: float) -> float:
     return p / f * total
 
 
-@kernel
+@_form
 def _series7(f: float, p: float) -> float:
     """
     Do what mu-Argus does: closed forms for f = 1, 2, 3, else order 7.
@@ -343,18 +306,6 @@ def _series7(f: float, p: float) -> float:
     the closed forms lose their digits as p -> 1.
 
     Source: CASC (2004) (14); the program behind the guidelines' section 7.
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -367,7 +318,7 @@ def _series7(f: float, p: float) -> float:
     return _truncated(f, p, 7.0)
 
 
-@kernel
+@_form
 def _franconi(f: float, p: float) -> float:
     """
     Do what sdcMicro does: closed forms for f = 1, 2, else p/(f - q).
@@ -377,18 +328,6 @@ def _franconi(f: float, p: float) -> float:
     gets the risk 0, and p = 1 gives 1/f.
 
     Source: Benedetti and Franconi (1998) as programmed in sdcMicro.
-
-    Parameters
-    ----------
-    x1 : array_like
-        f, the number of records, positive.
-    x2 : array_like
-        p, the sampling fraction, above 0 and at most 1.
-
-    Returns
-    -------
-    float64 or ndarray of float64
-        nan outside the domain.
 
     Examples
     --------
@@ -412,9 +351,9 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
 
     With k = J+1 and t = k! q^k/(f+1)_k, the remainder R_J of the series lies in
     t (f+k+1)/(f+k+1-(k+1)q) <= R_J <= t (f+k)/(f+k-(k+1)q), the upper bound for a
-    positive denominator. They leave a range of orders, which is halved: terms are added
-    to the middle order's bounds until these decide. ``inf`` if more than ``MAX_TERMS``
-    terms would be needed; nan outside the domain 0 < epsilon < 1.
+    positive denominator. A bisection of the orders that they leave adds terms to the
+    middle order's bounds until these decide. ``inf`` if more than ``MAX_TERMS`` terms
+    would be needed; nan outside the domain 0 < epsilon < 1.
 
     Source: notes/individual_risk.md, section 9.
 
@@ -443,7 +382,7 @@ def _sufficient_order(f: float, p: float, epsilon: float) -> float:
     G, _, _ = gauss(f, p)
     limit = epsilon * G
     q = 1.0 - p
-    term = q / (f + 1.0)  # t_k, the first term left out by order k - 1
+    term = q / (f + 1.0)  # t_k, the first term that order k - 1 omits
     first = 0.0  # the least k that the lower bound admits, and its term
     first_term = 0.0
     last = 0.0  # the least k that the upper bound proves
@@ -543,7 +482,7 @@ def adaptive(
     rule: Literal["sufficient", "published"] = "sufficient",
 ) -> NDArray[np.float64]:
     """
-    Sum the series to an order that follows from the error allowed.
+    Sum the series to an order that follows from the allowed error.
 
     Parameters
     ----------

@@ -26,10 +26,10 @@ def expected():
     # Every function is compiled here if it is not yet; from the end, for another worker
     # begins at the start meanwhile, and would wait for each.
     names = same_bits.NAMES[::-1]
-    return {name: same_bits.digest(by(name, "one array")) for name in names}
+    return {name: same_bits.digest(results_of(name, "one array")) for name in names}
 
 
-def by(name, way):
+def results_of(name, way):
     points = same_bits.points(name, same_bits.fewer(name, PER_GROUP))
     return same_bits.WAYS[way](getattr(riskcore, name), points)
 
@@ -38,7 +38,7 @@ def by(name, way):
 def test_points_are_in_every_region(name):
     f, _ = same_bits.points(name, PER_GROUP)
     assert len(f) == PER_GROUP * len(same_bits.GROUPS)
-    results = by(name, "one array")
+    results = results_of(name, "one array")
     assert 0.02 < np.isnan(results).mean() < 0.2
     for inside in (f < 1, f == 1, f == 2, f % 1 != 0, f > 16, f > 1000, f > 2.0**53):
         assert (inside & ~np.isnan(results)).sum() > 30
@@ -46,7 +46,7 @@ def test_points_are_in_every_region(name):
 
 @named
 def test_few_points_are_outside_the_domain(name):
-    assert np.isnan(by(name, "one array")).mean() < 0.4
+    assert np.isnan(results_of(name, "one array")).mean() < 0.4
 
 
 def test_points_down_to_the_smallest_double():
@@ -66,7 +66,7 @@ def doors():
 
 @pytest.mark.parametrize(("name", "way"), [*doors()])
 def test_ways(name, way, expected):
-    results = by(name, way)
+    results = results_of(name, way)
     if results is None:
         assert (name, way) == ("individual_risk_bounds", "C function")
     else:

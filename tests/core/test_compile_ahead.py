@@ -65,15 +65,8 @@ def objects(names, tmp_path_factory):
     """Return the folder with their code, and a C function's, for all platforms."""
     folder = tmp_path_factory.mktemp("objects")
     entries = {CLOSED, *names, f"{SERIES}.scalar"}
-    command = [
-        sys.executable,
-        "-m",
-        "riskcore.core.compile_ahead",
-        folder,
-        "--entries",
-        *entries,
-    ]
-    subprocess.run(command, check=True, cwd=PACKAGE.parent)
+    command = [sys.executable, "-m", "riskcore.core.compile_ahead", folder]
+    subprocess.run([*command, "--entries", *entries], check=True, cwd=PACKAGE.parent)
     return folder
 
 
@@ -175,8 +168,10 @@ def test_an_edited_source_is_compiled(python, installed, tmp_path):
 def test_a_lost_shared_kernel_is_compiled(values, expected, installed, names):
     if RISK not in names:
         return  # slow: it has one
-    for path in (installed / "riskcore/compiled/objects").glob("*.objects"):
-        path.write_bytes(path.read_bytes().replace(b"\nriskcore_special", b"\nlost"))
+    for path in (installed / "riskcore/core/compiled/objects").glob("*.objects"):
+        path.write_bytes(
+            path.read_bytes().replace(b"\nriskcore_core_special", b"\nlost")
+        )
     how, got = values()
     assert how == "compiled"
     assert same(got, expected)
@@ -419,12 +414,7 @@ def test_every_function_of_arrays_is_an_entry():
 
 @pytest.mark.parametrize(
     "module",
-    [
-        "published_forms",
-        "risk.individual",
-        "risk.posterior",
-        "risk.prior",
-    ],
+    ["published_forms", "risk.individual", "risk.posterior", "risk.prior"],
 )
 def test_every_ufunc_is_an_entry(module):
     known = ahead.entries()
@@ -513,13 +503,13 @@ def test_every_platform_has_a_wheel():
 
 
 def test_a_platform_can_be_chosen(monkeypatch, tmp_path):
-    made = []
-    monkeypatch.setattr(ahead, "compile_for", lambda *args: made.append(args))
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: made.append(command))
+    calls = []
+    monkeypatch.setattr(ahead, "compile_for", lambda *args: calls.append(args))
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
     ahead.main([str(tmp_path), "--platforms", "linux-arm64", "--entries", CLOSED])
-    assert made == [("generic", ["linux-arm64"], tmp_path, [CLOSED])]
-    made.clear()
+    assert calls == [("generic", ["linux-arm64"], tmp_path, [CLOSED])]
+    calls.clear()
     ahead.main([str(tmp_path)])
-    chosen = [command[command.index("--processors") + 1] for command in made]
+    chosen = [command[command.index("--processors") + 1] for command in calls]
     assert chosen == [name for known in shipped.PROCESSORS.values() for name in known]
-    assert json.dumps(made[0]).count("x86_64") == 3
+    assert json.dumps(calls[0]).count("x86_64") == 3

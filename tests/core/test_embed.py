@@ -123,7 +123,7 @@ def test_several_results():
 @pytest.mark.parametrize("make", [c_function, c_array_function, c_integrand])
 def test_refusals(make):
     with pytest.raises(
-        ValueError, match=r"'household_risk' in riskcore, but indiv.*prior"
+        ValueError, match="'household_risk' in riskcore: use one of ind"
     ):
         make("household_risk")
     for other in (np.log, riskcore.household_risk, 3):

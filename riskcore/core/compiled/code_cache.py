@@ -1,12 +1,12 @@
-"""The directory of compiled code, of which only what can be trusted is loaded.
+"""The cache of compiled code, from which only trusted files are loaded.
 
-What is loaded is run. So the directory, each build in it and each file must belong to
-the user or to root, and nobody else may write there; nobody may be able to replace the
-directory in a parent that is open to all. Each is opened first, links refused, and
-checked on its descriptor, from which the next one is opened: what was checked is what
-is read. Where that fails nothing is loaded and nothing written, and a warning says why.
+Loaded code is run. So the directory, each build in it and each file must belong to the
+user or to root, and nobody else may write there or be able to replace the directory in
+an open parent. Each is opened first, without following links, and checked on its
+descriptor, from which the next is opened: what was checked is what is read. If a check
+fails, nothing is loaded or written, and a warning says why.
 
-Windows has neither owners nor modes of this kind: there paths are used as they are.
+Windows has no owners and modes of this kind: there paths are used unchecked.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from pathlib import Path
 _DAY = 86400.0  # seconds
 _KEPT = 30.0  # days that a build stays after its last use
 _PATIENCE = 600.0  # seconds to wait for another process that compiles the same
-_PAUSE = 0.05  # seconds between two looks whether it is done
+_PAUSE = 0.05  # seconds between two checks whether it is done
 
 _POSIX = os.name == "posix"
-# No link is followed, and nobody waits for the other end of a named pipe.
+# Do not follow links, nor wait for the other end of a named pipe.
 _FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 _FILE = sum(getattr(os, name, 0) for name in _FLAGS)
 
@@ -41,15 +41,7 @@ class UntrustedError(Exception):
 
 
 def read(build: str, name: str) -> bytes | None:
-    """Return what ``write`` kept; None if it is absent, damaged or not trusted.
-
-    Parameters
-    ----------
-    build : str
-        Name of the build: all that its files depend on, hashed.
-    name : str
-        Name of the file.
-    """
+    """Return what ``write`` stored; None if it is absent, damaged or not trusted."""
     with _opened(build) as folder:
         try:
             return None if folder is None else folder.read(name)
@@ -61,7 +53,7 @@ def read(build: str, name: str) -> bytes | None:
 
 
 def write(build: str, name: str, content: bytes) -> None:
-    """Keep a file, whole or not at all; where that cannot be, warn."""
+    """Store a file, completely or not at all; warn if that fails."""
     with _opened(build, create=True) as folder:
         if folder is not None:
             try:
@@ -71,11 +63,11 @@ def write(build: str, name: str, content: bytes) -> None:
 
 
 @contextmanager
-def alone(build: str, name: str) -> Iterator[None]:
-    """Keep out the other processes that would make the same file.
+def locked(build: str, name: str) -> Iterator[None]:
+    """Keep out other processes that would compile the same file.
 
-    A process that waits goes on when the other is done or dead, or after ten minutes.
-    Where nothing can be kept, or the system has no such locks, nobody waits.
+    A waiting process goes on when the other is done or dead, or after ten minutes. If
+    nothing can be stored, or the system has no such locks, nobody waits.
     """
     with _opened(build, create=True) as folder:
         file = None if folder is None else folder.lock(name)
@@ -88,7 +80,7 @@ def alone(build: str, name: str) -> Iterator[None]:
 
 @contextmanager
 def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
-    """Open the directory of a build; None if there is none, or it is not trusted."""
+    """Open the directory of a build; None if it is absent or not trusted."""
     root = folder = None
     try:
         try:
@@ -101,7 +93,7 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
         except UntrustedError as reason:
             _refuse(reason)
         except OSError as error:
-            if create:  # to read, there is none yet
+            if create:  # a reader just finds no cache yet
                 _warn_not_kept(f"in {path}: {error.strerror}")
         yield folder
     finally:
@@ -115,7 +107,7 @@ def _refuse(reason: UntrustedError) -> None:
 
 
 def _warn_not_kept(why: str) -> None:
-    """Warn, once in a process, that what is compiled is lost when it ends."""
+    """Warn, once in a process, that compiled code is lost when it ends."""
     if not _not_kept:
         _not_kept.append(why)
         _log.warning(
@@ -136,7 +128,7 @@ def _warn(message: str) -> None:
 
 
 class _Folder:
-    """A directory that was checked; its entries are opened relative to it."""
+    """A checked directory; its entries are opened relative to it."""
 
     def __init__(self, path: str, file: int | None) -> None:
         self.path = path
@@ -145,7 +137,7 @@ class _Folder:
 
     @classmethod
     def open(cls, path: str, create: bool) -> _Folder:
-        """Open the root directory; check it and what lies above."""
+        """Open the root directory; check it and its parents."""
         if create and not os.path.isdir(path):
             parent = os.path.dirname(path)
             os.makedirs(parent, exist_ok=True)
@@ -161,7 +153,7 @@ class _Folder:
         return folder
 
     def inside(self, name: str, create: bool) -> _Folder:
-        """Open a directory in this one and check it; a new one removes old ones."""
+        """Open and check a subdirectory; a new one removes old ones."""
         path = os.path.join(self.path, name)
         if create:
             with suppress(FileExistsError):
@@ -180,7 +172,7 @@ class _Folder:
             os.close(self.file)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file if it is whole, and nobody else's."""
+        """Return the content of a file if it is undamaged and trusted."""
         flags = os.O_RDONLY | _FILE
         try:
             file = os.open(self._at(name), flags, dir_fd=self.file)
@@ -212,10 +204,10 @@ class _Folder:
             raise
 
     def lock(self, name: str) -> int | None:
-        """Return the descriptor that holds the lock of a file; None if none can be."""
+        """Return the descriptor that holds the lock of a file; None if impossible."""
         try:
             import fcntl
-        except ImportError:  # Windows: two processes may make the same
+        except ImportError:  # Windows: two processes may compile the same
             return None
         try:
             flags = os.O_RDWR | os.O_CREAT | _FILE
@@ -239,7 +231,7 @@ class _Folder:
             raise
 
     def _at(self, name: str) -> str:
-        """Name of an entry for system calls with ``dir_fd``."""
+        """Return the name of an entry for system calls with ``dir_fd``."""
         return os.path.join(self.path, name) if self.file is None else name
 
     def _replace(self, old: str, new: str) -> None:
@@ -259,7 +251,7 @@ class _Folder:
             _refuse_link(os.path.join(self.path, name), name, self.file)
 
     def _mark_used(self) -> None:
-        """Once a day: builds that are not marked are removed."""
+        """Mark the build as used, once a day: unmarked builds are removed."""
         with suppress(OSError):
             if time.time() - os.stat(self.target).st_mtime > _DAY:
                 os.utime(self.target)
@@ -283,7 +275,7 @@ class _Folder:
 
 
 def _open_directory(path: str, name: str, parent: int | None) -> int | None:
-    """Open a directory, but no link to one; None on Windows."""
+    """Open a directory that is not a link; None on Windows."""
     if not _POSIX:
         return None
     try:
@@ -301,7 +293,7 @@ def _refuse_link(path: str, name: str, parent: int | None) -> None:
 
 
 def _check_owner(status: os.stat_result, path: str) -> None:
-    """Refuse what another user than root could have changed."""
+    """Refuse a file that another user than root could have changed."""
     if status.st_uid not in (0, os.geteuid()):
         owner = f"another user (number {status.st_uid})"
         raise UntrustedError(f"{path} belongs to {owner}")
@@ -310,7 +302,7 @@ def _check_owner(status: os.stat_result, path: str) -> None:
 
 
 def _check_parents(path: str, parent: str, start: int | None) -> None:
-    """Refuse a directory that anybody could replace by another one."""
+    """Refuse a directory that anybody could replace by another."""
     below = None
     while True:
         status = os.stat(parent, dir_fd=start)
@@ -342,19 +334,19 @@ def _unlock(file: int) -> None:
 
 
 def _root() -> str | None:
-    """Return the path of the cache; None if there is no place for one."""
+    """Return the path of the cache; None without a home directory."""
     chosen = os.environ.get("RISKCORE_CACHE_DIR")
     if chosen:
         if not os.path.isabs(chosen):
             raise UntrustedError(f"RISKCORE_CACHE_DIR={chosen!r} is not absolute")
-        return str(Path(chosen))  # without a slash at the end, which follows links
+        return str(Path(chosen))  # without a final slash, which would follow links
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
     elif sys.platform == "darwin":
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):  # to be ignored, says its specification
+        if not os.path.isabs(base):  # the specification says to ignore it
             base = "~/.cache"
     path = os.path.join(os.path.expanduser(base), "riskcore")
     return path if os.path.isabs(path) else None  # a user without a home

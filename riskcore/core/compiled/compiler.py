@@ -1,12 +1,11 @@
-"""What is inside Numba: the only module that knows how it turns kernels into code.
+"""Compile kernels with Numba: the only module that relies on Numba's internals.
 
-Numba makes machine code of every function on its own, with wrappers for Python and C.
-Kernels are only ever called by other kernels, so theirs are left out: their code is
-optimized, kept as LLVM's and linked into the entry points, and there is one piece of
-machine code for each of these. A shared kernel, a long one beside the fast paths, has a
-piece of its own; who calls it knows its signature and its symbol. The code of users,
-which Numba compiles itself, calls the machine code of a ufunc through a pointer that it
-asks for at its first call: to compile the kernel into it would take many seconds.
+Numba makes machine code of every function by itself, with wrappers for Python and C.
+Only kernels call kernels, so theirs are omitted: their optimized LLVM code is linked
+into the entry points, which become one piece of machine code each. A shared kernel,
+long and off the fast paths, is a piece of its own; its callers know its signature and
+symbol. User code, which Numba itself compiles, finds the machine code of a ufunc at its
+first call: to compile the kernel into it would take many seconds.
 """
 
 from __future__ import annotations
@@ -32,24 +31,19 @@ from numba.extending import overload as numba_overload
 
 # IEEE arithmetic as written: no fused or reordered operations, 1/0 is inf. Inlining
 # everything lets loops vectorise and the error path, which needs Numba, vanish.
-OPTIONS: Any = {
-    "error_model": "numpy",
-    "fastmath": False,
-    "forceinline": True,
-}
+OPTIONS: Any = {"error_model": "numpy", "fastmath": False, "forceinline": True}
 
-# What machine code may call: always present, and exact.
+# Functions that machine code may call: always present, and exact.
 _C_LIBRARY = {"feclearexcept", "fma", "memcpy", "memmove", "memset"}
 
 
 class Code(NamedTuple):
-    """What LLVM makes machine code of."""
+    """LLVM code, to make machine code of."""
 
     symbol: str  # the function to call
     assembly: str
     shared: tuple[str, ...]  # symbols of the shared kernels that it calls
-    # Types of the arguments and the result, of an entry point: it is called in any
-    # floating-point mode.
+    # Types of arguments and result if it is an entry point: called in any float mode.
     types: tuple[str, ...] = ()
 
 
@@ -91,7 +85,7 @@ def add_kernel(function: Callable[..., Any]) -> None:
 
 
 class _Shared(NamedTuple):
-    """A shared kernel: what is called by a symbol."""
+    """A shared kernel with its types."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # Numba's types
@@ -104,17 +98,7 @@ _shared: dict[str, _Shared] = {}
 def add_shared(
     function: Callable[..., Any], symbol: str, arguments: list[str], returns: list[str]
 ) -> None:
-    """Let compiled code call a shared kernel by its symbol.
-
-    Parameters
-    ----------
-    function : callable
-        The kernel.
-    symbol : str
-        What its machine code is called.
-    arguments, returns : list of str
-        Types, as for `compiled`; several results are a tuple.
-    """
+    """Let compiled code call a shared kernel by its symbol."""
     kinds = tuple(normalize_signature(f"({_numba_types(arguments)})")[0])
     found = [getattr(numba.types, each) for each in returns]
     result = found[0] if len(found) == 1 else numba.types.Tuple(found)
@@ -126,7 +110,7 @@ def add_shared(
         convention = context.call_conv
         kind = convention.get_function_type(sig.return_type, sig.args)
         callee = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        # The status tells whether something was raised: no kernel can.
+        # The status says whether an exception was raised: no kernel can.
         _, value = convention.call_function(
             builder, callee, sig.return_type, sig.args, values
         )
@@ -136,30 +120,20 @@ def add_shared(
 
 
 def add_call(name: Any, identity: str, inputs: int) -> None:
-    """Let code of users call ``name``: machine code that is found when it runs.
-
-    Parameters
-    ----------
-    name : object
-        What stands in their code.
-    identity : str
-        What the machine code is asked for by, see `offer`.
-    inputs : int
-        The number of its arguments, doubles as the result is.
-    """
+    """Let user code call ``name``: machine code that is found at the first call."""
     _add_overload(name, _call_of(identity, inputs), inputs)
 
 
 def add_kernel_call(name: Any, scalar: Callable[..., Any]) -> None:
-    """Let code of users call ``name``, and compile a kernel into it."""
+    """Let user code call ``name``, and compile a kernel into it."""
     _add_overload(name, scalar, len(inspect.signature(scalar).parameters))
 
 
 def _add_overload(name: Any, scalar: Callable[..., Any], inputs: int) -> None:
-    """Let code of users call ``name`` as a function of up to four doubles.
+    """Let user code call ``name`` as a function of up to four doubles.
 
-    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` leaves a
-    float32 what it is, and the kernel would run in single precision.
+    Numbers of any type become doubles first, as in NumPy: Numba's ``float`` would leave
+    a float32 as it is, and the kernel would run in single precision.
     """
     from numba import float64, types
 
@@ -192,7 +166,7 @@ def _add_overload(name: Any, scalar: Callable[..., Any], inputs: int) -> None:
 
 
 def _call_of(identity: str, inputs: int) -> Callable[..., Any]:
-    """Make the call of machine code that is asked for when it is first needed."""
+    """Make the call of machine code that is looked up when first needed."""
     from llvmlite import ir
 
     double, byte = ir.DoubleType(), ir.IntType(8).as_pointer()
@@ -224,11 +198,11 @@ def _call_of(identity: str, inputs: int) -> Callable[..., Any]:
 
 
 def _finder(context: Any, builder: Any, byte: Any) -> Any:
-    """Return what code of users calls to find machine code.
+    """Return the function by which user code finds machine code.
 
-    Its symbol is known in every process in which Numba calls this package. Where Numba
-    does not, as the package is not installed, an address does, and such code is not
-    kept in Numba's cache.
+    Numba's cached code knows its symbol, if Numba registers this package in every
+    process. Otherwise the package is not installed: an address serves, and Numba caches
+    nothing.
     """
     from llvmlite import ir
 
@@ -249,14 +223,9 @@ _offered: dict[str, _Offered] = {}
 
 
 def offer(finder: int, *, in_every_process: bool) -> None:
-    """Let code of users find machine code.
+    """Let user code find machine code by the C function at the address ``finder``.
 
-    Parameters
-    ----------
-    finder : int
-        The address of a C function that returns the machine code of a name.
-    in_every_process : bool
-        Whether Numba has this called before it runs any code of its cache.
+    ``in_every_process``: whether Numba has this called before it runs any cached code.
     """
     _offered[_FINDER] = _Offered(finder, in_every_process)
     llvm.add_symbol(_FINDER, finder)
@@ -266,13 +235,10 @@ def offer(finder: int, *, in_every_process: bool) -> None:
 
 
 def optimize_for(machine: Any) -> None:
-    """Let all that is compiled from now on be optimized for another processor.
+    """Let all later compilation optimize for another processor.
 
-    Parameters
-    ----------
-    machine : llvmlite.binding.TargetMachine
-        Its vectors and costs are taken; sizes and alignments are those of this one,
-        so both must have pointers of 64 bits.
+    Only its vectors and costs are used; sizes and alignments stay those of this
+    machine, so both must have 64-bit pointers.
     """
     cpu_target.target_context.codegen()._tm = machine
 
@@ -280,30 +246,17 @@ def optimize_for(machine: Any) -> None:
 def compiled(
     function: Callable[..., Any], symbol: str, arguments: list[str], returns: str
 ) -> Code:
-    """Compile an entry point, and all that it calls.
+    """Compile an entry point and all that it calls.
 
-    Parameters
-    ----------
-    function : callable
-        The entry point.
-    symbol : str
-        What it is called in the machine code. Numba's own name has a number in it that
-        depends on what was compiled before.
-    arguments : list of str
-        Their types, for example ``"float64*"``; a star is a pointer.
-    returns : str
-        The type of the result.
-
-    Raises
-    ------
-    RuntimeError
-        If a kernel allocates or raises: it would need Numba's runtime, or worse.
+    ``symbol`` replaces Numba's name of it, which depends on what was compiled before. A
+    star at the end of a type is a pointer. A kernel that allocates or raises is
+    refused.
     """
     types = _numba_types(arguments)
     compiler = numba.cfunc(f"{returns}({types})", pipeline_class=_Entry, **OPTIONS)
-    made: Any = compiler(function)
-    library: _Library = made._library
-    library._final_module.get_function(made.native_name).name = symbol
+    entry: Any = compiler(function)
+    library: _Library = entry._library
+    library._final_module.get_function(entry.native_name).name = symbol
     code = library.code(symbol, function.__name__)
     return code._replace(types=(*arguments, returns))
 
@@ -314,10 +267,11 @@ def shared_code(symbol: str) -> Code:
     compiler = numba.njit(pipeline_class=_SharedKernel, **_KERNEL_OPTIONS)
     dispatcher: Any = compiler(function)
     dispatcher.compile(arguments)
-    made = dispatcher.overloads[arguments]
-    if made.signature.return_type != result:
-        raise TypeError(f"{symbol} returns {made.signature.return_type}, not {result}")
-    library: _Library = made.library
+    overload = dispatcher.overloads[arguments]
+    returned = overload.signature.return_type
+    if returned != result:
+        raise TypeError(f"{symbol} returns {returned}, not {result}")
+    library: _Library = overload.library
     library._ensure_finalized()
     library._final_module.get_function(library.entry).name = symbol
     return library.code(symbol, symbol)
@@ -332,11 +286,11 @@ def _numba_type(text: str) -> str:
 
 
 class _Library(JITCodeLibrary):
-    """The code of a function, and of the functions it calls, without machine code."""
+    """The code of a function and of the functions it calls, not yet machine code."""
 
-    # Whether it is optimized before it is linked into others. Kernels are: their
-    # branches have then become selections, and loops that inline them can use vectors.
-    alone = True
+    # Whether to optimize before linking into others. Kernels are: their branches have
+    # then become selections, and loops that inline them can use vectors.
+    optimize_first = True
     entry = ""  # Numba's name of the function
 
     def finalize(self) -> None:
@@ -347,21 +301,21 @@ class _Library(JITCodeLibrary):
             if isinstance(library, _Library):
                 module = library._module_for_kernels
             self._final_module.link_in(module(), preserve=True)
-        if self.alone:
+        if self.optimize_first:
             self._optimize_final_module()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return the address of a wrapper: there is none."""
+        """Return no address: there are no wrappers."""
         self._ensure_finalized()
         return 0
 
     def _module_for_kernels(self) -> Any:
-        """Return what a kernel links that calls this one."""
+        """Return the module that a kernel links to call this one."""
         return super()._get_module_for_linking()
 
     def _get_module_for_linking(self) -> Any:
-        """Return what code of users links: with the shared kernels."""
+        """Return the module that user code links: with shared kernels."""
         module = self._module_for_kernels().clone()
         added: set[str] = set()
         while needed := _called(module) - added:
@@ -371,7 +325,7 @@ class _Library(JITCodeLibrary):
         return module
 
     def code(self, symbol: str, name: str) -> Code:
-        """Return what to make machine code of; ``name`` is for the error."""
+        """Return the LLVM code; ``name`` is for the error."""
         module = self._final_module
         for function in module.functions:
             if not function.is_declaration:
@@ -398,7 +352,7 @@ def _declared(module: Any) -> set[str]:
 
 
 def _called(module: Any) -> set[str]:
-    """Return the symbols of the shared kernels that a module calls and has not."""
+    """Return the symbols of the shared kernels that a module calls but lacks."""
     declared = _declared(module) & set(_shared)
     assembly = str(module) if declared else ""
     return {each for each in declared if assembly.count(f"@{each}(") > 1}
@@ -406,7 +360,7 @@ def _called(module: Any) -> set[str]:
 
 @cache
 def _for_users(symbol: str) -> _Library:
-    """Return the code of a shared kernel, for code of users to link."""
+    """Return the code of a shared kernel, for user code to link."""
     library = _Library(cpu_target.target_context.codegen(), symbol)
     library._final_module.link_in(llvm.parse_assembly(shared_code(symbol).assembly))
     library._finalized = True
@@ -438,12 +392,12 @@ class _Compiler(CompilerBase):
     """Numba's pipeline, with another library and another last step."""
 
     lowering: Any = NativeLowering
-    alone = True
+    optimize_first = True
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
         library = _Library(self.state.targetctx.codegen(), "riskcore")
-        library.alone = self.alone
+        library.optimize_first = self.optimize_first
         self.state.library = library
 
     def define_pipelines(self) -> list[Any]:
@@ -462,8 +416,8 @@ class _Kernel(_Compiler):
 
 
 class _SharedKernel(_Kernel):
-    alone = False
+    optimize_first = False
 
 
 class _Entry(_Compiler):
-    alone = False
+    optimize_first = False

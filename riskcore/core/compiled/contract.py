@@ -1,4 +1,4 @@
-"""Accuracy contracts: what a function promises, and the worst that was found."""
+"""Accuracy contracts: the error each function promises, and the worst found."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
 """The floating-point mode that compiled code needs, set around each entry point.
 
-The kernels need rounding to nearest, subnormal numbers, and no traps. Libraries built
-with ``-ffast-math`` change the mode of a thread to flush subnormal numbers to zero, and
-interval arithmetic changes the rounding direction. So each entry point first looks at
-the control register of its processor: it calls its body at once in the default mode,
-and otherwise sets the mode, calls the body and restores what it found. The body is a
-function of its own, because LLVM may move arithmetic past instructions that change the
-mode, but never out of a function that it does not inline.
+Kernels need rounding to nearest, subnormal numbers and no traps. Libraries built with
+``-ffast-math`` make a thread flush subnormal numbers to zero, and interval arithmetic
+changes the rounding direction. So each entry point reads the control register: it calls
+its body at once in the default mode, else sets the mode, calls the body and restores
+the register. The body is a separate function: LLVM may move arithmetic past
+instructions that change the mode, but not out of a function that it does not inline.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class _X86:
         self._write(self.build.or_(others, _WORD(_X86_DEFAULT)))
 
     def restore(self) -> None:
-        """Restore the mode, and keep the exception flags as the body left them."""
+        """Restore the mode; keep the exception flags as the body left them."""
         flags = self.build.and_(self._read(), _WORD(_X86_FLAGS))
         others = self.build.and_(self.old, _WORD(0xFFFFFFFF ^ _X86_FLAGS))
         self._write(self.build.or_(others, flags))
@@ -105,16 +104,8 @@ def _declared(build: ir.IRBuilder, name: str, kind: ir.FunctionType) -> ir.Funct
 def guard(module: Any, symbol: str, types: tuple[str, ...]) -> None:
     """Let a function of a module run in the mode it needs, whoever calls it.
 
-    On processors that are not known here the module is left as it is.
-
-    Parameters
-    ----------
-    module : llvmlite.binding.ModuleRef
-        Its triple and data layout are those of the machine it is compiled for.
-    symbol : str
-        The function; its name is then that of the guard, which calls it.
-    types : tuple of str
-        Its arguments' types and the type of its result, as of ``jit.native``.
+    ``types`` are those of its arguments and, last, of its result. A module for a
+    processor that is not known here stays as it is.
     """
     register = _REGISTERS.get(module.triple.partition("-")[0])
     if register is None:
@@ -138,10 +129,10 @@ def _guard(
         _BYTES if each.endswith("*") else _TYPES[each] for each in types
     ]
     kind = ir.FunctionType(result, arguments)
-    made = ir.Module()
-    made.triple, made.data_layout = module.triple, module.data_layout
-    body = ir.Function(made, kind, name)
-    entry = ir.Function(made, kind, symbol)
+    guarded = ir.Module()
+    guarded.triple, guarded.data_layout = module.triple, module.data_layout
+    body = ir.Function(guarded, kind, name)
+    entry = ir.Function(guarded, kind, symbol)
     build = ir.IRBuilder(entry.append_basic_block())
     control = register(build)
     usual, other = entry.append_basic_block(), entry.append_basic_block()
@@ -157,4 +148,4 @@ def _guard(
     build.position_at_end(other)
     control.set_default()
     call_and_return(control.restore)
-    return str(made)
+    return str(guarded)

@@ -1,17 +1,16 @@
-"""Compilation: the only module that knows Numba and LLVM.
+"""Mark, compile and load kernels: the only module that knows LLVM's machine code.
 
-Kernels are plain Python functions over floats, integers and pointers. ``kernel``
-marks a function as callable from other kernels, ``primitive`` one that the compiler
-replaces by an instruction or two, ``native`` an entry point that Python calls with
-arrays.
+Kernels are plain Python functions over floats, integers and pointers. ``kernel`` marks
+one as callable from other kernels, ``primitive`` a function that the compiler replaces
+by an instruction or two, ``native`` an entry point that Python calls with arrays.
 
 Machine code of an entry point may come with the package (``shipped``). Otherwise Numba
-compiles it on its first use ever, and it is kept in the user's cache. Either is loaded
-by LLVM alone, so such a start needs no Numba. Both are named by a hash of the source
-files that an entry point is compiled from (its module and what that imports from this
-package, however far down), and by the processor, the cache also by the versions of the
-compilers: an edited or updated package never meets an old number.
-(Numba's own cache of a user's function that calls a kernel knows nothing of this.)
+compiles it on its first use ever, and the user's cache keeps it. LLVM alone loads
+either, so such a start needs no Numba. Both are named by a hash of the source files
+that an entry point is compiled from (its module and its imports from this package,
+recursively) and by the processor, the cache also by the versions of the compilers: an
+edited or updated package never meets an old number. (Numba's own cache of a user's
+function that calls a kernel knows nothing of this.)
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -69,12 +69,12 @@ def _rounds_to_nearest() -> bool:
 
 
 _misread: set[str] = set()  # modules whose constants may have been read inexactly
-# Python reads this as 0 where subnormal numbers are flushed, and may have kept that.
+# Where subnormal numbers are flushed, Python reads this as 0, also into bytecode files.
 _SMALLEST = struct.pack("<d", 5e-324)
 
 
 def _refuse_misread(identity: str) -> None:
-    """Refuse to compile from constants that Python has read inexactly."""
+    """Refuse to compile from constants that Python may have read inexactly."""
     if _misread or not _rounds_to_nearest() or struct.pack("<q", 1) != _SMALLEST:
         raise RuntimeError(
             f"{identity} is not compiled yet, and this thread has, or had when "
@@ -89,14 +89,8 @@ def _refuse_misread(identity: str) -> None:
 def shared(signature: str, returns: str = "void") -> Callable[[Function], Function]:
     """Mark a kernel that is compiled once for all entry points, and not inlined.
 
-    For what is long and beside the fast paths: it is compiled when it is first called.
-
-    Parameters
-    ----------
-    signature : str
-        Argument types, as of ``native``.
-    returns : str
-        The type of the result; of several, which are a tuple, separated by commas.
+    For long code off the fast paths: it is compiled when first called. Types are as for
+    ``native``; several results, a tuple, are separated by commas.
     """
 
     def mark(function: Function) -> Function:
@@ -117,13 +111,8 @@ def primitive(
 ) -> Callable[[Function], Function]:
     """Mark a function that compiled code replaces by one LLVM operation.
 
-    Parameters
-    ----------
-    signature : str
-        Numba signature, for example ``"float64(float64, float64)"``.
-    emit : callable
-        Called with the LLVM instruction builder and the argument values; returns
-        the result value.
+    ``emit`` gets the LLVM instruction builder and the argument values, and returns the
+    result value; ``signature`` is Numba's, as in ``"float64(float64, float64)"``.
     """
 
     def mark(function: Function) -> Function:
@@ -136,22 +125,19 @@ def primitive(
 def native(signature: str) -> Callable[[Callable[..., Any]], Native]:
     """Make a compiled entry point of a kernel that returns nothing.
 
-    Parameters
-    ----------
-    signature : str
-        Argument types, for example ``"float64*, int64"``; a star is a pointer, for
-        which Python passes a C-contiguous array of that type.
+    Types are as in ``"float64*, int64"``; a star is a pointer, for which Python passes
+    a C-contiguous array of that type.
     """
     return lambda function: Native(function, signature)
 
 
 def callable_by_users(name: Any, identity: str, inputs: int) -> None:
-    """Let user code under ``@njit`` call ``name``: the machine code of an identity."""
+    """Let ``@njit`` code of users call ``name``: the machine code of an identity."""
     _callable("add_call", name, identity, inputs)
 
 
 def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
-    """Let user code under ``@njit`` call ``name``, and compile ``scalar`` into it.
+    """Let ``@njit`` code of users call ``name``, and compile ``scalar`` into it.
 
     For kernels whose result is not a double: it takes seconds.
     """
@@ -171,7 +157,7 @@ def _callable(how: str, *what: Any) -> None:
 
 
 def register_with_numba() -> None:
-    """Tell Numba of what users may call, before its first compilation in a process.
+    """Register what users may call, before Numba compiles anything in a process.
 
     Numba calls this itself, by the entry point ``numba_extensions``.
     """
@@ -179,7 +165,7 @@ def register_with_numba() -> None:
 
 
 def _register(in_every_process: bool = False) -> None:
-    """Tell Numba of every kernel, primitive and ufunc met so far."""
+    """Register with Numba every kernel, primitive and ufunc marked so far."""
     from riskcore.core.compiled import compiler
 
     with _registering:
@@ -202,18 +188,16 @@ def _register(in_every_process: bool = False) -> None:
 
 _FINDER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)
 _finders: list[Any] = []
-_NUMBERS = 4  # a ufunc has at most so many
-
-
+_NUMBERS = 4  # arguments of a ufunc, at most
 _not_found = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_double] * _NUMBERS)(
     lambda *_: math.nan
 )
 
 
 def _find(identity: bytes) -> int | None:
-    """Return the machine code of a ufunc's C function, for code of users.
+    """Return the machine code of a ufunc's C function, for user code.
 
-    It cannot raise there: what is wrong is printed, and the result is nan.
+    Nothing can be raised there: an error is printed, and the result is nan.
     """
     try:
         return code_in_c(identity.decode()).address()
@@ -225,17 +209,8 @@ def _find(identity: bytes) -> int | None:
 class Native:
     """A compiled function of arrays and numbers; it runs without the GIL.
 
-    Parameters
-    ----------
-    function : callable
-        The kernel, in the subset of Python that Numba compiles; it must neither
-        allocate nor raise.
-    signature : str
-        Its argument types, see ``native``.
-    identity : str, optional
-        Its name in the cache; the function's own full name by default.
-    returns : str
-        The type of its result.
+    The kernel must neither allocate nor raise. ``identity`` is its name in the cache,
+    by default its full name.
     """
 
     def __init__(
@@ -260,11 +235,8 @@ class Native:
     def address(self, *, whole: bool = False) -> int:
         """Return the address of the compiled code, compiling it if need be.
 
-        Parameters
-        ----------
-        whole : bool
-            Whether the shared kernels that it calls are there, too. Otherwise one that
-            was never compiled is when it is first called, which takes Python.
+        ``whole``: with the shared kernels that it calls. Otherwise a shared kernel that
+        was never compiled is compiled at its first call, which takes Python.
         """
         with _lock:  # once: LLVM must not load again what another thread is running
             if self._address is None:
@@ -276,7 +248,7 @@ class Native:
             return self._address
 
     def code(self) -> Code:
-        """Compile with Numba, which is loaded here."""
+        """Compile with Numba, which is imported here."""
         _register()
         from riskcore.core.compiled import compiler
 
@@ -316,10 +288,7 @@ def offer_in_c(identity: str, scalar: Callable[..., float]) -> None:
 def code_in_c(identity: str) -> Native:
     """Return the C function of a ufunc: doubles as arguments, one double as result.
 
-    Parameters
-    ----------
-    identity : str
-        The names of its module, which is loaded if need be, and of the ufunc.
+    ``identity`` is its module, which is imported if need be, a dot and its name.
     """
     import_module(identity.rpartition(".")[0])
     with _lock:
@@ -342,7 +311,7 @@ _C_TYPES: dict[str, Any] = {
 
 @cache
 def _dtype(pointer: str) -> Any:
-    """Return NumPy's type of what a pointer points to; its name takes long to make."""
+    """Return NumPy's type of a pointer's target, cached: parsing its name is slow."""
     import numpy as np
 
     return np.dtype(pointer[:-1])
@@ -358,10 +327,10 @@ def _argument(kind: str, value: Any) -> Any:
 
 @cache
 def _host() -> tuple[str, str, dict[str, bool]]:
-    """Return the platform, the processor and its features, as LLVM names them.
+    """Return the platform, the processor and its features, in LLVM's names.
 
-    Same bits on another processor is a tested promise: tests set ``RISKCORE_CPU``.
-    Then the features are those that its name stands for, and not listed here.
+    Tests set ``RISKCORE_CPU`` to check that other processors give the same bits. Then
+    the features are those of the name, and not listed here.
     """
     need("llvmlite", "the functions of riskcore")
     import llvmlite.binding as llvm
@@ -373,7 +342,7 @@ def _host() -> tuple[str, str, dict[str, bool]]:
 
 @cache
 def _machine() -> tuple[Any, Any, str]:
-    """LLVM's target machine, execution engine and the name of the processor."""
+    """Return LLVM's target machine, execution engine and the processor's name."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -388,21 +357,16 @@ def _machine() -> tuple[Any, Any, str]:
 
 
 def target_machine(target: Any, processor: str, features: str = "") -> Any:
-    """Make one of LLVM's target machines: what all machine code is made with."""
+    """Make an LLVM target machine, with the options of all our machine code."""
     return target.create_target_machine(
         cpu=processor, features=features, opt=3, jit=True
     )
 
 
 def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
-    """Return target machines by name, and have Numba optimize for the first of them.
+    """Return target machines by name; Numba optimizes for the first from now on.
 
-    Parameters
-    ----------
-    processor : str
-        LLVM's name of it.
-    triples : dict of str to str
-        LLVM's names of platforms, by any name; all must have processors of one kind.
+    ``triples`` are LLVM's names of platforms, which must have processors of one kind.
     """
     import llvmlite.binding as llvm
 
@@ -421,17 +385,8 @@ def machines_for(processor: str, triples: dict[str, str]) -> dict[str, Any]:
 def loop_on_arrays(loop: int, count: int) -> int:
     """Return the address of C code that runs a ufunc's loop on contiguous arrays.
 
-    Parameters
-    ----------
-    loop : int
-        Address of the loop.
-    count : int
-        Number of its arguments and results.
-
-    Returns
-    -------
-    int
-        Address of a ``void (double *, ..., int64_t n)`` with ``count`` pointers.
+    The code is a ``void (double *, ..., int64_t n)`` with ``count`` pointers, the
+    arguments and results; ``loop`` is the address of the loop.
     """
     import llvmlite.binding as llvm
     from llvmlite import ir
@@ -464,10 +419,10 @@ def loop_on_arrays(loop: int, count: int) -> int:
 def _content(
     identity: str, modules: frozenset[str], compiled: Callable[[], Code]
 ) -> bytes:
-    """Return machine code as it is kept: shipped, from the cache, or compiled."""
+    """Return machine code: shipped, from the cache, or newly compiled."""
     content = _kept(identity, modules)
     if content is None:
-        with code_cache.alone(_build(modules), f"{identity}.o"):
+        with code_cache.locked(_build(modules), f"{identity}.o"):
             content = _kept(identity, modules)  # by the process that was waited for
             if content is None:
                 _refuse_misread(identity)
@@ -479,7 +434,7 @@ def _content(
 
 
 def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
-    """Return the machine code of an entry point or a shared kernel, if it is there."""
+    """Return the machine code of an entry point or a shared kernel, or None."""
     content = _shipped(identity, modules)
     if content is None:
         content = code_cache.read(_build(modules), f"{identity}.o")
@@ -488,7 +443,7 @@ def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
 
 
 def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
-    """Return what came with the package, if it fits its source and this machine."""
+    """Return shipped machine code if it fits its source and this machine."""
     if shipped.refused():
         return None
     triple, processor, features = _host()
@@ -496,10 +451,10 @@ def _shipped(identity: str, modules: frozenset[str]) -> bytes | None:
 
 
 def machine_code(code: Code, machine: Any) -> bytes:
-    """Return machine code as it is kept, for one of LLVM's target machines.
+    """Return machine code in our format, for one of LLVM's target machines.
 
-    It is a line with the symbol of the function and those of the shared kernels that it
-    calls, then an object file.
+    A line with the symbols of the function and of the shared kernels that it calls,
+    then an object file.
     """
     import llvmlite.binding as llvm
 
@@ -536,49 +491,33 @@ def _loaded(content: bytes) -> int:
 # --- shared kernels ------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class Shared:
-    """A shared kernel: machine code that other machine code calls by a symbol.
+    """A shared kernel: machine code that other machine code calls by a symbol."""
 
-    Parameters
-    ----------
-    function : callable
-        The kernel.
-    symbol : str
-        What its machine code is called.
-    arguments, returns : list of str
-        Their types.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        symbol: str,
-        arguments: list[str],
-        returns: list[str],
-    ) -> None:
-        self.function = function
-        self.symbol = symbol
-        self.arguments = arguments
-        self.returns = returns
-        self._address: int | None = None
-        self._needed: list[str] = []
-        # Where the machine code is; a stand-in looks there, and asks if it is 0.
-        self._place: ctypes.c_uint64 | None = None
+    function: Callable[..., Any]
+    symbol: str
+    arguments: list[str]  # types
+    returns: list[str]
+    _address: int | None = None
+    _needed: list[str] = field(default_factory=list)
+    # The address of the machine code for a stand-in, which asks if it is 0.
+    _place: ctypes.c_uint64 | None = None
 
     @property
     def modules(self) -> frozenset[str]:
-        """The modules that its machine code is made of."""
+        """The modules that its machine code is compiled from."""
         return frozenset(_modules(self.function))
 
     def code(self) -> Code:
-        """Compile with Numba, which is loaded here."""
+        """Compile with Numba, which is imported here."""
         _register()
         from riskcore.core.compiled import compiler
 
         return compiler.shared_code(self.symbol)
 
     def prepare(self) -> None:
-        """Let its symbol be known: load what is kept, else put a stand-in there."""
+        """Define its symbol: load the machine code if there is any, else a stand-in."""
         if self._address is not None or self._place is not None:
             return
         content = _kept(self.symbol, self.modules)
@@ -589,7 +528,7 @@ class Shared:
             self._load(content)
 
     def provide(self, *, whole: bool = False) -> int:
-        """Return its address, compiling it if need be; ``whole`` as of `Native`."""
+        """Return its address, compiling it if need be; ``whole`` as in `Native`."""
         with _lock:
             if self._address is None:
                 self._load(_content(self.symbol, self.modules, self.code))
@@ -605,10 +544,10 @@ class Shared:
             self._place.value = self._address
 
     def _stand_in(self) -> None:
-        """Put code behind its symbol that looks in a place, and asks if that is 0.
+        """Define its symbol by code that reads an address, and asks for it if it is 0.
 
-        Its arguments are those of the convention of Numba: where the result goes, where
-        an error would go, the kernel's own; it returns whether there was an error.
+        The arguments follow Numba's convention: where the result goes, where an error
+        would go, then the kernel's own; the result is the error status.
         """
         import llvmlite.binding as llvm
         from llvmlite import ir
@@ -654,8 +593,8 @@ class Shared:
 def _provide(symbol: bytes) -> int:
     """Return the address of a shared kernel, for its stand-in.
 
-    The machine code that called cannot go on without it, and nothing can be raised
-    through it. So if there is none, the process ends.
+    The calling machine code cannot go on without it, and no exception can pass through
+    it: if compiling fails, the process ends.
     """
     try:
         with uninterrupted():
@@ -663,8 +602,8 @@ def _provide(symbol: bytes) -> int:
     except BaseException:
         traceback.print_exc()
         sys.stderr.write(
-            f"riskcore: {symbol.decode()} could not be compiled, and what called it "
-            "has no result without it. The process ends.\n"
+            f"riskcore: {symbol.decode()} could not be compiled, and its caller has no "
+            "result without it. The process ends.\n"
         )
         sys.stderr.flush()
         os.abort()
@@ -675,7 +614,7 @@ _provider = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_char_p)(_provide)
 
 @cache
 def sources_digest(modules: frozenset[str]) -> str:
-    """Return a hash of the sources of modules, and of all that they import."""
+    """Return a hash of the sources of modules and of all that they import."""
     digest = hashlib.sha256()
     for name, source in sorted(_sources(modules).items()):
         digest.update(f"{name} {len(source)} ".encode() + source)
@@ -684,7 +623,7 @@ def sources_digest(modules: frozenset[str]) -> str:
 
 @cache
 def _build(modules: frozenset[str]) -> str:
-    """Name what is compiled from modules: a hash of all that it depends on."""
+    """Return the name of a build: a hash of all that compiled modules depend on."""
     from importlib.metadata import version
 
     digest = hashlib.sha256(sources_digest(modules).encode())
@@ -697,8 +636,8 @@ def _build(modules: frozenset[str]) -> str:
     return digest.hexdigest()[:24]
 
 
-# An import statement, also after ";" or ":"; what is taken for one in a text does no
-# harm. A parser would take longer than the first call may.
+# An import statement, also after ";" or ":"; a false match in a text does no harm. A
+# parser would take longer than the first call may.
 _IMPORT = re.compile(
     rb"(?:^|[;:])[ \t]*(?:import[ \t]+([^\n]*)|"
     rb"from[ \t]+(riskcore[\w.]*)[ \t]+import\b[ \t]*"
@@ -708,13 +647,13 @@ _IMPORT = re.compile(
 
 
 def _sources(modules: frozenset[str]) -> dict[str, bytes]:
-    """Return the source of modules, and of all that they import from this package."""
+    """Return the sources of modules and of all that they import from this package."""
     package = Path(__file__).parents[2]
     found: dict[str, bytes] = {}
     left = [*modules, __name__]
     while left:
         name = left.pop()
-        # The package itself has no kernels, only names that load what has.
+        # The package itself has no kernels, only names that load modules.
         if name in found or name == package.name:
             continue
         found[name] = b""
@@ -727,14 +666,14 @@ def _sources(modules: frozenset[str]) -> dict[str, bytes]:
     return {name: source for name, source in found.items() if source}
 
 
-# What type checkers alone read is not run: no kernel is made of it.
+# Imports for type checkers alone: no kernel depends on them.
 _FOR_TYPES = re.compile(
     rb"^if TYPE_CHECKING:\r?\n(?:[ \t]+[^\n]*\n|\r?\n)*", re.MULTILINE
 )
 
 
 def _imported(source: bytes) -> Iterator[str]:
-    """Yield the names of the package that the import statements of a source have."""
+    """Yield the names from this package in the import statements of a source."""
     joined = re.sub(rb"\\\r?\n", b" ", _FOR_TYPES.sub(b"", source))
     for names, parent, members in _IMPORT.findall(joined):
         for name in re.findall(rb"\briskcore[\w.]*", names):
@@ -742,12 +681,12 @@ def _imported(source: bytes) -> Iterator[str]:
         if parent:
             yield parent.decode()
             for member in re.findall(rb"\w+", members):
-                # What is imported from a package may be a module of it.
+                # A name imported from a package may be a module.
                 yield f"{parent.decode()}.{member.decode()}"
 
 
 def _source_file(name: str, package: Path) -> Path | None:
-    """Return the file of a module: of this package without loading it."""
+    """Return the file of a module, without importing this package's own."""
     first, *rest = name.split(".")
     if first == package.name:
         stem = package.joinpath(*rest)

@@ -1,12 +1,11 @@
-"""Machine code that comes with the package: one file for each kind of processor.
+"""Machine code shipped with the package: one file for each kind of processor.
 
-``python -m riskcore.core.compile_ahead`` makes the files, wheels of a platform bring
-them. A piece is loaded only where it fits: the platform, the processor, the sources it
-was made of, and its own digest. Otherwise it is as if it were not there, and the code
-is compiled.
+``python -m riskcore.core.compile_ahead`` makes the files, and wheels of a platform
+contain them. A piece is loaded only if it fits: platform, processor, digest of its
+sources, and its own digest. Otherwise the code is compiled.
 
-Who can change these files can change the package, which is run as well: of owners and
-modes they are as safe as its source is, and nothing more is asked of them.
+Whoever can change these files can change the package, which is run as well, so owners
+and modes are not checked.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ TRIPLES = {
     "windows-x86_64": "x86_64-pc-windows-msvc-elf",
 }
 
-# What a processor must have to run the code, as LLVM names it: the levels of the x86-64
-# psABI, each with those below it. The best first.
+# Features that a processor needs to run the code, in LLVM's names: the levels of the
+# x86-64 psABI, each with those below it. The best first.
 _V2 = {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
 _V3 = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"} | _V2
 _V4 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"} | _V3
@@ -64,7 +63,7 @@ class Place(NamedTuple):
 
 def refused() -> bool:
     """Return whether the user wants all code compiled here, or for other features."""
-    # Numba's variables take features away which its users know to be broken.
+    # Numba's variables disable features that are broken on the user's machine.
     names = ("RISKCORE_COMPILE", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
     return any(os.environ.get(name) for name in names)
 
@@ -72,20 +71,10 @@ def refused() -> bool:
 def read(
     name: str, sources: str, triple: str, processor: str, features: Mapping[str, bool]
 ) -> bytes | None:
-    """Return a piece that fits, or None.
+    """Return the machine code of a name that fits, or None.
 
-    Parameters
-    ----------
-    name : str
-        Name of the piece.
-    sources : str
-        The digest of the sources that it must have been made of.
-    triple : str
-        The platform that runs it, as LLVM names it.
-    processor : str
-        Its processor: a name of `PROCESSORS`, or another one of LLVM's.
-    features : mapping of str to bool
-        What the processor has; asked if its name is none of `PROCESSORS`.
+    ``sources`` is the digest of its sources; ``triple`` and ``processor`` are LLVM's
+    names. ``features`` matter for a processor whose name is not in `PROCESSORS`.
     """
     platform = platform_of(triple)
     if platform is None:
@@ -106,7 +95,7 @@ def read(
 
 
 def platform_of(triple: str) -> str | None:
-    """Return the platform of `TRIPLES` that a triple means; None if it is none."""
+    """Return the platform in `TRIPLES` of an LLVM triple, or None."""
     kind, _, system = triple.partition("-")
     kind = {"aarch64": "arm64"}.get(kind, kind)
     if system.endswith("x32"):  # pointers of 32 bits
@@ -131,7 +120,7 @@ def fitting(platform: str, processor: str, features: Mapping[str, bool]) -> list
 
 @cache
 def index(path: Path, triple: str, processor: str) -> dict[str, Place]:
-    """Return where the pieces of a file are, by name; of a strange file none."""
+    """Return the places of the pieces in a file, by name; none of a strange file."""
     found = {}
     try:
         with path.open("rb") as file:
@@ -151,7 +140,7 @@ def index(path: Path, triple: str, processor: str) -> dict[str, Place]:
 
 
 def content_at(path: Path, place: Place) -> bytes | None:
-    """Return a piece, if it is whole."""
+    """Return a piece if it is undamaged, else None."""
     try:
         with path.open("rb") as file:
             file.seek(-place.start, os.SEEK_END)
@@ -170,8 +159,8 @@ def write(
 ) -> Path:
     """Write the file of a kind of processor, and return its path.
 
-    It has a first line that says what it is for, a line for each piece, and after an
-    empty line the pieces, compressed. Where one is, is counted from the end.
+    A first line that says what it is for, a line for each piece, an empty line, and the
+    compressed pieces. Their positions count from the end.
     """
     bodies = {
         name: zlib.compress(pieces[name].content, level=9) for name in sorted(pieces)

@@ -1,8 +1,7 @@
 """NumPy ufuncs from compiled loops.
 
-Numba's own ufuncs refuse ``where=`` and cannot be pickled by name; these are true
-``numpy.ufunc`` objects, made through the C interface that every extension module
-built against NumPy uses.
+Numba's own ufuncs refuse ``where=`` and cannot be pickled by name. These are true
+``numpy.ufunc`` objects, ufunc through NumPy's C interface for extension modules.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ def _emit_clear_flags(builder: Any) -> Any:
 def clear_flags() -> int:
     """Clear the floating-point flags, from which NumPy would make warnings.
 
-    A vectorised loop evaluates branches that it then discards: its flags mean
-    nothing. A value outside the domain is told by nan alone.
+    A vectorized loop evaluates branches that it then discards, so its flags mean
+    nothing: nan alone marks a value outside the domain.
     """
     return 0
 
@@ -69,12 +68,12 @@ def _emit_address(builder: Any, pointer: Any) -> Any:
 
 @primitive("int64(CPointer(float64))", _emit_address)
 def address(pointer: Any) -> int:
-    """Return where a pointer points; interpreted, a number that tells lists apart."""
+    """Return where a pointer points; interpreted, a number that identifies a list."""
     return id(pointer)
 
 
 class UfuncSource(NamedTuple):
-    """What a ufunc of doubles is made of."""
+    """The loop and kernel of a ufunc of doubles, and its docstring."""
 
     loop: Callable[..., None]  # NumPy's inner loop: arguments, sizes, steps, data
     scalar: Callable[..., Any]  # one element: what @njit code calls under the name
@@ -92,15 +91,15 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
             offer_in_c(identity, source.scalar)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
-            made = _from_loop(entry.address(), name, source.doc.strip(), numbers)
-            if hasattr(made, "__dict__"):  # recent NumPy: pickle need not search
-                made.__module__ = module
+            ufunc = _from_loop(entry.address(), name, source.doc.strip(), numbers)
+            if hasattr(ufunc, "__dict__"):  # recent NumPy: pickle need not search
+                ufunc.__module__ = module
             if source.outputs == 1:
-                callable_by_users(made, identity, inputs)
+                callable_by_users(ufunc, identity, inputs)
             else:
-                compiled_by_users(made, source.scalar)
-            _made_from[made] = (source, entry)
-            _built[identity] = made
+                compiled_by_users(ufunc, source.scalar)
+            _made_from[ufunc] = (source, entry)
+            _built[identity] = ufunc
         return _built[identity]
 
 
@@ -110,7 +109,7 @@ def code_of_loop(identity: str, source: UfuncSource) -> Native:
 
 
 def made_from(ufunc: Any) -> tuple[UfuncSource, Native]:
-    """Return the source of a ufunc made here, and its compiled loop."""
+    """Return the source of a ufunc ufunc here, and its compiled loop."""
     if not isinstance(ufunc, np.ufunc) or ufunc not in _made_from:
         raise TypeError(f"not a ufunc of riskcore: {ufunc!r}")
     return _made_from[ufunc]
@@ -161,23 +160,18 @@ def _each(scalar: Callable[..., float]) -> UfuncSource:
 
 
 def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar:
-    """Return the ``__getattr__`` of a module that makes its ufuncs when asked for one.
+    """Return a module's ``__getattr__`` that makes its ufuncs when first asked for.
 
-    Parameters
-    ----------
-    module : str
-        Its name.
-    ufuncs : mapping of str to UfuncSource or kernel
-        Its ufuncs by name: with loops of their own, or kernels that are applied to one
-        element after the other.
+    The ufuncs, by name, have loops of their own or are kernels to apply to each
+    element.
     """
 
     def look_up(name: str) -> np.ufunc:
         if name not in ufuncs:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        made = build(name, _source(ufuncs[name]))
-        vars(sys.modules[module])[name] = made
-        return made
+        ufunc = build(name, _source(ufuncs[name]))
+        vars(sys.modules[module])[name] = ufunc
+        return ufunc
 
     for name, source in ufuncs.items():
         _offer(name, source)
@@ -185,14 +179,14 @@ def on_demand(module: str, ufuncs: Mapping[str, UfuncSource | Scalar]) -> Scalar
 
 
 def with_ufunc(scalar: Function) -> Function:
-    """Mark a kernel of which `ufunc_of` makes a ufunc."""
+    """Mark a kernel from which `ufunc_of` makes a ufunc."""
     _offer(_own_name(scalar), scalar)
     return kernel(scalar)
 
 
 @cache
 def ufunc_of(scalar: Scalar) -> np.ufunc:
-    """Return the ufunc of a kernel that `with_ufunc` marks."""
+    """Return the ufunc of a kernel marked by `with_ufunc`."""
     name = _own_name(scalar)
     if f"{scalar.__module__}.{name}" not in _offered:
         raise TypeError(f"{scalar.__name__} is not marked as a kernel with a ufunc")
@@ -212,7 +206,7 @@ def _offer(name: str, source: UfuncSource | Scalar) -> None:
 
 
 def offered() -> dict[str, UfuncSource]:
-    """Return what the ufuncs of all loaded modules are made of, by identity."""
+    """Return the sources of the ufuncs of all loaded modules, by identity."""
     return {identity: source() for identity, source in _offered.items()}
 
 
@@ -241,7 +235,7 @@ def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> n
         *[ctypes.c_void_p] * 2,
         ctypes.c_int,
     )(api[_FROM_FUNC_AND_DATA])
-    made: np.ufunc = make(
+    ufunc: np.ufunc = make(
         ctypes.addressof(functions),
         ctypes.addressof(data),
         ctypes.addressof(types),
@@ -251,4 +245,4 @@ def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> n
         *map(ctypes.addressof, texts),
         0,
     )
-    return made
+    return ufunc

@@ -1,8 +1,8 @@
-"""Which cells have too few records: k-anonymity, as a count.
+"""k-anonymity: count the cells with too few records.
 
 A file is k-anonymous if every record shares its keys with at least k - 1 others, that
 is if no cell has a sample frequency f below k. Where missing keys match any value, f
-counts what may match, and with ``alpha`` it is a real number.
+counts possible matches, and with ``alpha`` it is a real number.
 """
 
 from __future__ import annotations
@@ -17,22 +17,16 @@ from riskcore.common import arguments
 
 # The k at which every report counts.
 SHOWN = (2, 3, 5)
-# By how much, as a part of k, an f may be below k by rounding alone: a hundred records
-# that count 0.29 each are 28.999999999999996. Whole numbers are compared exactly.
+# The part of k by which rounding alone may lower f: a hundred records that count 0.29
+# each are 28.999999999999996. Whole numbers are compared exactly.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """How much of a file lies in cells of too few records.
+    """The records and cells with a sample frequency below k.
 
-    Attributes
-    ----------
-    k : int
-        The cells have a sample frequency below it.
-    records, cells : int
-        How many records they have, and how many cells they are: sdcMicro counts the
-        first, mu-Argus the second.
+    sdcMicro counts the records, mu-Argus the cells.
     """
 
     k: int
@@ -43,15 +37,6 @@ class Below:
 def short_of(f: NDArray[Any], k: int) -> NDArray[np.bool_]:
     """Return whether sample frequencies are below k, by more than rounding.
 
-    Parameters
-    ----------
-    f : int64 or float64 ndarray, shape (K,)
-    k : int
-
-    Returns
-    -------
-    ndarray of bool, shape (K,)
-
     Examples
     --------
     >>> short_of(np.array([1, 2, 3]), 3)
@@ -59,7 +44,7 @@ def short_of(f: NDArray[Any], k: int) -> NDArray[np.bool_]:
     >>> short_of(np.array([100 * 0.29, 28.99]), 29)
     array([False,  True])
     """
-    # Half at most, for the next whole number below k is below it.
+    # Half at most: the next whole number below k must count as below.
     short: NDArray[np.bool_] = f < k - min(_ROUNDING * k, 0.5)
     return short
 
@@ -69,22 +54,8 @@ def count_below(
 ) -> Below:
     """Return how many records and cells have a sample frequency below k.
 
-    Parameters
-    ----------
-    f : int64 or float64 ndarray, shape (K,)
-        Of single cells, or of several of one f each.
-    cells : int64 ndarray, shape (K,), or None
-        How many cells have this f; None: one each.
-    records : int64 ndarray, shape (K,)
-        Their own records.
-    k : int
-
-    Raises
-    ------
-    TypeError
-        If k is not a whole number.
-    ValueError
-        If k is not in 1 to 2**53.
+    ``cells`` is the number of cells with each f, None if one each; ``records`` is the
+    number of their records. k must be a whole number from 1 to 2**53.
     """
     k = arguments.whole_from("k", k, 1, 2**53)
     short = short_of(f, k)

@@ -1,8 +1,8 @@
 """Bounds of the individual risk: doubles proven to enclose the exact value.
 
-The pairs of ``individual_risk`` tell the two doubles around r but where one of them may
-be r; what is proved of their error is in notes/proof_of_rounding.md. Slower steps tell
-these few, proved in notes/rounding_proof.md.
+The pairs of ``individual_risk`` determine the two doubles around r unless one of them
+may be r itself; notes/proof_of_rounding.md proves their error. Slower steps decide
+these few cases, proved in notes/rounding_proof.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def _below(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return the double below r, where no double is within the error; else nan."""
+    """Return the double below r if no double is within the error; else nan."""
     high, low = fast_two_sum(high, low)
     lower = high if low > error else double_below(high)
     return lower if abs(low) > error else math.nan
@@ -60,7 +60,7 @@ def risk_bounds(f: float, p: float) -> tuple[float, float]:
 
 @kernel
 def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
-    """Fill in the bounds that are missing."""
+    """Fill in the missing bounds."""
     codes, left = code_stack(), integer_stack()
     f_left, p_left, nothing = stack(), stack(), stack()
     lower_left, upper_left = stack(), stack()
@@ -75,10 +75,7 @@ def _remaining(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
 
 @kernel
 def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
-    """Fill in the doubles around r(f, p) for n <= BLOCK cells.
-
-    The results must not overlap the others.
-    """
+    """Fill in the doubles around r(f, p) for n <= BLOCK cells; no array may overlap."""
     _block(f, p, f, lower, n)
     missing = 0
     for i in range(n):
@@ -135,8 +132,8 @@ Lower and upper bound of the individual risk: doubles proven to enclose r(f, p).
 
 The exact value, for f and p taken as the doubles they are, is never below the first
 nor above the second. The two are neighbors, or equal where r is itself a double: at
-p = 1 where 1/f is one. For p < 1 and integer f it never is. Where 1,092 bits do not
-tell on which side of a double r lies they are two ulp apart; no such cell is known.
+p = 1 where 1/f is one. For p < 1 and integer f it never is. If 1,092 bits do not decide
+on which side of a double r lies they are two ulp apart; no such cell is known.
 
 Parameters
 ----------
@@ -220,7 +217,7 @@ Examples
 __getattr__ = on_demand(__name__, UFUNCS)
 
 # The exact value lies between the two: proved in notes/proof_of_rounding.md and
-# notes/rounding_proof.md. They are one unit apart or none.
+# notes/rounding_proof.md. The bounds are one unit apart, or equal.
 CONTRACTS = (
     Contract(
         "individual_risk_bounds",

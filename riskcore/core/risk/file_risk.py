@@ -1,8 +1,8 @@
 """Risk of the whole file: expected re-identifications and re-identification rate.
 
 Every function takes one risk per cell and the number of records in each cell, or one
-risk per record. Sums are rounded once, from the exact sum, so that neither the order
-of the records nor the number of threads can change a bit.
+risk per record. The exact sum is rounded once, so neither the order of the records nor
+the number of threads changes a bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Risks = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _ROUNDOFF = 2.0**-53
-# Products added at a time: numbers of records of any type are made int64 for it.
+# Products added at a time, after converting numbers of records to int64.
 _PIECE = 1024 * BLOCK
 
 
@@ -132,15 +132,7 @@ def capped_rate(
 
 
 def as_risk(values: ArrayLike) -> Risks:
-    """Return risks as a contiguous array, or refuse them.
-
-    Raises
-    ------
-    TypeError
-        If they are not numbers.
-    ValueError
-        If they are not one-dimensional, or some are nan or outside [0, 1].
-    """
+    """Return risks as a contiguous array; refuse nan and numbers outside [0, 1]."""
     risk = as_doubles("risk", values)
     if len(risk) and not (risk.min() >= 0.0 and risk.max() <= 1.0):
         bad = np.count_nonzero(~((risk >= 0.0) & (risk <= 1.0)))
@@ -149,27 +141,13 @@ def as_risk(values: ArrayLike) -> Risks:
 
 
 def as_doubles(name: str, values: ArrayLike) -> Risks:
-    """Return a contiguous array of one dimension, or refuse what ``name`` holds.
-
-    Raises
-    ------
-    TypeError
-        If the values are not numbers.
-    ValueError
-        If they are not one-dimensional.
-    """
+    """Return values as a contiguous array of one dimension, or refuse them."""
     given = arguments.numbers(name, values, dimensions=1)
     return np.ascontiguousarray(given, dtype=np.float64)
 
 
 def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
-    """Return numbers of records as integers, None if each is 1, or refuse them.
-
-    Raises
-    ------
-    ValueError
-        If there is not one whole number >= 0 for each risk, or no record at all.
-    """
+    """Return numbers of records as integers, None if each is 1, or refuse them."""
     if values is None:
         if length == 0:
             raise ValueError("risk: the file has no records")
@@ -189,15 +167,7 @@ def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
 
 
 def as_threshold(value: float) -> float:
-    """Return a risk threshold, or refuse it.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    ValueError
-        If it is nan or negative.
-    """
+    """Return a risk threshold; refuse nan and negative numbers."""
     return arguments.number_in("threshold", value, "[0, inf]")
 
 
@@ -210,18 +180,9 @@ def _count_not_whole(values: NDArray[Any]) -> int:
 
 
 def sum_of_products(risk: Risks, frequency: NDArray[Any] | None, cap: float) -> float:
-    """Return sum f min(r, cap), correctly rounded.
+    """Return sum f min(r, cap), correctly rounded; without frequencies f = 1.
 
-    Parameters
-    ----------
-    risk : float64 ndarray, shape (K,)
-    frequency : ndarray of integers, shape (K,), or None
-        By default each is 1.
-    cap : float
-
-    Notes
-    -----
-    Compensated sums enclose the exact one; in the rare case that the two ends of the
+    Compensated sums enclose the exact sum; in the rare case that the two ends of the
     enclosure round differently, all products are added exactly.
     """
     parts = _partial_sums(risk, frequency, cap)
@@ -267,7 +228,7 @@ def _add_products(
 ) -> None:
     """Add product i to sum i mod BLOCK, its rounding errors to the sum of errors.
 
-    A step of 0 reads the same BLOCK frequencies again and again.
+    A step of 0 reads the same BLOCK frequencies repeatedly.
     """
     for start in range(0, n, BLOCK):
         first = start * step

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from riskcore.core.risk.file_risk import Counts, Risks
 from riskcore.core.risk.threshold import RiskDistribution
 
-# Preferred numbers of ISO 3, series R 40, times 100: 40 near even steps per decade.
+# Preferred numbers of ISO 3, series R 40, times 100: 40 nearly even steps per decade.
 # fmt: off
 _PREFERRED = (
     100, 106, 112, 118, 125, 132, 140, 150, 160, 170, 180, 190, 200, 212, 224, 236, 250,
@@ -24,25 +24,12 @@ _SMALLEST = 5e-324
 
 
 def log_edges(low: float, high: float) -> Risks:
-    """Return the bounds of at most 50 classes of risk that take in ``low`` to ``high``.
+    """Return the bounds of at most 50 classes of risk from ``low`` to ``high``.
 
-    Parameters
-    ----------
-    low, high : float
-        Smallest and largest risk, 0 < low <= high <= 1.
-
-    Returns
-    -------
-    ndarray of float64
-        Rising preferred numbers (ISO 3: 40, 20, 10, 5 or 1 per decade, the most that
-        give no more than 50 classes; beyond 50 decades every tenth power of ten). The
-        first is at most ``low``; the last is above ``high``, or 1. They span a decade
-        or more.
-
-    Raises
-    ------
-    ValueError
-        If the risks are not such.
+    Rising preferred numbers (ISO 3: 40, 20, 10, 5 or 1 per decade, the most that give
+    no more than 50 classes; beyond 50 decades every tenth power of ten), for 0 < low <=
+    high <= 1. The first is at most ``low``; the last is above ``high``, or 1. They span
+    at least a decade.
 
     Examples
     --------
@@ -60,7 +47,7 @@ def log_edges(low: float, high: float) -> Risks:
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    """Return a decade or more around the risks, none above 1."""
+    """Return bounds at least a decade apart around the risks, at most 1."""
     middle = math.sqrt(low) * math.sqrt(high)
     high = min(max(high, middle * math.sqrt(10.0), 10.0 * _SMALLEST), 1.0)
     return max(min(low, middle / math.sqrt(10.0), high / 10.0), _SMALLEST), high
@@ -100,17 +87,8 @@ def _exponent(value: float) -> int:
 def class_counts(distribution: RiskDistribution, edges: ArrayLike) -> Counts:
     """Return the number of records in each class of risk.
 
-    Parameters
-    ----------
-    distribution : RiskDistribution
-    edges : array_like, shape (B + 1,)
-        Rising bounds of the classes.
-
-    Returns
-    -------
-    ndarray of int64, shape (B,)
-        Records with edges[i] <= risk < edges[i + 1]; the last class also takes in its
-        upper bound.
+    Records with edges[i] <= risk < edges[i + 1]; the last class includes its upper
+    bound.
 
     Examples
     --------

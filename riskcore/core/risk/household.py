@@ -2,9 +2,9 @@
 
 The recurrence h <- h + r (1 - h) over the members has no negative term and loses
 nothing to cancellation, however small or close to 1 the risks are. It runs in
-double-double arithmetic under a proven error bound; a household whose bound does not
-decide the last bit is done again in rational arithmetic. So every household risk is
-correctly rounded, and therefore the same for any order of the records.
+double-double arithmetic with a proven error bound; if the bound does not decide the
+last bit of a household, rational arithmetic does. So every household risk is correctly
+rounded, and does not depend on the order of the records.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> Risks:
 class Households:
     """The households of a file with their risks, and what follows for the file.
 
-    Made by `households`. The source is CASC (2004), deliverable 1.2-D3.
+    Returned by `households`. Source: CASC (2004), deliverable 1.2-D3.
 
     Attributes
     ----------
@@ -114,8 +114,7 @@ class Households:
     def distribution(self) -> RiskDistribution:
         """The household risks, weighted by the number of members.
 
-        It answers every question on thresholds, its counts being records in unsafe
-        households.
+        It answers every question on thresholds; it counts records in unsafe households.
 
         Raises
         ------
@@ -162,9 +161,9 @@ class Households:
 
         Notes
         -----
-        Which records of a file are then unsafe has two readings: all with
-        r_i >= delta_g (CASC 2004, 5.2), or only those of them in households with
-        r_g >= threshold (mu-Argus, and CASC 2004, 7.4.1).
+        Two readings say which records are then unsafe: all with r_i >= delta_g (CASC
+        2004, 5.2), or only those in households with r_g >= threshold (mu-Argus, and
+        CASC 2004, 7.4.1).
         """
         return as_threshold(threshold) / self.size
 
@@ -214,12 +213,12 @@ def households(risk: ArrayLike, household: ArrayLike) -> Households:
 
 
 def _present(household: ArrayLike, length: int) -> Ids:
-    """Return the identifiers as an array in which none is missing."""
+    """Return the identifiers as an array; refuse missing ones."""
     missing = np.ma.getmaskarray(household) if np.ma.isMA(household) else False
     ids = np.asarray(household)
-    plain = ids.ndim == 1 and ids.dtype.kind in "iu"
-    if isinstance(household, (list, tuple)) and not plain:
-        # NumPy's common type would spell nan as text and round large integers.
+    integers = ids.ndim == 1 and ids.dtype.kind in "iu"
+    if isinstance(household, (list, tuple)) and not integers:
+        # NumPy's common type would turn nan into text and round large integers.
         ids = np.fromiter(household, dtype=object, count=len(household))
     if ids.shape != (length,):
         raise ValueError(f"household: shape {ids.shape}, but {length} risks")
@@ -327,7 +326,7 @@ def _accumulate(
 
 @native("float64*, float64*, int64*, int64, int64*")
 def _decide(highs: Any, lows: Any, members: Any, count: int, undecided: Any) -> None:
-    """Mark the households whose error bound leaves the last bit open."""
+    """Mark the households whose error bound does not decide the last bit."""
     for g in range(count):
         k = members[g]
         if k > 1:
@@ -339,8 +338,8 @@ def _decide(highs: Any, lows: Any, members: Any, count: int, undecided: Any) -> 
                 undecided[g] = 1
 
 
-# A bound on the loss of the sums decides the last bit; where it does not, exact
-# arithmetic does. Half a unit is reached where the exact value is a tie.
+# An error bound decides the last bit, or else exact arithmetic. The error is half a
+# unit if the exact value is a tie.
 CONTRACTS = (
     Contract(
         "household_risk",

@@ -1,16 +1,16 @@
 """The individual risk of re-identification, its logarithm and its gradient.
 
-r(f, p) = E[1/F | f] = (p^f/f) 2F1(f, f; f+1; q) for a cell with f records in the
-sample and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998;
-Polettini 2003, eq. 6). With the resolvent (D, C) of the Gauss function
+r(f, p) = E[1/F | f] = (p^f/f) 2F1(f, f; f+1; q) for a cell with f records in the sample
+and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998; Polettini
+2003, eq. 6). With the resolvent (D, C) of the Gauss function
 
     r = p/D,    dr/dp = C/D = (f r - p)/(p q),    (p/r) dr/dp = C.
 
-Each quantity has one kernel of (f, p) and r as a pair of doubles with its error
-(``special/gauss/fast_integer.py``), which gives nan where the pair does not tell it,
-and one that tells these few cells. A scalar kernel, which compiled user code calls, and
-a loop over blocks, which NumPy calls, both end in them and give the same bits. The four
-ufuncs are made when first asked for.
+Each quantity has a fast kernel of (f, p) and r as a pair of doubles with its error
+(``special/gauss/fast_integer.py``), which returns nan where the pair does not decide,
+and a slow kernel for these few cells. A scalar kernel, which compiled user code calls,
+and a loop over blocks, which NumPy calls, both use them and give the same bits. The
+four ufuncs are made when first asked for.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from riskcore.core.special.gauss.extremes import gauss_excess
 from riskcore.core.special.gauss.fast_integer import F_HUGE, RARE, e_16, e_32
 from riskcore.core.special.gauss.fixed_point_step import log_near_one
 from riskcore.core.special.gauss.rounding_test import rounded
+from riskcore.core.special.loops import cells_ahead
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,52 +71,42 @@ Evaluation = tuple[Callable[..., None], Callable[[float, float], float]]
 
 @kernel
 def _column(
-    array: Any, first: int, step: int, room: Any, n: int, as_it_is: bool
+    array: Any, first: int, step: int, room: Any, n: int, in_place: bool
 ) -> Any:
-    """Return n doubles in a row: where they are, or copied to the stack."""
-    if not as_it_is:
+    """Return n contiguous doubles: in place, or copied to the stack."""
+    if not in_place:
         for i in range(n):
             room[i] = array[(first + i) * (step >> 3)]
-    return offset(array, first) if as_it_is else room
+    return offset(array, first) if in_place else room
 
 
 @kernel
 def _store(room: Any, array: Any, first: int, step: int, n: int) -> None:
-    """Copy n doubles from the stack to an array with gaps."""
+    """Copy n doubles from the stack to a strided array."""
     for i in range(n):
         array[(first + i) * (step >> 3)] = room[i]
 
 
 @kernel
 def _in_place(args: Any, steps: Any, k: int) -> bool:
-    """Return whether a block may read argument ``k`` where it is.
+    """Return whether a block may read argument ``k`` in place.
 
-    It reads its arguments again after it has written results. NumPy lets results take
-    the place of arguments that were read before, so the two may share memory.
+    It reads its arguments again after it has written results. NumPy lets results
+    replace arguments that were read before, so the two may share memory.
     """
     gap = address(args[2]) - address(args[k])
     return bool((steps[k] == 8) & ((steps[2] != 8) | (abs(gap) >= 8 * BLOCK)))
 
 
-@kernel
-def _ahead(args: Any, steps: Any) -> int:
-    """Return how many cells may be read before the first result is written.
-
-    One, if a result is the next argument, as in ``reduce`` and ``accumulate``.
-    """
-    shift = address(args[2]) - address(args[0])
-    return 1 if (steps[2] == 0) | (shift == steps[2]) else BLOCK
-
-
 def _loop(block: Block) -> Callable[..., None]:
-    """Make NumPy's loop of the block kernel of a quantity of (f, p)."""
+    """Make NumPy's loop from the block kernel of a quantity of (f, p)."""
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         f_room, p_room, out_room = stack(), stack(), stack()
         f_is = _in_place(args, steps, 0)
         p_is = _in_place(args, steps, 1)
         out_is = steps[2] == 8
-        first, ahead = 0, _ahead(args, steps)
+        first, ahead = 0, cells_ahead(args[0], steps[2], args[2])
         while first < sizes[0]:
             n = min(ahead, sizes[0] - first)
             f = _column(args[0], first, steps[0], f_room, n, f_is)
@@ -131,7 +122,7 @@ def _loop(block: Block) -> Callable[..., None]:
 
 
 def _of_fraction(value: Value, block: Block) -> Evaluation:
-    """Make NumPy's loop of a quantity of (f, p), and the kernel of one cell."""
+    """Make NumPy's loop of a quantity of (f, p), and its scalar kernel."""
 
     @kernel
     def scalar(f: float, p: float) -> float:
@@ -207,26 +198,13 @@ def _from_frequencies_scalar(f: float, F: float) -> float:
     return r if r == r else nearest_slow_of(f, F)
 
 
-def _from_frequencies_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f_room, F_room, out_room = stack(), stack(), stack()
+@kernel
+def _from_frequencies_block(f: Any, F: Any, _: Any, out: Any, n: int) -> None:
     p, excess = stack(), stack()
-    f_is = _in_place(args, steps, 0)
-    F_is = _in_place(args, steps, 1)
-    out_is = steps[2] == 8
-    first, ahead = 0, _ahead(args, steps)
-    while first < sizes[0]:
-        n = min(ahead, sizes[0] - first)
-        f = _column(args[0], first, steps[0], f_room, n, f_is)
-        F = _column(args[1], first, steps[1], F_room, n, F_is)
-        out = offset(args[2], first) if out_is else out_room
-        for i in range(n):
-            p[i], excess[i] = _fraction(f[i], F[i])
-        _moved_block(f, p, excess, out, n)
-        _complete_moved(f, F, out, n)
-        if not out_is:
-            _store(out_room, args[2], first, steps[2], n)
-        first += n
-    clear_flags()
+    for i in range(n):
+        p[i], excess[i] = _fraction(f[i], F[i])
+    _moved_block(f, p, excess, out, n)
+    _complete_moved(f, F, out, n)
 
 
 # --- the gradient and the logarithm ------------------------------------------------
@@ -244,10 +222,10 @@ def _gradient_by_series(f: float, q: float) -> float:
 def _gradient(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
-    """Return (f r - p)/(p q), or what it tends to for q -> 0, for f < 16.
+    """Return (f r - p)/(p q), or its limit for q -> 0, for f < 16.
 
     f r - p = p (G - 1), and G - 1 = q/(f+1) (1 + 2q/(f+2) (1 + 3q/(f+3) (...))): it
-    cancels the more the smaller q is, but there the pairs of r are the better.
+    cancels more the smaller q is, but there the pairs of r are more accurate.
     """
     q = 1.0 - p
     high, low = fast_two_sum(high, low)
@@ -286,8 +264,7 @@ def _log_risk(
     f: float, p: float, excess: float, high: float, low: float, error: float
 ) -> float:
     high, low = fast_two_sum(high, low)
-    # Left to others: r so near 1 that the digits of the pair do not do. For f = 1 they
-    # do longer.
+    # Left to slow steps: r so near 1 that the pair has too few digits, for f = 1 later.
     near = (p > _P_TO_ONE) & (p < 1.0) if f == 1.0 else abs(high - 1.0) < _NEAR_ONE
     log, log_low = log_pair(high)
     value = log + (log_low + low / high)
@@ -310,7 +287,7 @@ def _log_risk_slow(f: float, p: float) -> float:
 def _with_slow(
     fast: tuple[Value, Block], slow: Callable[[float, float], float]
 ) -> Evaluation:
-    """Make the loop and the kernel of one cell; slow tells the cells that are nan."""
+    """Make the loop and the scalar kernel; ``slow`` computes the cells that are nan."""
     value, block = fast
 
     @kernel
@@ -357,11 +334,11 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
-    subnormal; the largest error found is 0.50 ulp. A result is right or nan: nan
-    where 1,092 bits do not tell which of two doubles is nearer, which happened at no
-    input ever tried. The error bounds of its fast paths are proved by a command, those
-    of the slower steps by hand: ``notes/correct_rounding.md`` says how, and what rests
-    on tests.
+    subnormal; the largest error found is 0.50 ulp. A result is right or nan: nan if
+    1,092 bits do not decide which of two doubles is nearer, which no input tried ever
+    needed. A command proves the error bounds of the fast paths; those of the slower
+    steps are proved by hand. ``notes/correct_rounding.md`` says how, and what rests on
+    tests.
 
 See Also
 --------
@@ -454,7 +431,7 @@ Examples
 """,
     ),
     "individual_risk_from_frequencies": UfuncSource(
-        _from_frequencies_loop,
+        _loop(_from_frequencies_block),
         _from_frequencies_scalar,
         """
 Individual risk of a cell from its sample and population frequencies.
@@ -502,10 +479,7 @@ CONTRACTS = (
         "individual_risk",
         ulps=0.5,
         worst=0.50,
-        witness=(
-            "0x1.0000000000000p+0",
-            "0x1.fffffffffffffp-1",
-        ),
+        witness=("0x1.0000000000000p+0", "0x1.fffffffffffffp-1"),
         region="the whole domain",
         shown="proved",
     ),
@@ -513,30 +487,21 @@ CONTRACTS = (
         "log_individual_risk",
         ulps=1,
         worst=0.73,
-        witness=(
-            "0x1.73db070d65e1ep-2",
-            "0x1.302977e0f1854p-5",
-        ),
+        witness=("0x1.73db070d65e1ep-2", "0x1.302977e0f1854p-5"),
         shown="proved",
     ),
     Contract(
         "individual_risk_gradient",
         ulps=1,
         worst=0.65,
-        witness=(
-            "0x1.0f5b2da57f4ecp+4",
-            "0x1.fbe2f1bd4168fp-1",
-        ),
+        witness=("0x1.0f5b2da57f4ecp+4", "0x1.fbe2f1bd4168fp-1"),
         shown="proved",
     ),
     Contract(
         "individual_risk_from_frequencies",
         ulps=0.5,
         worst=0.50,
-        witness=(
-            "0x1.fffffffffffffp-401",
-            "0x1.1b6acecde4df3p-391",
-        ),
+        witness=("0x1.fffffffffffffp-401", "0x1.1b6acecde4df3p-391"),
         region="the whole domain",
         shown="proved",
     ),

@@ -2,8 +2,8 @@
 
 F is negative binomial: P(F = k | f) = C(k-1, f-1) p^f q^(k-f), q = 1-p; for real f the
 binomial coefficient is Gamma(k)/(Gamma(f) (k-f)!) and k = f, f+1, f+2, ... (so that the
-mean of 1/F is the individual risk for every real f > 0). This module offers the
-quantiles of F, and the spread and the quantiles of 1/F beside its mean r(f, p).
+mean of 1/F is the individual risk for every real f > 0). This module has the quantiles
+of F, and the spread and quantiles of 1/F, whose mean is r(f, p).
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def population_frequency_quantile_kernel(level: float, f: float, p: float) -> fl
     -------
     quantile : ndarray or scalar
         The quantile, one of f, f+1, f+2, ...; nan outside the domain. It is the
-        quantile of a level that differs from the one given by less than the error of
-        P(<= k | f), 12 ulp; for integers f and F - f up to 1024 equality of level and
-        probability is told from closeness to 2^-88. Above 2^53 it is a double near.
+        quantile of a level that differs from the given level by less than the error of
+        P(<= k | f), 12 ulp; for integers f and F - f up to 1024, a level within 2^-88
+        of a probability counts as equal. Above 2^53 it is a nearby double.
 
     See Also
     --------
@@ -252,19 +252,13 @@ CONTRACTS = (
         "individual_risk_deviation",
         ulps=8,
         worst=3.00,
-        witness=(
-            "0x1.f000000000000p+4",
-            "0x1.3ff9342be2700p-19",
-        ),
+        witness=("0x1.f000000000000p+4", "0x1.3ff9342be2700p-19"),
     ),
     Contract(
         "individual_risk_second_moment",
         ulps=8,
         worst=3.55,
-        witness=(
-            "0x1.0000000000000p+1",
-            "0x1.0aa485c6d2af6p-22",
-        ),
+        witness=("0x1.0000000000000p+1", "0x1.0aa485c6d2af6p-22"),
     ),
 )
 

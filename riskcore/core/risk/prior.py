@@ -1,10 +1,10 @@
-"""The individual risk of a cell whose population frequency has a prior of its own.
+"""The individual risk of a cell whose population frequency has its own prior.
 
-The people of the cell that are not in the sample, X = F - f, are negative binomial with
-a shape s and a success probability p, P(X = 0) = p^s, or Poisson with a mean mu. The
-model of the population gives s and p, or mu, for each cell; s = f is the individual
-risk of the sources (prior 1/F), s = f + alpha a Poisson-gamma prior of shape alpha, and
-the Poisson law is what log-linear models use. notes/prior.md has the mathematics.
+The people of the cell outside the sample, X = F - f, are negative binomial with shape s
+and success probability p, P(X = 0) = p^s, or Poisson with mean mu. The model of the
+population gives s and p, or mu, for each cell: s = f is the individual risk of the
+sources (prior 1/F), s = f + alpha a Poisson-gamma prior of shape alpha, and log-linear
+models use the Poisson law. notes/prior.md has the mathematics.
 """
 
 from __future__ import annotations
@@ -343,19 +343,13 @@ CONTRACTS = (
         "individual_risk_poisson",
         ulps=1,
         worst=0.73,
-        witness=(
-            "0x1.0998d97f8d61ap+1",
-            "0x1.b8b6e37218fdcp+2",
-        ),
+        witness=("0x1.0998d97f8d61ap+1", "0x1.b8b6e37218fdcp+2"),
     ),
     Contract(
         "log_individual_risk_poisson",
         ulps=1,
         worst=0.65,
-        witness=(
-            "0x1.120cdfa18c81ap+1",
-            "0x1.40dc5e3e448bap+2",
-        ),
+        witness=("0x1.120cdfa18c81ap+1", "0x1.40dc5e3e448bap+2"),
         region="f >= 1, or |log r| >= 1/16",
     ),
     Contract(
@@ -372,19 +366,13 @@ CONTRACTS = (
         "individual_risk_second_moment_poisson",
         ulps=1,
         worst=0.50,
-        witness=(
-            "0x1.d60d1410c39efp+16",
-            "0x1.07fc15e29686ep-761",
-        ),
+        witness=("0x1.d60d1410c39efp+16", "0x1.07fc15e29686ep-761"),
     ),
     Contract(
         "cell_fully_sampled_probability",
         ulps=1,
         worst=0.65,
-        witness=(
-            "0x1.392958b94a7e1p+25",
-            "0x1.fffff85a156dbp-1",
-        ),
+        witness=("0x1.392958b94a7e1p+25", "0x1.fffff85a156dbp-1"),
     ),
     Contract(
         "cell_fully_sampled_probability_poisson",

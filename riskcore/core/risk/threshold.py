@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.words import counted
-from riskcore.core.compiled.jit import Native, kernel, native
+from riskcore.core.compiled.jit import Native, native
 from riskcore.core.risk.file_risk import (
     Counts,
     Risks,
@@ -27,19 +28,18 @@ from riskcore.core.risk.file_risk import (
 )
 from riskcore.core.special.floats import fast_two_sum, two_product, two_sum
 
-# Risks between two that have their sums kept.
+# Risks in a block: prefix sums are kept between blocks.
 _BLOCK = 1024
-# Classes, as a power of two, to which risks go before each class is sorted.
+# Log2 of the number of classes into which risks go before each class is sorted.
 _CLASS_BITS = 12
 
 
 class RiskDistribution:
-    """How many records have which risk: every threshold by look-up.
+    """The distribution of risk over records: every threshold by look-up.
 
-    Built once by sorting, in O(K log K); each question is then O(log K).
-    Cells of equal risk are merged and sums are compensated, so that the order of the
-    cells does not matter. It holds 12 bytes for each cell, 16 if there are 2**31
-    records or more: the risk and the records; sums are kept for every 1024th cell.
+    Built once by sorting, in O(K log K); each look-up is then O(log K). Cells of equal
+    risk are merged and sums are compensated, so the order of the cells does not matter.
+    It takes 12 bytes for each cell, 16 if there are 2**31 records or more.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ class RiskDistribution:
     def of_own(
         cls, risk: Risks, frequency: NDArray[np.signedinteger[Any]]
     ) -> RiskDistribution:
-        """Return the distribution made of two arrays in their place.
+        """Return the distribution made of two arrays in place.
 
         Parameters
         ----------
         risk : float64 ndarray, shape (K,)
-            Risk of each cell, in [0, 1]; it is put in order.
+            Risk of each cell, in [0, 1]; it is sorted.
         frequency : int32 or int64 ndarray, shape (K,)
-            Records of each cell, >= 0; so is this. int64 if their sum needs it.
+            Records of each cell, >= 0, reordered too. int64 if their sum needs it.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class RiskDistribution:
         return found
 
     def _take(self, risk: Risks, counts: NDArray[np.signedinteger[Any]]) -> None:
-        """Make the distribution of arrays that are its own."""
+        """Build the distribution from arrays that it owns."""
         sort_pairs(risk, counts)
         kept = np.zeros(1, np.int64)
         _by_width(counts, merge_equal_32, merge_equal_64)(risk, counts, len(risk), kept)
@@ -198,8 +198,8 @@ class RiskDistribution:
     def safe_rate(self, threshold: float) -> float:
         """Return (1/n) sum f r over the safe cells: the rate without unsafe records.
 
-        After protection the rate of the file lies between this one, reached if the
-        unsafe records cannot be re-identified at all, and `capped_rate`.
+        After protection the rate of the file lies between this rate, reached if unsafe
+        records cannot be re-identified at all, and `capped_rate`.
 
         Parameters
         ----------
@@ -224,8 +224,8 @@ class RiskDistribution:
     def sum_below(self, threshold: float) -> Fraction:
         """Return the sum of f r over the safe cells, a sum of two doubles.
 
-        Its error is near 1e-30 of its size; rounded to a double it is correct but for
-        sums as close as that to the middle of two doubles.
+        Its relative error is near 1e-30; rounded to a double it is correct unless it is
+        that close to the midpoint of two doubles.
 
         Parameters
         ----------
@@ -247,8 +247,8 @@ class RiskDistribution:
     def actual_threshold(self, threshold: float) -> float:
         """Return the largest safe risk, or 0 if no record is safe.
 
-        It is what mu-Argus shows as the actual threshold. Applied as a threshold it
-        makes the records that have it unsafe as well.
+        mu-Argus shows it as the actual threshold. Applied as a threshold it also makes
+        the records with this risk unsafe.
 
         Parameters
         ----------
@@ -279,9 +279,9 @@ class RiskDistribution:
         Returns
         -------
         float
-            Correctly rounded but for the rounding of the prefix sums (near 1e-30 of
-            their size); infinity if the file's own rate is no larger than ``rate``:
-            every record is safe. A rate of 0 gives 0: every record is unsafe.
+            Correctly rounded, except for rounding in the prefix sums (relative error
+            near 1e-30); infinity if the file's own rate is at most ``rate``: every
+            record is safe. A rate of 0 gives 0: every record is unsafe.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class RiskDistribution:
         target = Fraction(rate) * self.n
         k = bisect_left(range(last), target, key=self._capped_sum_at)
         exact = (target - self._sum_below(k)) / self._records_from(k)
-        # A rate between the exact xi and the rounded one reaches beyond max_risk.
+        # A rate between the exact xi and the rounded xi reaches beyond max_risk.
         return min(float(exact), float(self.risk[k]))
 
     def observed_threshold_for_rate(self, rate: float) -> float:
@@ -342,7 +342,7 @@ class RiskDistribution:
         """Return the smallest observed risk at most ``count`` records reach.
 
         Records of equal risk are unsafe together: if no threshold makes exactly
-        ``count`` records unsafe, this one makes fewer unsafe, and as many as possible.
+        ``count`` records unsafe, this one makes as many unsafe as it can below that.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class RiskDistribution:
         if not 0 <= count <= self.n:
             raise ValueError(f"count: need 0 to {self.n} records, got {count}")
         safe = self.n - count
-        # The last block of which no more than these come before it.
+        # The last block with at most these records before it.
         block = max(int(np.searchsorted(self._below[:-1], safe)) - 1, 0)
         start = block * _BLOCK
         inside = np.cumsum(self._counts[start : start + _BLOCK], dtype=np.int64)
@@ -420,7 +420,7 @@ def _as_rate(value: float) -> float:
 
 
 def _narrow(records: int) -> Any:
-    """Return the type that holds so many records."""
+    """Return the integer type that holds this number of records."""
     return np.int32 if records < 1 << 31 else np.int64
 
 
@@ -430,16 +430,10 @@ def _by_width(counts: NDArray[Any], narrow: Native, wide: Native) -> Native:
 
 
 def sort_pairs(risk: Risks, counts: NDArray[np.signedinteger[Any]]) -> None:
-    """Put risks in order, and numbers of records with them, in their place.
+    """Sort risks (not negative, no nan), and numbers of records with them, in place.
 
-    Risks go to classes first, whose bounds are evenly spaced among the doubles; each
-    class is then put in order by itself. So there is little memory beside the arrays.
-
-    Parameters
-    ----------
-    risk : float64 ndarray, shape (K,)
-        Not negative, no nan.
-    counts : int32 or int64 ndarray, shape (K,)
+    Risks first go into classes, whose bounds are evenly spaced among the doubles; then
+    each class is sorted. So it needs little memory beyond the arrays.
     """
     if not len(risk):
         return
@@ -472,11 +466,20 @@ def count_classes(bits: Any, n: int, low: int, shift: int, sizes: Any) -> None:
         sizes[(bits[i] - low) >> np.uint64(shift)] += 1
 
 
-@kernel
-def distribute(
+def _by_bits(function: Callable[..., None], signature: str) -> tuple[Native, Native]:
+    """Return a kernel compiled for numbers of records of 32 and of 64 bits."""
+    identity = f"{function.__module__}.{function.__name__}"
+    narrow, wide = (
+        Native(function, signature.format(kind), f"{identity}_{kind[3:]}")
+        for kind in ("int32", "int64")
+    )
+    return narrow, wide
+
+
+def _distribute(
     bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
 ) -> None:
-    """Move each risk to its class, and its records with it; first is used up."""
+    """Move each risk to its class, and its records with it; this uses up ``first``."""
     for one in range(classes):
         while first[one] < end[one]:
             i = first[one]
@@ -498,25 +501,8 @@ def distribute(
             first[one] = i + 1
 
 
-@native("uint64*, int32*, int64*, int64*, uint64, int64, int64")
-def distribute_32(
-    bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
-) -> None:
-    """Distribute with numbers of records of 32 bits."""
-    distribute(bits, counts, first, end, low, shift, classes)
-
-
-@native("uint64*, int64*, int64*, int64*, uint64, int64, int64")
-def distribute_64(
-    bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
-) -> None:
-    """Distribute with numbers of records of 64 bits."""
-    distribute(bits, counts, first, end, low, shift, classes)
-
-
-@kernel
-def merge_equal(risk: Any, counts: Any, n: int, kept: Any) -> None:
-    """Keep each risk in order once, with all its records; none without records."""
+def _merge_equal(risk: Any, counts: Any, n: int, kept: Any) -> None:
+    """Keep each risk in order once, with all its records, if it has any."""
     last = -1
     for i in range(n):
         if counts[i] > 0:
@@ -529,30 +515,16 @@ def merge_equal(risk: Any, counts: Any, n: int, kept: Any) -> None:
     kept[0] = last + 1
 
 
-@native("float64*, int32*, int64, int64*")
-def merge_equal_32(risk: Any, counts: Any, n: int, kept: Any) -> None:
-    """Merge with numbers of records of 32 bits."""
-    merge_equal(risk, counts, n, kept)
-
-
-@native("float64*, int64*, int64, int64*")
-def merge_equal_64(risk: Any, counts: Any, n: int, kept: Any) -> None:
-    """Merge with numbers of records of 64 bits."""
-    merge_equal(risk, counts, n, kept)
-
-
-@kernel
-def prefix_sums(
+def _prefix_sums(
     risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
 ) -> None:
-    """Write records, and sums of products f r as double-doubles, after each block.
+    """Write the records and the sums of f r, as double-doubles, after each block.
 
-    The first element of each is what came before, the next that after one block.
+    The first element of each array is the sum before the first block.
     """
     records = below[0]
     high = highs[0]
     low = lows[0]
-
     for start in range(0, n, _BLOCK):
         stop = start + _BLOCK if start + _BLOCK < n else n
         for i in range(start, stop):
@@ -566,17 +538,10 @@ def prefix_sums(
         lows[at] = low
 
 
-@native("float64*, int32*, int64, int64*, float64*, float64*")
-def prefix_sums_32(
-    risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
-) -> None:
-    """Add with numbers of records of 32 bits."""
-    prefix_sums(risk, counts, n, below, highs, lows)
-
-
-@native("float64*, int64*, int64, int64*, float64*, float64*")
-def prefix_sums_64(
-    risk: Any, counts: Any, n: int, below: Any, highs: Any, lows: Any
-) -> None:
-    """Add with numbers of records of 64 bits."""
-    prefix_sums(risk, counts, n, below, highs, lows)
+distribute_32, distribute_64 = _by_bits(
+    _distribute, "uint64*, {}*, int64*, int64*, uint64, int64, int64"
+)
+merge_equal_32, merge_equal_64 = _by_bits(_merge_equal, "float64*, {}*, int64, int64*")
+prefix_sums_32, prefix_sums_64 = _by_bits(
+    _prefix_sums, "float64*, {}*, int64, int64*, float64*, float64*"
+)

@@ -2,11 +2,11 @@
 
 A ball (high, low, radius) stands for all reals within ``radius`` of high + low, where
 |low| is at most half an ulp of high. An operation returns a ball that contains every
-exact result for members of its operands. Midpoints follow the double-word algorithms
-of Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15); radii do not
-take their worst cases but add up what each rounding lost, or half an ulp of what it
-returned. So the radius falls with the low part, and a risk next to a double is still
-told from it (notes/rounding_proof.md, sections 1 to 3).
+exact result for members of its operands. Midpoints follow the double-word algorithms of
+Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15). Radii are not
+their worst cases but sum the actual rounding errors, or half an ulp of each rounded
+number. So the radius falls with the low part, and even a risk next to a double is told
+apart from it (notes/rounding_proof.md, sections 1 to 3).
 
 Numbers should be 0 or between 2^-900 and 2^900; below, underflow widens the radius.
 """
@@ -33,7 +33,7 @@ Ball = tuple[float, float, float]
 UNIT = 2.0**-53  # half an ulp of 1: the relative error of one rounding
 # More than the roundings of one operation lose by underflow, 2^-1075 each.
 UNDERFLOW = 2.0**-1060
-# Makes the radius an upper bound: it comes from at most eleven roundings.
+# Makes the radius an upper bound: it has at most eleven roundings.
 OUTWARD = 1.0 + 2.0**-48
 # The largest relative radius of an argument of the logarithm.
 _NARROW = 2.0**-50
@@ -135,7 +135,7 @@ def divide(a: Ball, b: Ball) -> Ball:
     low, low_lost = two_sum(middle, z_last)
     high, low = fast_two_sum(high, low)
     least = abs(b_high) * (1.0 - 4.0 * UNIT) - b_radius
-    # |x/y| is at most |z| (1 + 3 u) but for what a_radius has.
+    # |x/y| is at most |z| (1 + 3 u), apart from a_radius.
     spread = a_radius + abs(z) * (1.0 + 4.0 * UNIT) * b_radius
     spread += abs(c_lost) + abs(d_lost) + abs(lost)
     spread += UNIT * (abs(further) + abs(left)) + UNDERFLOW
@@ -145,7 +145,7 @@ def divide(a: Ball, b: Ball) -> Ball:
 
 @kernel
 def reciprocal(b: float) -> Ball:
-    """Return a ball that contains 1/b, for b = 0 one of infinite radius."""
+    """Return a ball that contains 1/b; its radius is infinite for b = 0."""
     z = 1.0 / b
     z_low = fma(-z, b, 1.0) / b
     high, low = two_sum(z, z_low)
@@ -185,9 +185,9 @@ def _rest(w: Ball, t: Ball) -> Ball:
 def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
     """Make the kernel of c_0 + c_1 w + ... in doubles, for the end of a series.
 
-    Each term must be below an eighth of the one before, and what follows the last
-    below 2^-50 of the first: TAIL holds that and the roundings. So the slope is below
-    1 + 2/8 + 3/64 + ... = 64/49 times the first, by which the radius counts.
+    Each term must be below an eighth of the one before, and the omitted terms below
+    2^-50 of the first: TAIL covers them and the roundings. So the slope, by which the
+    radius counts, is below 1 + 2/8 + 3/64 + ... = 64/49 times the first.
     """
     numbers = tuple(float(c) for c in reversed(coefficients))
     slope = 1.4 * abs(float(coefficients[1]))
@@ -211,7 +211,7 @@ _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower en
 
 
 def _short(x: Fraction) -> float:
-    """Return x to 42 bits: its product with an exponent is exact."""
+    """Return x to 42 bits, so that its product with an exponent is exact."""
     _, exponent = math.frexp(float(x))
     unit = Fraction(2) ** (exponent - 42)
     return float(round(x / unit) * unit)
@@ -231,7 +231,7 @@ def ln2_times(k: float) -> Ball:
 
 
 # log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms
-# as double-doubles, ten as doubles; what is left out is below 2^-110 of the first.
+# as double-doubles, ten as doubles; the omitted terms are below 2^-110 of the first.
 _log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
 _log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 
@@ -240,8 +240,8 @@ _log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 def log(a: Ball, exponent: float) -> Ball:
     """Return a ball that contains log(x 2^exponent) for all x in a, 2^-1000 <= x.
 
-    Relative radius some 2^-103, unless the logarithm is near 0; infinite if that of x
-    is above 2^-50, for then the series' argument may be too large.
+    The relative radius is some 2^-103, unless the logarithm is near 0; it is infinite
+    if that of x is above 2^-50, for then the series' argument may be too large.
     """
     high, low, radius = a
     radius = radius if radius <= _NARROW * high else math.inf
@@ -255,8 +255,8 @@ def log(a: Ball, exponent: float) -> Ball:
     return add(ln2_times(float(k) + exponent), of_z)
 
 
-# exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as
-# double-doubles, to t^23 as doubles.
+# exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as double-doubles, to t^23 as
+# doubles.
 _exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
 _exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
 
@@ -275,13 +275,13 @@ def scaled_exp(a: Ball) -> tuple[float, Ball]:
 
 @kernel
 def exp(power: float, m: Ball) -> Ball:
-    """Return a ball around the exponential whose parts are given."""
+    """Return a ball around the exponential with the given parts."""
     return shift(add_double(m, 1.0), power)
 
 
 @kernel
 def expm1(power: float, m: Ball) -> Ball:
-    """Return a ball around the exponential, less 1, whose parts are given."""
+    """Return a ball around the exponential with the given parts, minus 1."""
     above, above_low = two_sum(power, -1.0)
     return add((above, above_low, 0.0), shift(m, power))
 

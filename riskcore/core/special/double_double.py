@@ -1,9 +1,9 @@
-"""Double-doubles: numbers held as the unevaluated sum of two doubles.
+"""Double-doubles: numbers as the unevaluated sum of two doubles.
 
 A double-double (high, low) has |low| <= ulp(high)/2 and carries about 106 bits. The
-algorithms are those of Joldes, Muller and Popescu (2017), "Tight and rigorous error
-bounds for basic building blocks of double-word arithmetic"; their relative errors,
-below 2^-102, hold where no product of low parts underflows.
+algorithms are from Joldes, Muller and Popescu (2017), "Tight and rigorous error bounds
+for basic building blocks of double-word arithmetic"; their relative errors, below
+2^-102, hold if no product of low parts underflows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from riskcore.core.special.floats import (
 
 DoubleDouble = tuple[float, float]
 
-# 1/3, 1/5, 1/7, 1/9: the rounding errors of the doubles, by which they are completed.
+# Rounding errors of the doubles 1/3, 1/5, 1/7, 1/9.
 _THIRD_LOW = float.fromhex("0x1.5555555555555p-56")
 _FIFTH_LOW = float.fromhex("-0x1.999999999999ap-57")
 _SEVENTH_LOW = float.fromhex("0x1.2492492492492p-57")
@@ -75,7 +75,7 @@ def dd_multiply_double(a: float, a_low: float, b: float) -> DoubleDouble:
 
 @kernel
 def product_pair(a: float, a_low: float, b: float, b_low: float) -> DoubleDouble:
-    """Return a b as a double and the rest, which may be more than half an ulp."""
+    """Return a b as a double and the rest, which may exceed half an ulp."""
     high = a * b
     return high, fma(a, b, -high) + fma(a, b_low, a_low * b)
 
@@ -117,7 +117,7 @@ def dd_sqrt(a: float, a_low: float) -> DoubleDouble:
 def _tail(w: float) -> float:
     """Return 1/11 + w/13 + w^2/15 + ... for 0 <= w <= 0.0296.
 
-    The first term left out of atanh, 1/37, is below 2^-88 of s^3/3; these terms are so
+    The first omitted term of atanh, 1/37, is below 2^-88 of s^3/3; these terms are so
     small that one double each is enough.
     """
     t = fma(w, 1.0 / 35.0, 1.0 / 33.0)

@@ -1,7 +1,7 @@
 """Logarithm and exponential as sums of two doubles, in IEEE operations alone.
 
-No library call: the loops vectorise, and the bits do not depend on the machine.
-Head and tail carry 57 bits, so that a function built on them loses next to nothing.
+No library is called: the loops vectorize, and the bits do not depend on the machine.
+Head and tail carry 57 bits, so that functions built on them lose almost nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.special.floats import bits, fast_two_sum, fma, from_bits
+from riskcore.core.special.floats import bits, fast_two_sum, fma, from_bits, from_hex
 
 # log 2 in two parts; the first has 11 trailing zero bits, so k * LN2_HIGH is exact
 # for every exponent k (fdlibm's split, checked against mpmath in the tests).
@@ -20,26 +20,18 @@ _TINY = 2.2250738585072014e-308  # the smallest normal double
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 
 
-# log z = 2s + s^3 t(s^2): t at eight Chebyshev points of s^2 <= 0.0295, by mpmath.
-# What it leaves of log z is below 2^-60.
-_SERIES = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.5555555555555p-1", "0x1.9999999999a38p-2",
-            "0x1.2492492476c87p-2", "0x1.c71c720160b47p-3",
-            "0x1.745cf901605f7p-3", "0x1.3b1c360763b8ap-3",
-            "0x1.0fbe83c2cbcf3p-3", "0x1.0c04595972ab8p-3",
-        ),
-    )
-)  # fmt: skip
-_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = _SERIES
+# log z = 2s + s^3 t(s^2): t at eight Chebyshev points of s^2 <= 0.0295, by mpmath. The
+# remainder is below 2^-60 of log z.
+_T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = from_hex("""
+    0x1.5555555555555p-1 0x1.9999999999a38p-2 0x1.2492492476c87p-2 0x1.c71c720160b47p-3
+    0x1.745cf901605f7p-3 0x1.3b1c360763b8ap-3 0x1.0fbe83c2cbcf3p-3 0x1.0c04595972ab8p-3
+""")
 
 
 def polynomial(coefficients: tuple[float, ...]) -> Callable[[float], float]:
     """Make the kernel x -> c_0 + x (c_1 + x (... + x c_n)), without a loop.
 
-    So a loop of it vectorises.
+    So a loop over it vectorizes.
     """
     c = coefficients[0]
     if len(coefficients) == 1:
@@ -98,19 +90,12 @@ _LOG_3_4_LOW = float.fromhex("0x1.1b61f10522625p-44")
 _LOG_5_4 = float.fromhex("0x1.c8ff7c79aa000p-3")
 _LOG_5_4_LOW = float.fromhex("-0x1.7794f689f8434p-45")
 # 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059,
-# by mpmath. What it leaves of t is below 2^-53. 2/3 is completed by its rounding error.
+# by mpmath. The remainder is below 2^-53 of t. 2/3 comes with its rounding error.
 _TWO_THIRDS_LOW = float.fromhex("0x1.5555555555555p-55")
-_PAIR_SERIES = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.999999999999ap-2", "0x1.24924924926b8p-2",
-            "0x1.c71c71c50ba18p-3", "0x1.745d1d15de7f9p-3",
-            "0x1.3b0c4de54996dp-3", "0x1.1563274487784p-3",
-        ),
-    )
-)  # fmt: skip
-_P0, _P1, _P2, _P3, _P4, _P5 = _PAIR_SERIES
+_P0, _P1, _P2, _P3, _P4, _P5 = from_hex("""
+    0x1.999999999999ap-2 0x1.24924924926b8p-2 0x1.c71c71c50ba18p-3
+    0x1.745d1d15de7f9p-3 0x1.3b0c4de54996dp-3 0x1.1563274487784p-3
+""")
 _LOWER_END_BITS = 0x3FE6000000000000  # 11/16
 _TO_QUARTERS = 1.5 * 2.0**50  # adding it rounds to a multiple of 1/4
 
@@ -188,8 +173,8 @@ def exp_parts(high: float, low: float) -> tuple[float, float]:
     """Return exp(high + low), |low| <= ulp(high), as a double and a correction.
 
     Method: high + low = k log 2 + t, Taylor polynomial of degree 13 in t. Relative
-    error of the sum below 2^-54, and gradual under- and overflow: beyond the ends below
-    the sum is 0 or infinite. Nothing branches.
+    error of the sum below 2^-54, with gradual under- and overflow: beyond the limits
+    below the sum is 0 or infinite. Branchless.
     """
     low = low if (high >= -746.0) & (high <= 710.0) else 0.0
     high = min(max(high, -746.0), 710.0)

@@ -1,13 +1,13 @@
 """Fixed-point numbers of many words, each with a bound of its own error.
 
-A number is a row of integers x[0], ..., x[n-1], the value sum of x[i] 2^(-28 i): x[0]
+A number is a row of integers x[0], ..., x[n-1] with the value sum x[i] 2^(-28 i): x[0]
 has the sign, the others are at least 0 and below 2^28. x[n] holds the bits of a double:
 the exact value is within that many *units*, 2^(-28 (n-1)), of the number. An operation
-drops less than one unit and says so, so the error that a chain of them ends with is
-proved by its own run (notes/rounding_proof.md, section 9). Nothing here is fast; it
-decides what double-doubles cannot.
+drops less than one unit and adds it to the error, so a chain of operations proves the
+error of its result (notes/rounding_proof.md, section 9). Speed does not matter here:
+these numbers decide what double-doubles cannot.
 
-Numbers must stay below 2^27. A result may take the place of an argument.
+Numbers must stay below 2^27. A result may replace an argument.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ BASE = 1 << WORD
 _MASK = BASE - 1
 _HALF = 1 << WORD - 1
 _UNIT = 2.0**-WORD
-# Words of a number at most, the one before the point among them.
+# Words of a number at most, with the one before the point.
 WORDS = 40
 _ROOM = WORDS + 1
-# Bounds of errors come from a few roundings.
+# Covers the few roundings in bounds of errors.
 _OUTWARD = 1.0 + 2.0**-40
 _TWO_54 = 2.0**54
 _SMALLEST_NORMAL = 2.0**-1022
@@ -62,7 +62,7 @@ def error(x: Any, n: int) -> float:
 
 @kernel
 def set_error(x: Any, n: int, units: float) -> None:
-    """Let a number have a bound of its error."""
+    """Set the bound of a number's error."""
     x[n] = bits(units * _OUTWARD)
 
 
@@ -101,7 +101,7 @@ def set_integer(z: Any, n: int, k: int) -> None:
 
 @kernel
 def set_double(z: Any, n: int, x: float) -> None:
-    """Let z be the double 0 <= x < 2^27, or what n words hold of it."""
+    """Let z be the double 0 <= x < 2^27, as far as n words hold it."""
     rest = x
     for i in range(n):
         whole = int(rest)
@@ -185,7 +185,7 @@ def over(z: Any, x: Any, k: int, n: int) -> None:
 
 @kernel
 def shift(z: Any, x: Any, s: int, n: int) -> None:
-    """Let z be x 2^s; what moves to the left must stay below 2^27."""
+    """Let z be x 2^s; numbers shifted to the left must stay below 2^27."""
     size = -s if s < 0 else s
     words, rest = size // WORD, size % WORD
     lost = error(x, n)
@@ -237,8 +237,8 @@ def multiply(z: Any, x: Any, y: Any, n: int) -> None:
 def divide(z: Any, x: Any, y: Any, n: int) -> None:
     """Let z be x/y for 2^-20 < y < 2^20.
 
-    Digit by digit, each the integer next to a quotient of doubles; so what remains of x
-    is below 0.51 y, and the digits have a sign until the end.
+    Digit by digit, each the integer next to a quotient of doubles: the rest of x is
+    below 0.51 y, and digits have a sign until the end.
     """
     rest, digits = number(), number()
     for i in range(n):
@@ -272,9 +272,9 @@ def divide(z: Any, x: Any, y: Any, n: int) -> None:
 
 @kernel
 def sign(x: Any, n: int) -> int:
-    """Return the sign of a number, 0 if its error leaves that open."""
+    """Return the sign of a number, 0 if its error leaves it open."""
     lost = error(x, n)
-    # In units from the top; what follows a sum of 2^900 units changes no comparison.
+    # In units from the top; words after a sum of 2^900 units change no comparison.
     total = 0.0
     for i in range(n):
         total = total * BASE + float(x[i])

@@ -1,6 +1,6 @@
 """Floating-point primitives: fused multiply-add, bit access, exact sums, the stack.
 
-Interpreted, each function is exact Python; compiled, each is one or a few machine
+Interpreted, each function is exact Python; compiled, it is one or a few machine
 instructions. Both give the same bits.
 """
 
@@ -96,7 +96,7 @@ def _emit_offset(builder: Any, pointer: Any, count: Any) -> Any:
 
 @primitive("CPointer(float64)(CPointer(float64), int64)", _emit_offset)
 def offset(pointer: Any, count: int) -> Any:
-    """Return the pointer ``count`` doubles further on; interpreted, of an array."""
+    """Return a pointer to the element ``count``; interpreted, a slice of an array."""
     return pointer[count:]
 
 
@@ -122,8 +122,13 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     return s, fma(a, b, -s)
 
 
+def from_hex(text: str) -> tuple[float, ...]:
+    """Return the doubles of a text of hexadecimal numbers."""
+    return tuple(map(float.fromhex, text.split()))
+
+
 def table_of(name: str, values: tuple[float, ...]) -> Callable[[int], float]:
-    """Make the function i -> values[i], for compiled code a table of constants."""
+    """Make the function i -> values[i], in compiled code a table of constants."""
 
     def emit_look_up(builder: Any, index: Any) -> Any:
         from llvmlite import ir

@@ -1,4 +1,4 @@
-"""Logarithms next to 1 and exponentials next to 0, where the textbook forms cancel.
+"""Logarithms next to 1 and exponentials next to 0, where the usual forms cancel.
 
 With s = v/(2+v), log(1+v) = 2 atanh s, and 2s - v = -v s: small v lose nothing.
 """
@@ -43,7 +43,7 @@ def series(
 ) -> Callable[[DoubleDouble, DoubleDouble], DoubleDouble]:
     """Make the kernel (t, s) -> c_0 + t (c_1 + ... + t (c_n + t s)), in pairs.
 
-    No sum may be larger than its first summand: the terms fall.
+    No sum may exceed its first summand: the terms must fall.
     """
     *before, last = coefficients
     high, low = dd_constant(last)
@@ -123,8 +123,8 @@ def expm1(x: float) -> float:
 def exponentials(x: float, x_low: float) -> tuple[float, float, float, float]:
     """Return exp(x) and exp(x) - 1 for -700 <= x <= 709, to 2^-70 of themselves.
 
-    Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six of
-    its terms as pairs. Nothing branches, so that a loop of it vectorises.
+    Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 18 in t, six
+    terms as pairs. Branchless, so that a loop over it vectorizes.
     """
     k = float(int(x * _INVERSE_LN2 + (0.5 if x > 0.0 else -0.5)))
     shift, shift_low = two_product(k, LN2_LOW)
@@ -163,10 +163,10 @@ def dd_expm1(x: float, x_low: float) -> DoubleDouble:
 
 @kernel
 def expm1_pair(x: float, x_low: float) -> DoubleDouble:
-    """Return exp(x) - 1 for x <= 709, to 2^-60 of itself: half as long as ``dd_expm1``.
+    """Return exp(x) - 1 for x <= 709, to 2^-60, in half the time of ``dd_expm1``.
 
     Method: x = k log 2 + t, |t| <= 0.35, Taylor's polynomial of degree 15 in t, three
-    of its terms as pairs; below -80 the value is -1 to 2^-115. Nothing branches.
+    terms as pairs; below -80 the value is -1 to 2^-115. Branchless.
     """
     x_low = x_low if x > _LOWEST else 0.0
     x = max(x, _LOWEST)

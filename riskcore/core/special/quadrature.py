@@ -1,9 +1,9 @@
 """Nodes and weights of two rules of integration.
 
-One is double-exponential: the trapezoidal rule after a change of variable that makes
-the integrand fall doubly exponentially at both ends (Takahasi and Mori 1974);
-constants, correctly rounded, from decimal arithmetic, so that they are the same on
-every machine. The other is Gauss's, for smooth integrands on short intervals.
+The first is double-exponential: the trapezoidal rule after a change of variable that
+makes the integrand fall doubly exponentially at both ends (Takahasi and Mori 1974). Its
+constants come correctly rounded from decimal arithmetic, the same on every machine. The
+second is Gauss-Legendre, for smooth integrands on short intervals.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _half_line(points_per_unit: int, first: int, last: int) -> Rule:
     return tuple(rule)
 
 
-# For integrals over (0, inf) of a function that falls like exp(-x) or exp(-x^2), or
-# between them: x from 3e-18 to 44. With 8 points the latter would be off by 7e-15.
+# For integrals over (0, inf) of functions that fall like exp(-x) to exp(-x^2): x from
+# 3e-18 to 44. With 8 points per unit the latter would be off by 7e-15.
 _HALF_LINE = _half_line(10, -36, 38)
 HALF_LINE_NODES = len(_HALF_LINE)
 half_line_node = table_of("half_line_node", tuple(x for x, _ in _HALF_LINE))

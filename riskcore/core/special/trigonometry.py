@@ -9,12 +9,12 @@ from riskcore.core.special.double_double import sqrt
 from riskcore.core.special.floats import fma
 
 _HALF_PI = math.pi / 2.0
-_HALF_PI_LOW = 6.123233995736766e-17  # what pi/2 has beyond its double
+_HALF_PI_LOW = 6.123233995736766e-17  # pi/2 minus its double
 
 
 @kernel
 def sine_cosine(x: float) -> tuple[float, float]:
-    """Return sine and cosine, for |x| < 2^31 within some 2^-53.
+    """Return sine and cosine for |x| < 2^31, within some 2^-53.
 
     Method: Taylor series on |x| <= pi/4 after subtracting multiples of pi/2.
     """
@@ -34,7 +34,7 @@ def sine_cosine(x: float) -> tuple[float, float]:
 
 @kernel
 def angle_of(x: float, y: float) -> float:
-    """Return the angle of the point (x, y) with the first axis, from -pi to pi.
+    """Return the angle of the point (x, y) from the first axis, from -pi to pi.
 
     Method: tan a = 2 tan(a/2)/(1 - tan^2(a/2)) and the series of the arctangent.
     """

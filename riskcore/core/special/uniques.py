@@ -24,8 +24,8 @@ from riskcore.core.special.gamma.digamma import dd_digamma_difference
 from riskcore.core.special.gamma.ratio import dd_log_gamma_ratio_at_pair
 from riskcore.core.special.near_one import dd_log1p
 
-_FAINT = 2.0**-200  # log(1 + g)/g is 1 to all digits of a pair
-_TINY = 2.0**-100  # what x changes in a function of 1 + x is nothing
+_FAINT = 2.0**-200  # below it log(1 + g)/g is 1 to all digits of a pair
+_TINY = 2.0**-100  # below it 1 + x is 1 to all digits of a pair
 
 
 @with_ufunc
@@ -51,8 +51,8 @@ def unhit_poisson_gamma(n: float, N: float, K: float, beta: float) -> float:
 def unhit_polya_urn(x: DoubleDouble, b: DoubleDouble, M: int) -> float:
     """Return prod_{m=0}^{M-1} (x+m)/(x+m+b) for pairs x >= 0 and b > 0.
 
-    It is Gamma(x+M) Gamma(x+b)/(Gamma(x) Gamma(x+b+M)). Of a tiny x it is a multiple:
-    the first factor apart, x is nothing.
+    It is Gamma(x+M) Gamma(x+b)/(Gamma(x) Gamma(x+b+M)). A tiny x is negligible except
+    in the first factor, so the result is proportional to it.
     """
     unhit = np.empty(1)
     write_unhit(*x, *b, float(M), unhit)
@@ -63,7 +63,7 @@ def unhit_polya_urn(x: DoubleDouble, b: DoubleDouble, M: int) -> float:
 def write_unhit(
     x: float, x_low: float, b: float, b_low: float, M: float, unhit: Any
 ) -> None:
-    """Write what `unhit_polya_urn` returns."""
+    """Write the result of `unhit_polya_urn`."""
     unhit[0] = _unhit(x, x_low, b, b_low, M)
 
 

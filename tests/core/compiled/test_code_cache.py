@@ -45,7 +45,7 @@ def refused(caplog):
         before = contents(root)
         for _ in range(2):
             assert code_cache.read(BUILD, NAME) is None
-            with code_cache.alone(BUILD, NAME):
+            with code_cache.locked(BUILD, NAME):
                 code_cache.write(BUILD, NAME, CODE)
         assert contents(root) == before
         (warning,) = [each for each in caplog.records if each.levelname == "WARNING"]
@@ -73,7 +73,7 @@ def test_what_is_written_is_read(kept):
 def test_only_the_user_has_access(root):
     before = os.umask(0)
     try:
-        with code_cache.alone(BUILD, NAME):
+        with code_cache.locked(BUILD, NAME):
             code_cache.write(BUILD, NAME, CODE)
     finally:
         os.umask(before)
@@ -114,7 +114,7 @@ def test_where_nothing_can_be_written(root, tmp_path, caplog):
     assert code_cache.read(BUILD, NAME) is None
     assert caplog.records == []  # nothing had to be compiled
     for name in (NAME, "other.o"):
-        with code_cache.alone(BUILD, name):
+        with code_cache.locked(BUILD, name):
             code_cache.write(BUILD, name, CODE)
     assert root.read_text() == "not a directory"
     warned_once(caplog, str(root), "Not a directory")
@@ -183,18 +183,6 @@ def test_a_directory_of_another_user(kept, refused, what):
     refused(kept, str(kept / what), "another user", "12345")
 
 
-@needs.root
-def test_a_planted_file_is_not_loaded_but_replaced(kept, caplog):
-    # In a directory that is trusted, to replace it is safe.
-    file = kept / BUILD / NAME
-    os.chown(file, 12345, -1)
-    assert code_cache.read(BUILD, NAME) is None
-    assert "another user (number 12345)" in caplog.text
-    code_cache.write(BUILD, NAME, CODE)
-    assert code_cache.read(BUILD, NAME) == CODE
-    assert file.stat().st_uid == 0
-
-
 @needs.posix
 @pytest.mark.parametrize("mode", [0o770, 0o720, 0o707, 0o702, 0o1777])
 @pytest.mark.parametrize("what", ["", BUILD])
@@ -203,12 +191,44 @@ def test_a_directory_that_others_can_write(kept, refused, what, mode):
     refused(kept, f"others can write {kept / what}", "chmod go-w")
 
 
+def plant(file):
+    os.chown(file, 12345, -1)
+
+
+def link(file):
+    file.rename(file.parents[2] / NAME)
+    file.symlink_to(file.parents[2] / NAME)
+
+
+def fifo(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
 @needs.posix
-@pytest.mark.parametrize("mode", [0o660, 0o606])
-def test_a_file_that_others_can_write(kept, caplog, mode):
-    (kept / BUILD / NAME).chmod(mode)
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        pytest.param(plant, "another user (number 12345)", marks=needs.root),
+        (link, "{file} is a link"),
+        (fifo, "{file} is not a regular file"),
+        (lambda file: file.chmod(0o660), "others can write {file}"),
+        (lambda file: file.chmod(0o606), "others can write {file}"),
+    ],
+)
+def test_a_file_that_is_not_trusted_is_not_loaded_but_replaced(
+    kept, caplog, spoil, reason
+):
+    # In a directory that is trusted, to replace it is safe.
+    file = kept / BUILD / NAME
+    spoil(file)
     assert code_cache.read(BUILD, NAME) is None
-    assert f"others can write {kept / BUILD / NAME}" in caplog.text
+    assert reason.format(file=file) in caplog.text
+    code_cache.write(BUILD, NAME, CODE * 2)
+    assert code_cache.read(BUILD, NAME) == CODE * 2
+    assert file.stat().st_uid == os.geteuid()
+    if spoil is link:
+        assert (kept.parent / NAME).read_bytes()[32:] == CODE
 
 
 @needs.posix
@@ -229,27 +249,6 @@ def test_a_link_to_a_directory(kept, tmp_path, refused, monkeypatch, what, slash
 
 
 @needs.posix
-def test_a_link_to_a_file(kept, tmp_path, caplog):
-    file = kept / BUILD / NAME
-    file.rename(tmp_path / NAME)
-    file.symlink_to(tmp_path / NAME)
-    assert code_cache.read(BUILD, NAME) is None
-    assert f"{file} is a link" in caplog.text
-    code_cache.write(BUILD, NAME, CODE * 2)
-    assert code_cache.read(BUILD, NAME) == CODE * 2
-    assert (tmp_path / NAME).read_bytes()[32:] == CODE
-
-
-@needs.posix
-def test_what_is_no_file(kept, caplog):
-    file = kept / BUILD / NAME
-    file.unlink()
-    os.mkfifo(file)
-    assert code_cache.read(BUILD, NAME) is None
-    assert f"{file} is not a regular file" in caplog.text
-
-
-@needs.posix
 @pytest.mark.parametrize("levels", [1, 3])
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, exists):
@@ -265,7 +264,7 @@ def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, ex
     if exists:
         refused(parent, f"anybody can write in a directory above {root}")
     else:
-        with code_cache.alone(BUILD, NAME):
+        with code_cache.locked(BUILD, NAME):
             code_cache.write(BUILD, NAME, CODE)
         assert not root.exists()
     parent.chmod(0o1777)  # the sticky bit: nobody can rename what others own
@@ -300,7 +299,7 @@ def test_the_place_by_default(tmp_path, monkeypatch):
 HOLD = f"""
 import sys
 from riskcore.core.compiled import code_cache
-with code_cache.alone({BUILD!r}, {NAME!r}):
+with code_cache.locked({BUILD!r}, {NAME!r}):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -336,7 +335,7 @@ def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end)
             holder.wait()
 
     monkeypatch.setattr(time, "sleep", look_again)
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         assert holder.poll() == (0 if end == "done" else -signal.SIGKILL)
     assert looks == [None] * 3
     assert caplog.text.count("waiting for another process") == 1
@@ -345,20 +344,20 @@ def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end)
 @needs.posix
 def test_who_waits_goes_on_at_last(holder, monkeypatch):
     monkeypatch.setattr(code_cache, "_PATIENCE", 0.0)
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         assert holder.poll() is None
 
 
 @needs.posix
 def test_other_files_wait_for_nobody(holder):
     for build, name in [(BUILD, "other.o"), ("b" * 24, NAME)]:
-        with code_cache.alone(build, name):
+        with code_cache.locked(build, name):
             assert holder.poll() is None
 
 
 @needs.posix
 def test_a_process_forked_meanwhile_does_not_keep_the_lock(root, monkeypatch):
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         # What a fork does: a second descriptor of the same open file.
         (file,) = [
             int(each)
@@ -367,5 +366,5 @@ def test_a_process_forked_meanwhile_does_not_keep_the_lock(root, monkeypatch):
         ]
         copy = os.dup(file)
     monkeypatch.setattr(code_cache, "_wait_for", lambda name: pytest.fail("it waits"))
-    with code_cache.alone(BUILD, NAME):
+    with code_cache.locked(BUILD, NAME):
         os.close(copy)

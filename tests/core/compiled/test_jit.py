@@ -231,17 +231,6 @@ def test_an_edited_callee_gives_the_new_number(python, package, tmp_path):
 
 
 @pytest.mark.compiles
-def test_a_damaged_cache_file_is_compiled_again(python, cache_of):
-    cache = cache_of(VALUE)
-    (file,) = cache.rglob("*.o")
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1])
-    assert python(VALUE, cache=cache) == COMPILED
-    assert len(file.read_bytes()) == len(whole)
-    assert python(VALUE, cache=cache) == LOADED
-
-
-@pytest.mark.compiles
 @needs.root
 def test_code_that_another_user_planted_is_not_run(python, cache_of, tmp_path):
     cache = cache_of(VALUE)
@@ -383,17 +372,26 @@ def test_a_shared_kernel_that_cannot_be_compiled_ends_the_process(python, tmp_pa
 
 @pytest.mark.compiles
 @pytest.mark.parametrize("damage", ["gone", "cut"])
-def test_a_lost_shared_kernel_is_compiled_again(python, cache_of, damage):
-    cache = cache_of(SHARED)
-    (file,) = cache.rglob("__main___parts.o")
+@pytest.mark.parametrize(
+    ("code", "name", "printed"),
+    [
+        (VALUE, "__main__.third.o", (2 / 3).hex()),
+        (SHARED, "__main___parts.o", "6.5 2.5"),
+    ],
+)
+def test_a_lost_or_damaged_file_is_compiled_again(
+    python, cache_of, code, name, printed, damage
+):
+    cache = cache_of(code)
+    (file,) = cache.rglob(name)
     whole = file.read_bytes()
     if damage == "gone":
         file.unlink()
     else:
         file.write_bytes(whole[:-1])
-    assert python(SHARED, cache=cache) == "6.5 2.5 True"
-    assert file.read_bytes()
-    assert python(SHARED, cache=cache) == "6.5 2.5 False"
+    assert python(code, cache=cache) == f"{printed} True"
+    assert len(file.read_bytes()) == len(whole)
+    assert python(code, cache=cache) == f"{printed} False"
 
 
 @pytest.mark.compiles

@@ -58,21 +58,15 @@ def test_broadcasts():
     assert_same(r(F[:, None, None], P[:1]).ravel(), [r(f, P[0]) for f in F])
     with pytest.raises(ValueError, match="broadcast"):
         r(F, P[:3])
-
-
-def test_outer():
-    assert_same(r.outer(F, P), r(F[:, None], P))
+    assert_same(r.outer(F, P), table)
+    assert r([], 0.5).shape == (0,)
+    assert r(np.ones((3, 0)), 0.5).shape == (3, 0)
 
 
 def test_scalars():
     assert type(r(3, 0.5)) is np.float64
     assert type(r(np.array(3.0), 0.5)) is np.float64
     assert r(np.array(3.0), 0.5, out=np.zeros(())).shape == ()
-
-
-def test_empty():
-    assert r([], 0.5).shape == (0,)
-    assert r(np.ones((3, 0)), 0.5).shape == (3, 0)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i8", "u4", "u8", "f4", "f8", ">f8", ">i4"])
@@ -236,23 +230,7 @@ def _scaled_sum(a: float, b: float, c: float) -> float:
 
 @kernel
 def _positive_square(a: float) -> float:
-    return a * a if a > 0 else math.nan
-
-
-def test_elementwise_of_one_number():
-    ufunc = elementwise("positive_square", _positive_square)
-    assert ufunc.nin == 1
-    assert ufunc(np.arange(12.0)[::4][1:]).tolist() == [16.0, 64.0]
-    with np.errstate(all="raise"):
-        assert np.isnan(ufunc(-1))
-
-
-def test_elementwise_of_three_numbers():
-    ufunc = elementwise("scaled_sum", _scaled_sum)
-    assert ufunc.nin == 3
-    assert ufunc([1, 2, -1], 10.0, [5, 6, 7])[:2].tolist() == [15.0, 26.0]
-    with np.errstate(all="raise"):
-        assert np.isnan(ufunc(-1, 2, 3))
+    return a * a if a >= 0 else math.nan
 
 
 @kernel
@@ -260,12 +238,19 @@ def _product_and_sum(a: float, b: float, c: float, d: float) -> float:
     return a * b + c * d if a > 0 else math.nan
 
 
-def test_elementwise_of_four_numbers():
-    ufunc = elementwise("product_and_sum", _product_and_sum)
-    assert ufunc.nin == 4
-    assert ufunc([1, 2, -1], 10.0, [5, 6, 7], 3)[:2].tolist() == [25.0, 38.0]
+@pytest.mark.parametrize(
+    ("scalar", "arguments", "expected"),
+    [
+        (_positive_square, [np.arange(-8.0, 12)[::4][1:]], [math.nan, 0, 16, 64]),
+        (_scaled_sum, [[1, 2, -1], 10.0, [5, 6, 7]], [15, 26, math.nan]),
+        (_product_and_sum, [[1, 2, -1], 10.0, [5, 6, 7], 3], [25, 38, math.nan]),
+    ],
+)
+def test_elementwise(scalar, arguments, expected):
+    ufunc = elementwise(scalar.__name__[1:], scalar)
+    assert ufunc.nin == len(arguments)
     with np.errstate(all="raise"):
-        assert np.isnan(ufunc(-1, 2, 3, 4))
+        np.testing.assert_array_equal(ufunc(*arguments), expected)
 
 
 # --- in compiled code ------------------------------------------------------------
@@ -406,13 +391,15 @@ print(risk(1.0, 0.5))
 
 
 @pytest.mark.parametrize(
-    "name", ["individual_risk", "individual_risk_from_frequencies"]
+    ("name", "start", "rest"),
+    [
+        ("individual_risk", 2.0, [0.5, 0.5, 0.9]),
+        ("individual_risk_from_frequencies", 1, [2, 3, 4]),
+        ("individual_risk_poisson", 2.0, [3, 4, 5]),
+    ],
 )
-def test_reduce_and_accumulate_take_one_step_after_the_other(name):
+def test_reduce_and_accumulate_take_one_step_after_the_other(name, start, rest):
     function = getattr(riskcore, name)
-    start, rest = (
-        (2.0, [0.5, 0.5, 0.9]) if name == "individual_risk" else (1, [2, 3, 4])
-    )
     steps = [float(start)]
     for number in rest:
         steps.append(float(function(steps[-1], number)))

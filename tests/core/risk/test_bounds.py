@@ -9,7 +9,7 @@ import mpmath
 import numba
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb
 
 import riskcore
 from riskcore.accuracy import reference
@@ -22,6 +22,7 @@ from riskcore.core.special.gauss.enclosure import (
     P_LEVELS,
     P_SHORT,
 )
+from tests.core.special.gauss.test_ball_step import exact
 
 DATA = Path(__file__).parents[1] / "points"
 SMALLEST, LARGEST = 5e-324, math.ldexp(1 - 2.0**-53, 1024)
@@ -31,41 +32,10 @@ def neighbors(x):
     return [math.nextafter(x, 0), x, math.nextafter(x, math.inf)]
 
 
-def series_by_arb(f, p):
-    """Return r = (p/f) sum n! q^n/(f+1)_n, for large f; the rest is a geometric sum."""
-    q = 1 - p
-    total, term, n = arb(1), arb(1), 0
-    while not term < arb(2) ** -ctx.prec:
-        n += 1
-        term *= n * q / (f + n)
-        total += term
-    # ratios from here on are below q (n + 1)/(f + n + 1) and so below 1 + ... < 1/2
-    assert 2 * (n + 1) < f
-    return p / f * (total + arb(0.5, 0.5) * 2 * term)
-
-
-def exact(f, p, bits=180):
-    """Return a ball of Arb around r(f, p), to that many bits."""
-    spread = sum(max(0, -math.frexp(x)[1]) for x in (f, p))
-    precision = bits + 60 + spread
-    while True:
-        ctx.prec = precision
-        x, y = arb(f), arb(p)
-        if p == 1:
-            r = 1 / x
-        elif f >= 1000:
-            r = series_by_arb(x, y)
-        else:
-            r = (-(1 - y) / y).hypgeom_2f1(1, x, x + 1) / x
-        if r.is_finite() and r.rel_accuracy_bits() > bits:
-            return r
-        precision *= 2
-
-
 def contained(f, p, lower, upper, ball, bits=180):
     """Return whether r lies in the bounds and in the ball; more bits until decided."""
     high, low, radius, n = ball
-    r = exact(f, p, bits)
+    r = exact(f, p, 1.0, bits)
     distance = abs(arb(high) + arb(low) - r * arb(2) ** int(600 * n))
     # Arb cannot decide equality; at p = 1 rational numbers do.
     above = math.isinf(upper) or p == 1 or r <= arb(upper)
@@ -213,7 +183,7 @@ def test_the_hardest_points_are_as_hard_as_stated(near):
     for row in rows:
         f, p = float.fromhex(row["f"]), float.fromhex(row["p"])
         lower, upper = risk_bounds(f, p)
-        r = exact(f, p, 300)
+        r = exact(f, p, 1.0, 300)
         place = (r - arb(lower)) / (arb(upper) - arb(lower))
         goals = [0, 1] if near == "double" else [arb(0.5)]
         distance = min(float(abs(place - goal).mid()) for goal in goals)
@@ -256,7 +226,7 @@ def test_bounds_are_neighbors_next_to_doubles(f, p, distance):
     _, low, radius, _ = ball
     assert abs(low) <= radius  # the ball does not tell the side
     nearest = arb(float(riskcore.individual_risk(f, p)))
-    found = abs(float((exact(f, p, 400) / nearest - 1).mid()))
+    found = abs(float((exact(f, p, 1.0, 400) / nearest - 1).mid()))
     assert abs(math.log2(found) - distance) < 0.01
 
 

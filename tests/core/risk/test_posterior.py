@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import riskcore
-from riskcore.core.risk import posterior
 from tests.core.special.negative_binomial.test_tails import as_mpf
 
 # Bounds of the errors at the points of these tests, in ulp. Searches find larger ones:
@@ -357,36 +356,3 @@ def test_moments_at_their_ends():
         function = getattr(riskcore, name)
         assert np.isnan(function(*np.array(bad).T)).all()
         assert np.isfinite(function([least, huge], [0.5, 0.75])).all()
-
-
-# --- as ufuncs ---------------------------------------------------------------------
-
-CELLS = {
-    "individual_risk_deviation": [(1.0, 0.01), (2.5, 0.3), (40.0, 0.02)],
-    "individual_risk_quantile": [(0.05, 1.0, 0.01), (0.95, 70.5, 0.2)],
-    "individual_risk_second_moment": [(3.0, 0.01), (12.0, 0.4)],
-    "population_frequency_quantile": [(0.5, 3.0, 0.01), (1e-9, 70.5, 0.2)],
-}
-
-
-@pytest.mark.parametrize("name", CELLS)
-def test_compiled_and_interpreted_give_the_same_bits(name):
-    assert name in posterior.UFUNCS
-    assert set(CELLS) == set(posterior.UFUNCS)
-    for cell in CELLS[name]:
-        source = posterior.UFUNCS[name]
-        interpreted = getattr(source, "scalar", source)(*cell)
-        assert float(getattr(riskcore, name)(*cell)) == interpreted
-
-
-@pytest.mark.parametrize("name", CELLS)
-def test_the_ufunc_behaves_as_one(name):
-    function = getattr(riskcore, name)
-    assert isinstance(function, np.ufunc)
-    assert function.__doc__
-    assert "Examples" in function.__doc__
-    columns = np.array(CELLS[name] * 3).T
-    out = np.full(columns.shape[1], -7.0)
-    function(*columns, out=out, where=columns[0] > 1)
-    expected = np.where(columns[0] > 1, function(*columns), -7.0)
-    assert (out == expected).all()

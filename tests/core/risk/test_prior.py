@@ -1,7 +1,6 @@
 """The individual risk with a prior, by Arb, mpmath and its own identities."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import import_module
 
@@ -44,14 +43,6 @@ def test_error_in_every_region_at_length(name, region):
     points = bench.DRAWS[name][region](np.random.default_rng(8), 10_000)
     error, at = max(bench.errors_of(name, points))
     assert error < CONTRACT[name], [x.hex() for x in at]
-
-
-@pytest.mark.parametrize("point", bench.worst.read(), ids=lambda p: p.function)
-def test_worst_points_known(point):
-    """Among them those that led to the methods of today."""
-    if point.function in CONTRACT:
-        error = bench.error_at(point.function, point.arguments)
-        assert error < CONTRACT[point.function]
 
 
 @pytest.mark.parametrize(
@@ -305,11 +296,6 @@ def test_pieces_do_not_matter(mixed, size):
     assert same_bits(np.concatenate(pieces), risk(*mixed))
 
 
-def test_order_of_the_cells_does_not_matter(mixed):
-    order = np.random.default_rng(3).permutation(len(mixed[0]))
-    assert same_bits(risk(*(x[order] for x in mixed)), risk(*mixed)[order])
-
-
 def test_interpreted_kernel_and_loop(mixed):
     f, s, p = (x[:120] for x in mixed)
     inside = np.flatnonzero(~np.isnan(risk(f, s, p)))[:60]
@@ -325,13 +311,6 @@ def test_out_over_an_argument(mixed):
     f, s, p = (x.copy() for x in mixed)
     expected = risk(f, s, p)
     assert same_bits(risk(f, s, p, out=s), expected)
-
-
-def test_four_threads(mixed):
-    expected = risk(*mixed)
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: risk(*mixed), range(8)))
-    assert all(same_bits(result, expected) for result in results)
 
 
 # --- domain --------------------------------------------------------------------------

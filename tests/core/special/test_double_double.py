@@ -18,6 +18,7 @@ from riskcore.core.special.double_double import (
     quotient,
     quotient_pair,
 )
+from tests.core.special.pairs import relative
 
 PRECISE = 300  # bits
 moderate = st.floats(2.0**-100, 2.0**100) | st.floats(-(2.0**100), -(2.0**-100))
@@ -60,11 +61,6 @@ def test_sqrt(a, share):
     x = pair(a, share)
     root = value(dd_sqrt(*x))
     assert abs(root * root / value(x) - 1) < Fraction(2) ** -100
-
-
-def relative(parts, exact):
-    with mpmath.workprec(PRECISE):
-        return float(abs((mpmath.mpf(parts[0]) + parts[1]) / exact - 1))
 
 
 def test_log():

@@ -13,6 +13,7 @@ from riskcore.core.special.near_one import (
     log1p,
     log1pmx,
 )
+from tests.core.special.pairs import relative
 
 PRECISE = 2500  # bits
 
@@ -23,11 +24,6 @@ def arguments():
     ends = [y for x in (SMALLEST, LARGEST) for y in (np.nextafter(x, 0), x)]
     near = [-1 + 2.0**-k for k in (2, 20, 53)]
     return [float(x) for x in [*tiny, *ends, *near, *2.0 ** rng.uniform(0, 1000, 50)]]
-
-
-def relative(parts, exact):
-    with mpmath.workprec(PRECISE):
-        return float(abs((mpmath.mpf(parts[0]) + parts[1]) / exact - 1))
 
 
 def exact(x, x_low=0.0):

@@ -1,10 +1,10 @@
-"""Differences of psi and psi', and what they fall short of their limit for large x.
+"""Differences of psi and psi', and their deficits from the limit for large x.
 
     psi(x+m) - psi(x) = sum_k m/((x+k) (x+k+m)) = m/x - deficit,
 
 k = 0, 1, 2, ...: terms of one sign up to x+k >= 16, the rest by Stirling's series. The
 deficits are of the order m (m-1)/(2 x^2); to find them without the two large terms,
-and next to their zero m = 1, every part is formed with its own factor m or m-1.
+also next to their zero m = 1, every part is computed with its own factor m or m-1.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _beyond_gap(y: float, y_low: float, m: float) -> DoubleDouble:
 
 @kernel
 def dd_digamma_difference_at_pair(x: float, x_low: float, m: float) -> DoubleDouble:
-    """Return ``dd_digamma_difference`` for an x that is a pair."""
+    """Return ``dd_digamma_difference`` for a pair x."""
     if m == 0.0:
         return 0.0, 0.0
     high, low, k = _up(x, x_low, m, False)
@@ -112,8 +112,7 @@ def trigamma_difference(x: float, m: float) -> float:
 def _start(x: float, m: float) -> tuple[float, float, float, float]:
     """Return y as a pair, n and y - x, such that n is 0 where the deficit is.
 
-    The deficit is that of n at y, with 1/x for 1/y: psi(x+m) - psi(x) is 1/x +
-    psi(y+n) - psi(y) for y = x + 1, n = m - 1.
+    psi(x+m) - psi(x) is 1/x + psi(y+n) - psi(y) for y = x + 1, n = m - 1.
     """
     if 0.5 <= m < 2.0:
         y, y_low = two_sum(x, 1.0)

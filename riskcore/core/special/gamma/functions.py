@@ -1,14 +1,13 @@
 """The special functions of the superpopulation models, as ufuncs.
 
-Distributions of population uniques and likelihoods are made of ratios of Gamma
-functions, in which log-gamma itself leaves no digits when populations or numbers of
-cells are large. Here each ratio, difference and remainder is a function of its own that
-cancels nowhere:
+Distributions of population uniques and likelihoods are ratios of Gamma functions, for
+which log-gamma has no digits left when populations or numbers of cells are large. Here
+each ratio, difference and remainder is a function of its own, without cancellation:
 
 ==============================  ====================================================
 ``log_gamma_ratio``             log[Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))]
 ``gamma_ratio``                 the ratio itself
-``log_gamma_ratio_curvature``   log P(two are unique) less twice log P(one is)
+``log_gamma_ratio_curvature``   log P(two are unique) - 2 log P(one is)
 ``log_rising_factorial``        log (x)_m, (x)_m = Gamma(x+m)/Gamma(x)
 ``log_rising_excess``           log (x)_m - m log x
 ``digamma_difference``          psi(x+m) - psi(x)
@@ -19,9 +18,10 @@ cancels nowhere:
 ``exp``, ``expm1``              e^x, e^x - 1
 ==============================  ====================================================
 
-All give the same bits on every processor, which NumPy's own do not. Outside the domain
-the value is nan; arguments of the Gamma functions and steps that are not 0 must lie
-between 2^-150 and 2^150 (1e-45 and 1e45). Formulas: notes/gamma_functions.md.
+All give the same bits on every processor, which NumPy's own functions do not. Outside
+the domain the value is nan: x and the steps s, t and m must be 0 or lie between 2^-150
+and 2^150 (1e-45 and 1e45), x of psi and of rising factorials must be positive.
+Formulas: notes/gamma_functions.md.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     trigamma_deficit: np.ufunc
     trigamma_difference: np.ufunc
 
-# Below it, next to the zeros of log (x)_m, its absolute error is below 2^-59.
+# Where |log (x)_m| is smaller, its absolute error is below 2^-59.
 ZERO = 2.0**-6
 
 CONTRACTS = (
@@ -92,86 +92,43 @@ CONTRACTS = (
         "log_rising_factorial",
         ulps=1,
         worst=0.70,
-        witness=(
-            "0x1.239bb364fb8e1p-2",
-            "0x1.97ecaa2e6c10dp+1",
-        ),
+        witness=("0x1.239bb364fb8e1p-2", "0x1.97ecaa2e6c10dp+1"),
     ),
     Contract(
         "log_rising_excess",
         ulps=1,
         worst=0.59,
-        witness=(
-            "0x1.e3ec84f650129p+3",
-            "0x1.28c87eeaa53d9p-2",
-        ),
+        witness=("0x1.e3ec84f650129p+3", "0x1.28c87eeaa53d9p-2"),
     ),
     Contract(
         "digamma_difference",
         ulps=1,
         worst=0.51,
-        witness=(
-            "0x1.fe886a29058edp+3",
-            "0x1.b00eb255093aap-4",
-        ),
+        witness=("0x1.fe886a29058edp+3", "0x1.b00eb255093aap-4"),
     ),
     Contract(
         "digamma_deficit",
         ulps=1,
         worst=0.78,
-        witness=(
-            "0x1.a41eeccb28441p+3",
-            "0x1.05835bd408b37p-1",
-        ),
+        witness=("0x1.a41eeccb28441p+3", "0x1.05835bd408b37p-1"),
     ),
     Contract(
         "trigamma_difference",
         ulps=1,
         worst=0.55,
-        witness=(
-            "0x1.00065eb61c6dfp+4",
-            "0x1.b359dc2c7218bp-9",
-        ),
+        witness=("0x1.00065eb61c6dfp+4", "0x1.b359dc2c7218bp-9"),
     ),
     Contract(
         "trigamma_deficit",
         ulps=3,
         worst=2.09,
-        witness=(
-            "0x1.e15087ef249a5p+3",
-            "0x1.668420edf8368p-1",
-        ),
+        witness=("0x1.e15087ef249a5p+3", "0x1.668420edf8368p-1"),
     ),
-    Contract(
-        "log",
-        ulps=1,
-        worst=0.56,
-        witness=("0x1.68b4b20c98681p-1",),
-    ),
-    Contract(
-        "log1p",
-        ulps=1,
-        worst=0.50,
-        witness=("-0x1.85760efd6cfb5p-43",),
-    ),
-    Contract(
-        "log1pmx",
-        ulps=1,
-        worst=0.50,
-        witness=("0x1.4d13fbb1a0019p+53",),
-    ),
-    Contract(
-        "exp",
-        ulps=1,
-        worst=0.68,
-        witness=("-0x1.555fa173f2795p+8",),
-    ),
-    Contract(
-        "expm1",
-        ulps=2,
-        worst=1.48,
-        witness=("0x1.f5312ffeb8ecdp-32",),
-    ),
+    Contract("log", ulps=1, worst=0.56, witness=("0x1.68b4b20c98681p-1",)),
+    Contract("log1p", ulps=1, worst=0.50, witness=("-0x1.85760efd6cfb5p-43",)),
+    Contract("log1pmx", ulps=1, worst=0.50, witness=("0x1.4d13fbb1a0019p+53",)),
+    Contract("exp", ulps=1, worst=0.68, witness=("-0x1.555fa173f2795p+8",)),
+    Contract("expm1", ulps=2, worst=1.48, witness=("0x1.f5312ffeb8ecdp-32",)),
 )
 
 
@@ -190,7 +147,7 @@ def _or_zero(x: float) -> bool:
 
 @kernel
 def log_gamma_ratio_kernel(x: float, s: float, t: float) -> float:
-    """Logarithm of Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)).
+    """Logarithm of Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)); -inf at x = 0.
 
     The ratio is the probability that a sample unique is a population unique, with
 
@@ -202,44 +159,9 @@ def log_gamma_ratio_kernel(x: float, s: float, t: float) -> float:
     Pitman                 theta + n - 1 + sigma  1 - sigma  N - n
     =====================  =====================  =========  =====
 
-    Form x as written there, from positive terms: the difference n + K alpha - (1 +
-    alpha) would lose digits.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x >= 0.
-    s, t : array_like
-        Steps, real, s, t >= 0; the function is symmetric in them to the last bit.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    log_ratio : ndarray or scalar
-        The logarithm, at most 0, -inf at x = 0; nan outside the domain. Largest error
-        found 0.51 ulp.
-        A relative error of x enlarges to at most twice itself in the result (to at most
-        itself if s or t is at least 1), one of s or t to at most itself: arguments that
-        are rounded once cost 1 or 2 ulp, wherever they are.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.gamma_ratio : the ratio itself.
-    riskcore.core.special.gamma.functions.log_gamma_ratio_curvature : for the variance.
-
-    References
-    ----------
-    notes/gamma_functions.md, sections 1 and 2.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log_gamma_ratio
-    >>> n, N, K, alpha = 3e5, 1e6, 2e4, 1.0
-    >>> float(log_gamma_ratio((n - 1) + (K - 1) * alpha, 1 + alpha, N - n))
-    -2.31848025...
-    >>> float(log_gamma_ratio(1e18, 1.0, 1.0))
-    -1e-18
+    Compute x as written there, from positive terms: the difference n + K alpha - (1 +
+    alpha) would lose digits. Symmetric in s and t to the last bit. A relative error of
+    an argument at most doubles in the result. Largest error found 0.51 ulp.
     """
     if not (_or_zero(x) & _or_zero(s) & _or_zero(t)):
         return math.nan
@@ -248,36 +170,10 @@ def log_gamma_ratio_kernel(x: float, s: float, t: float) -> float:
 
 @kernel
 def gamma_ratio_kernel(x: float, s: float, t: float) -> float:
-    """Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)), a probability.
+    """Return the exponential of ``log_gamma_ratio``, a probability.
 
-    P(unique in the population | unique in the sample), with the arguments of
-    ``log_gamma_ratio``. For tiny values its logarithm is better conditioned: a relative
-    error of an argument is enlarged up to |log ratio| times.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x >= 0.
-    s, t : array_like
-        Steps, real, s, t >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    ratio : ndarray or scalar
-        The ratio, between 0 and 1; nan outside the domain. Largest error found 0.65
-        ulp; it is not the exponential of a rounded logarithm.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.log_gamma_ratio : its logarithm.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import gamma_ratio
-    >>> float(gamma_ratio(99, 1, 900))  # Ewens, theta -> 0, n = 100, N = 1000
-    0.0990990990990991
+    It is not computed from the rounded logarithm: largest error found 0.65 ulp. A
+    relative error of an argument is enlarged up to |log ratio| times.
     """
     if not (_or_zero(x) & _or_zero(s) & _or_zero(t)):
         return math.nan
@@ -293,35 +189,7 @@ def log_gamma_ratio_curvature_kernel(x: float, s: float, t: float) -> float:
     log(Gamma(y+t)/Gamma(y)) and x is 2 s less than the sum of all weights: (n-2) +
     (K-2) alpha for the Dirichlet-multinomial model, theta + n - 2 + 2 sigma for
     Pitman's. The variance of the number of population uniques among m1 sample uniques
-    is m1 p_1 (1-p_1) + m1 (m1-1) p_1^2 expm1(this).
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x >= 0.
-    s, t : array_like
-        Steps, real, s, t >= 0; as for ``log_gamma_ratio``.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    difference : ndarray or scalar
-        At most 0, -inf at x = 0; nan outside the domain. Largest error found 4.66 ulp.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.log_gamma_ratio : log p_1.
-
-    References
-    ----------
-    notes/gamma_functions.md, section 3.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log_gamma_ratio_curvature
-    >>> float(log_gamma_ratio_curvature(98, 1, 900))
-    -0.009150869...
+    is m1 p_1 (1-p_1) + m1 (m1-1) p_1^2 expm1(this). Largest error found 4.66 ulp.
     """
     if not (_or_zero(x) & _or_zero(s) & _or_zero(t)):
         return math.nan
@@ -335,31 +203,8 @@ def log_gamma_ratio_curvature_kernel(x: float, s: float, t: float) -> float:
 def log_rising_factorial_kernel(x: float, m: float) -> float:
     """Logarithm of the rising factorial (x)_m = Gamma(x+m)/Gamma(x).
 
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    log_factorial : ndarray or scalar
-        log (x)_m; nan outside the domain. Largest error found 0.70 ulp, where
-        |log (x)_m| > 2^-6; below, next to the zeros Gamma(x+m) = Gamma(x), errors are
-        below 2^-59.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.log_rising_excess : the same less m log x.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log_rising_factorial
-    >>> float(log_rising_factorial(0.5, 3))  # log(1/2 3/2 5/2)
-    0.6286086594223741
+    Largest error found 0.70 ulp, where |log (x)_m| > 2^-6; below, next to the zeros
+    Gamma(x+m) = Gamma(x), errors are below 2^-59.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -370,35 +215,10 @@ def log_rising_factorial_kernel(x: float, m: float) -> float:
 def log_rising_excess_kernel(x: float, m: float) -> float:
     """Logarithm of (x)_m/x^m, the sum of log(1 + i/x) over i = 0, ..., m-1.
 
-    What a likelihood of cell frequencies has left of log (x)_m when alpha goes to
-    infinity, where m log x cancels: the Dirichlet-multinomial model with s_j cells of
-    size j has log L = const - n log K + sum_j s_j e(alpha, j) - e(K alpha, n). Real m
-    are allowed.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    log_excess : ndarray or scalar
-        log((x)_m/x^m), negative for 0 < m < 1, 0 at m = 0 and m = 1, about m (m-1)/(2x)
-        for large x; nan outside the domain. Largest error found 0.59 ulp.
-
-    See Also
-    --------
-    digamma_deficit : minus its derivative with respect to x.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log_rising_excess
-    >>> float(log_rising_excess(1e18, 1000))
-    4.99499999...e-13
+    The part of log (x)_m that remains in a likelihood of cell frequencies as alpha goes
+    to infinity, where m log x cancels: with s_j cells of size j the
+    Dirichlet-multinomial model has log L = const - n log K + sum_j s_j e(alpha, j) -
+    e(K alpha, n). m is real. Largest error found 0.59 ulp.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -413,32 +233,8 @@ def digamma_difference_kernel(x: float, m: float) -> float:
     """psi(x+m) - psi(x), the derivative of log (x)_m with respect to x.
 
     For integer m the sum of 1/(x+i) over i = 0, ..., m-1. theta (psi(theta+n) -
-    psi(theta)) is the expected number of cells of the Ewens model.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    difference : ndarray or scalar
-        The difference, at least 0; nan outside the domain. Largest error found 0.51
-        ulp.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.digamma_deficit : m/x less it.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import digamma_difference
-    >>> float(digamma_difference(2, 3))  # 1/2 + 1/3 + 1/4
-    1.0833333333333333
+    psi(theta)) is the expected number of cells of the Ewens model. Largest error found
+    0.51 ulp.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -447,35 +243,11 @@ def digamma_difference_kernel(x: float, m: float) -> float:
 
 @kernel
 def digamma_deficit_kernel(x: float, m: float) -> float:
-    """m/x - (psi(x+m) - psi(x)), the part of a likelihood's slope left for large x.
+    """m/x - (psi(x+m) - psi(x)), the rest of a likelihood's slope for large x.
 
     The sum of i/(x (x+i)) over i = 0, ..., m-1 for integer m. The derivative of the
     likelihood of ``log_rising_excess`` is -sum_j s_j d(alpha, j) + K d(K alpha, n).
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    deficit : ndarray or scalar
-        The deficit, negative for 0 < m < 1, 0 at m = 0 and m = 1, about m (m-1)/(2x^2)
-        for large x; nan outside the domain. Largest error found 0.78 ulp.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.digamma_difference : m/x less it.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import digamma_deficit
-    >>> float(digamma_deficit(2, 3))  # 1/6 + 2/8
-    0.4166666666666667
+    Largest error found 0.78 ulp.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -486,32 +258,8 @@ def digamma_deficit_kernel(x: float, m: float) -> float:
 def trigamma_difference_kernel(x: float, m: float) -> float:
     """psi'(x) - psi'(x+m), minus the derivative of psi(x+m) - psi(x).
 
-    For integer m the sum of 1/(x+i)^2 over i = 0, ..., m-1.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    difference : ndarray or scalar
-        The difference, at least 0; nan outside the domain. Largest error found 0.55
-        ulp.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.trigamma_deficit : m/x^2 less it.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import trigamma_difference
-    >>> float(trigamma_difference(2, 3))  # 1/4 + 1/9 + 1/16
-    0.4236111111111111
+    For integer m the sum of 1/(x+i)^2 over i = 0, ..., m-1. Largest error found 0.55
+    ulp.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -524,32 +272,7 @@ def trigamma_deficit_kernel(x: float, m: float) -> float:
 
     The sum of 1/x^2 - 1/(x+i)^2 over i = 0, ..., m-1 for integer m: the second
     derivative of the likelihood of ``log_rising_excess`` is sum_j s_j c(alpha, j) - K^2
-    c(K alpha, n).
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, real, x > 0.
-    m : array_like
-        Step, real, m >= 0.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc; the arguments broadcast.
-
-    Returns
-    -------
-    deficit : ndarray or scalar
-        The deficit, negative for 0 < m < 1, 0 at m = 0 and m = 1, about m (m-1)/x^3 for
-        large x; nan outside the domain. Largest error found 2.09 ulp.
-
-    See Also
-    --------
-    riskcore.core.special.gamma.functions.trigamma_difference : m/x^2 less it.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import trigamma_deficit
-    >>> float(trigamma_deficit(2, 3))  # 0 + 5/36 + 3/16
-    0.3263888888888889
+    c(K alpha, n). Largest error found 2.09 ulp.
     """
     if not (_argument(x) & _or_zero(m)):
         return math.nan
@@ -561,126 +284,31 @@ def trigamma_deficit_kernel(x: float, m: float) -> float:
 
 @kernel
 def log_kernel(x: float) -> float:
-    """Natural logarithm, by IEEE operations alone.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, 0 < x < inf.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    value : ndarray or scalar
-        log x; nan outside the domain. Largest error found 0.56 ulp.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log
-    >>> float(log(2.0))
-    0.6931471805599453
-    """
+    """Natural logarithm of x, 0 < x < inf. Largest error found 0.56 ulp."""
     return elementary.log(x) if (x > 0.0) & (x < math.inf) else math.nan
 
 
 @kernel
 def log1p_kernel(x: float) -> float:
-    """log(1 + x), by IEEE operations alone.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, -1 < x < inf.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    value : ndarray or scalar
-        log(1 + x); nan outside the domain. Largest error found 0.50 ulp.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log1p
-    >>> float(log1p(-1e-20))
-    -1e-20
-    """
+    """log(1 + x), -1 < x < inf. Largest error found 0.50 ulp."""
     return near_one.log1p(x) if (x > -1.0) & (x < math.inf) else math.nan
 
 
 @kernel
 def log1pmx_kernel(x: float) -> float:
-    """log(1 + x) - x, which is about -x^2/2 for small x.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, -1 < x < inf.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    value : ndarray or scalar
-        log(1 + x) - x; nan outside the domain. Largest error found 0.50 ulp.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import log1pmx
-    >>> float(log1pmx(1e-8))
-    -4.999999966666667e-17
-    """
+    """log(1 + x) - x, -1 < x < inf. Largest error found 0.50 ulp."""
     return near_one.log1pmx(x) if (x > -1.0) & (x < math.inf) else math.nan
 
 
 @kernel
 def exp_kernel(x: float) -> float:
-    """Exponential, by IEEE operations alone.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, any number.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    value : ndarray or scalar
-        e^x; nan outside the domain. Largest error found 0.68 ulp.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import exp
-    >>> float(exp(1.0))
-    2.718281828459045
-    """
+    """Exponential of x. Largest error found 0.68 ulp."""
     return elementary.exp(x) if x == x else math.nan
 
 
 @kernel
 def expm1_kernel(x: float) -> float:
-    """exp(x) - 1, by IEEE operations alone.
-
-    Parameters
-    ----------
-    x : array_like
-        Argument, any number.
-    out, where, casting, order, dtype, subok
-        As for any NumPy ufunc.
-
-    Returns
-    -------
-    value : ndarray or scalar
-        e^x - 1; nan outside the domain. Largest error found 1.48 ulp.
-
-    Examples
-    --------
-    >>> from riskcore.core.special.gamma.functions import expm1
-    >>> float(expm1(-1e-20))
-    -1e-20
-    """
+    """exp(x) - 1. Largest error found 1.48 ulp."""
     return near_one.expm1(x) if x == x else math.nan
 
 

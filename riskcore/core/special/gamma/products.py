@@ -1,4 +1,4 @@
-"""Logarithms of products of quotients, right also where the product is next to 1.
+"""Logarithms of products of quotients, accurate also for products next to 1.
 
 Each factor q comes with 1 - q, and so does the product: 1 - p q = (1 - p) + p (1 - q),
 a sum of terms of one sign if all factors are below 1, or all above.

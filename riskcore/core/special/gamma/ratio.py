@@ -54,7 +54,7 @@ LARGEST = 2.0**150  # nothing of the order s^2 t/x^2 underflows
 def _quotients(
     y: float, y_low: float, s: float, t: float
 ) -> tuple[float, float, float, float]:
-    """Return y (y+s+t)/((y+s)(y+t)) and 1 less it, two positive double-doubles."""
+    """Return y (y+s+t)/((y+s)(y+t)) and 1 minus it, two positive double-doubles."""
     ys, ys_low = dd_add(y, y_low, s, 0.0)
     yt, yt_low = dd_add(y, y_low, t, 0.0)
     q, q_low = dd_divide(y, y_low, ys, ys_low)
@@ -87,7 +87,7 @@ def _second_difference(x: float, x_low: float, s: float, t: float) -> DoubleDoub
 def dd_log_gamma_ratio_at_pair(
     x: float, x_low: float, s: float, t: float
 ) -> DoubleDouble:
-    """Return ``dd_log_gamma_ratio`` for an x that is a pair."""
+    """Return ``dd_log_gamma_ratio`` for a pair x."""
     product, y, y_low, k = ONE, x, x_low, 0.0
     while y < LARGE:
         q, q_low, d, d_low = _quotients(y, y_low, s, t)
@@ -100,7 +100,7 @@ def dd_log_gamma_ratio_at_pair(
 
 @kernel
 def dd_log_gamma_ratio(x: float, s: float, t: float) -> DoubleDouble:
-    """Return -f = log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x > 0, s, t > 0.
+    """Return -f = log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x, s, t > 0.
 
     To 2^-60 of itself.
     """
@@ -133,7 +133,7 @@ def dd_log_gamma_quotient(f: float, e: float, e_low: float) -> DoubleDouble:
 def log_gamma_ratio(x: float, s: float, t: float) -> float:
     """Return log(Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t))), x, s, t >= 0.
 
-    Symmetric in s and t to the last bit; its error is little more than half an ulp.
+    Symmetric in s and t to the last bit; the error is little more than half an ulp.
     """
     if s == 0.0 or t == 0.0:
         return 0.0
@@ -147,7 +147,7 @@ def log_gamma_ratio(x: float, s: float, t: float) -> float:
 def gamma_ratio(x: float, s: float, t: float) -> float:
     """Return Gamma(x+s) Gamma(x+t)/(Gamma(x) Gamma(x+s+t)), x, s, t >= 0.
 
-    The exponential of a double-double: as good where it is tiny.
+    The exponential of a double-double: equally accurate where it is tiny.
     """
     if s == 0.0 or t == 0.0:
         return 1.0
@@ -173,8 +173,8 @@ def _bend(y: float, b: float) -> float:
 def _integral(x: float, b: float, t: float) -> float:
     """Return the integral of ``_bend`` from x to x+t, for x >= ``LARGE``.
 
-    Panels as long as their distance from 0, the next singularity: what twelve nodes
-    leave out is below 2^-60.
+    Panels are as long as their distance from 0, the next singularity: twelve nodes omit
+    less than 2^-60.
     """
     total, low, start, left = 0.0, 0.0, x, t
     while left > 0.0:
@@ -194,7 +194,7 @@ def _integral(x: float, b: float, t: float) -> float:
 def _quotients_of_quotients(
     y: float, y_low: float, b: float, t: float
 ) -> tuple[float, float, float, float]:
-    """Return (1 - e^2)/(1 - h^2) for e = b/(y+b), h = b/(y+t+b), and 1 less it."""
+    """Return (1 - e^2)/(1 - h^2), e = b/(y+b), h = b/(y+t+b), and 1 minus it."""
     z, z_low = dd_add(y, y_low, t, 0.0)
     above, above_low, _, _ = _quotients(y, y_low, b, b)
     below, below_low, _, _ = _quotients(z, z_low, b, b)
@@ -213,7 +213,7 @@ def _quotients_of_quotients(
 def log_gamma_ratio_curvature(x: float, b: float, t: float) -> float:
     """Return g(x) - 2 g(x+b) + g(x+2b) <= 0, g(y) = log(Gamma(y+t)/Gamma(y)).
 
-    For x, b, t >= 0; summed in doubles, so its errors are some ulp.
+    For x, b, t >= 0; summed in doubles, so errors are some ulp.
     """
     if b == 0.0 or t == 0.0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Rising factorials (x)_m = Gamma(x+m)/Gamma(x) and how they exceed x^m.
+"""Rising factorials (x)_m = Gamma(x+m)/Gamma(x), and their excess over x^m.
 
 From y = x (or x + 1) by the recurrence of Gamma up to Y >= 16, then by Stirling's
 series: with v = m/Y
@@ -85,10 +85,7 @@ def log_rising_excess(x: float, m: float) -> float:
 
 @kernel
 def log_rising_factorial(x: float, m: float) -> float:
-    """Return log (x)_m for x > 0, m >= 0.
-
-    Next to its zeros, Gamma(x+m) = Gamma(x), its error is absolute.
-    """
+    """Return log (x)_m for x > 0, m >= 0; next to its zeros the error is absolute."""
     high, low = _log_excess(x, m)
     part, part_low = dd_multiply(*dd_log(x, 0.0), m, 0.0)
     high, low = dd_add(high, low, part, part_low)

@@ -2,10 +2,9 @@
 
     log Gamma(x) = (x - 1/2) log x - x + log(2 pi)/2 + S(x)
 
-The differences of S, S' and S'' here are sums of powers of 1/x whose differences are
-formed from products of positive numbers: they do not cancel, however small the step.
-From x = ``LARGE`` on the seven terms leave out less than 2^-60 of the difference of
-log Gamma (DLMF 5.11.1, 5.11.2).
+Differences of S, S' and S'' are sums of powers of 1/x whose differences are products of
+positive numbers: they do not cancel, however small the step. From x = ``LARGE`` on the
+seven terms omit less than 2^-60 of the difference of log Gamma (DLMF 5.11.1, 5.11.2).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _fall(
 ) -> float:
     """Return the sum of coefficient times (a^j - c^j)/(a - c), j = i, i+2, i+4, ...
 
-    The first ``quotient`` is that of j = i, ``power`` is c^i.
+    ``quotient`` is the one of j = i, ``power`` is c^i.
     """
     total = 0.0
     for coefficient in coefficients:

@@ -1,10 +1,10 @@
-"""The double nearest the individual risk, and the doubles on its two sides: slow steps.
+"""The double nearest the individual risk, and the doubles on its sides: slow steps.
 
-Pairs with a proved bound (``pairs``) decide nearly all cells of a block, and enclosures
-as balls (``enclosure``) what these leave; where a middle between two doubles, or a
-double, lies inside the ball, ``decided`` tells the side. If it does not, which no input
-is known to do, the result is nan, and the doubles on both sides are two ulp apart: a
-result is right or nan (notes/rounding_proof.md, sections 8 to 10).
+Pairs with a proved bound decide nearly all cells of a block (``double_double_step``),
+and balls most of the others (``enclosure``); where a midpoint of two doubles, or a
+double, lies inside the ball, ``side`` decides. If it does not, which no input is known
+to cause, the result is nan, or the doubles on both sides are two ulp apart
+(notes/rounding_proof.md, sections 8 to 10).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from riskcore.core.special.gauss.enclosure import risk_ball, scaled, scaling
 from riskcore.core.special.gauss.extremes import rare_risk
 from riskcore.core.special.gauss.fixed_point_step import side
 
-# A radius larger than this, relative to the risk, would be a mistake of the proof.
+# A larger radius, relative to the risk, would contradict the proof.
 _WIDEST = 2.0**-60
 _LARGEST = 1.7976931348623157e308
 # Below it doubles are multiples of 2^-1074.
 _COARSE = 2.0**-1021
 _SMALLEST = 5e-324
 _NEARLY_ALL = 1.0 - 2.0**-40
-# Below this p = f/F, products of p underflow, and p is nothing beside 1.
+# Below this p = f/F, products of p underflow, and p is negligible against 1.
 RARE = 2.0**-960
-# What ``rare_risk`` leaves out is far below.
+# Above the relative error of ``rare_risk`` by far.
 _RARE_ERROR = 2.0**-900
 _TINY = 2.0**-400
 _UP = 2.0**460
@@ -50,7 +50,7 @@ def double_above(x: float) -> float:
 
 @kernel
 def double_below(x: float) -> float:
-    """Return the double below x > 0, for infinity the largest."""
+    """Return the double below x > 0, for infinity the largest double."""
     return from_bits(bits(x) - 1)
 
 
@@ -81,8 +81,8 @@ def _from_zero(x: float, n: int) -> float:
 def _is_nearest(ball: Ball, n: int, result: float) -> bool:
     """Return whether high 2^(-600 n) rounded, ``result``, is nearest to all of a ball.
 
-    Sums of low part and radius are compared with doubles, so that their rounding
-    changes no answer.
+    Sums of low part and radius are compared with doubles, so rounding them changes
+    nothing.
     """
     high, low, radius = ball
     up, down = 0.5 * (double_above(high) - high), 0.5 * (high - double_below(high))
@@ -99,7 +99,7 @@ def _is_nearest(ball: Ball, n: int, result: float) -> bool:
 def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
     """Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n).
 
-    nan if all bits of ``side`` do not tell it.
+    nan if all bits of ``side`` do not decide it.
     """
     high, low, radius = ball
     if not (radius <= _WIDEST * high < math.inf):
@@ -137,7 +137,8 @@ def nearest_slow(f: float, p: float) -> float:
 def _condition(f: float, p: float, D: float) -> tuple[float, float]:
     """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
 
-    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): what has the smaller error.
+    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): the form with the smaller
+    error.
     """
     q = 1.0 - p
     least, most = p / (f + p), 1.0 / (f + 1.0)
@@ -192,10 +193,7 @@ def _is_nearest_pair(high: float, low: float, error: float) -> bool:
 
 @shared("float64*, float64*, float64*, int64")
 def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
-    """Fill in the doubles nearest r(f, p) for n <= BLOCK cells.
-
-    ``out`` must not overlap the others.
-    """
+    """Fill in the doubles nearest r(f, p), n <= BLOCK; ``out`` must not overlap."""
     high, low = stack(), stack()
     risk_pairs(f, p, high, low, n)
     for i in range(n):
@@ -208,10 +206,7 @@ def nearest_block(f: Any, p: Any, out: Any, n: int) -> None:
 
 @shared("float64*, float64*, float64*, int64")
 def nearest_block_of(f: Any, F: Any, out: Any, n: int) -> None:
-    """Fill in the doubles nearest r(f, f/F) for n <= BLOCK cells.
-
-    ``out`` must not overlap the others.
-    """
+    """Fill in the doubles nearest r(f, f/F), as ``nearest_block`` does for r(f, p)."""
     high, low, p = stack(), stack(), stack()
     for i in range(n):
         p[i] = f[i] / F[i]
@@ -252,9 +247,9 @@ def _not_above(f: float, p: float, x: float, n: int) -> bool:
 
 @shared("float64, float64", "float64, float64")
 def sides_slow(f: float, p: float) -> tuple[float, float]:
-    """Return neighbors around r(f, p), or r twice where it is a double; else nan.
+    """Return neighbors around r(f, p), or r twice if it is a double; else nan.
 
-    Where 1092 bits leave a side open the two are two ulp apart: they enclose r still.
+    If 1092 bits leave a side open the two are two ulp apart, and still enclose r.
     """
     (high, low, radius), n = risk_ball(f, p)
     if not (radius <= _WIDEST * high < math.inf):
@@ -262,7 +257,7 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
     low_open = low < radius and not _not_below(f, p, high, n)
     high_open = low > -radius and not _not_above(f, p, high, n)
     if low_open and high_open and p < 1.0:
-        # A double that is none after scaling is rounded outwards below.
+        # A scaled double that is not representable is rounded outwards below.
         x = scaled(high, -n)
         if scaled(x, n) == high:
             where = side(f, p, 1.0, x, False)
@@ -274,10 +269,7 @@ def sides_slow(f: float, p: float) -> tuple[float, float]:
 
 @shared("float64*, float64*, float64*, float64*, int64")
 def sides_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
-    """Fill in the doubles around r(f, p) for n <= BLOCK cells, see ``sides_slow``.
-
-    The results must not overlap the others.
-    """
+    """Fill in ``sides_slow`` for n <= BLOCK cells; no array may overlap."""
     risk_pairs(f, p, lower, upper, n)
     for i in range(n):
         high, low = lower[i], upper[i]

@@ -1,8 +1,8 @@
-"""Blocks of cells: every loop over many cells runs one region's method, unbranched.
+"""Blocks of cells: every loop over many cells runs one region's method, branchless.
 
-If the first cells of a block tell that a common region prevails, its method runs over
-all of them in place. The cells left are picked out, then those of each region among
-them, evaluated and put back. A value does not depend on its neighbors.
+If the first cells show that a common region prevails, its method runs over the whole
+block in place. The other cells are then picked out, evaluated region by region and put
+back. A value does not depend on its neighbors.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _emit_lowest(builder: Any, mask: Any) -> Any:
 
 @primitive("int64(int64)", _emit_lowest)
 def lowest(mask: int) -> int:
-    """Return the position of the lowest bit set of a mask that is not 0."""
+    """Return the position of the lowest bit set in a mask that is not 0."""
     return (mask & -mask).bit_length() - 1
 
 
@@ -80,31 +80,34 @@ def _emit_size(builder: Any, mask: Any) -> Any:
 
 @primitive("int64(int64)", _emit_size)
 def size(mask: int) -> int:
-    """Return how many bits of a mask are set."""
+    """Return the number of bits set in a mask."""
     return mask.bit_count()
 
 
-def classifier(where: Callable[[float, float], int]) -> Callable[..., int]:
-    """Make the kernel that fills the codes of n cells, NOTHING up to whole masks.
+@kernel
+def padded(codes: Any, n: int) -> int:
+    """Fill the codes after n up to whole masks; return the number of masks."""
+    words = (n + _WORD - 1) // _WORD
+    for i in range(n, words * _WORD):
+        codes[i] = NOTHING
+    return words
 
-    It returns the number of masks.
-    """
+
+def classifier(where: Callable[[float, float], int]) -> Callable[..., int]:
+    """Make the kernel that fills the codes of n cells and returns the masks' number."""
 
     @kernel
     def classify(f: Any, p: Any, codes: Any, n: int) -> int:
-        words = (n + _WORD - 1) // _WORD
         for i in range(n):
             codes[i] = where(f[i], p[i])
-        for i in range(n, words * _WORD):
-            codes[i] = NOTHING
-        return words
+        return padded(codes, n)
 
     return classify
 
 
 @kernel
 def pick(codes: Any, words: int, code: int, picked: Any) -> int:
-    """List the cells that have a code; return how many."""
+    """List the cells that have a code; return their number."""
     m = 0
     for j in range(words):
         mask = matching(codes, j * _WORD, code)
@@ -117,18 +120,15 @@ def pick(codes: Any, words: int, code: int, picked: Any) -> int:
 
 @kernel
 def list_of(codes: Any, n: int, code: int, picked: Any) -> int:
-    """List those of n cells that have a code; return how many."""
-    words = (n + _WORD - 1) // _WORD
-    for i in range(n, words * _WORD):
-        codes[i] = NOTHING
-    return pick(codes, words, code, picked)
+    """List the cells among n that have a code; return their number."""
+    return pick(codes, padded(codes, n), code, picked)
 
 
 @kernel
 def filled_up(picked: Any, m: int) -> int:
     """Repeat the first cell up to whole vectors; return the new length.
 
-    The rest of a vectorised loop would run cell by cell.
+    The rest of a vectorized loop would run cell by cell.
     """
     full = (m + _VECTOR - 1) // _VECTOR * _VECTOR
     for j in range(m, full):
@@ -160,21 +160,13 @@ def blockwise(
     set_apart: Callable[..., int],
     regions: int,
 ) -> Block:
-    """Make the kernel of a block from one that evaluates cells by one method.
+    """Make the kernel of a block of cells.
 
-    Parameters
-    ----------
-    fill : kernel
-        (region, f, p, excess, out, n) evaluates n cells of a region.
-    where : kernel
-        (f, p) -> region.
-    prevailing : kernel
-        (f, p, codes, n) -> the region to try on the whole block, ``regions`` if none.
-    set_apart : kernel
-        (region, f, p, codes, n, rest) lists the cells of other regions in ``rest`` and
-        returns how many.
-    regions : int
-        Their number; the last is evaluated cell by cell.
+    ``fill(region, f, p, excess, out, n)`` evaluates n cells of a region, and ``where(f,
+    p)`` is the region. ``prevailing(f, p, codes, n)`` is the region to try on the whole
+    block, ``regions`` if none, and ``set_apart(region, f, p, codes, n, rest)`` lists
+    the cells of other regions and returns their number. The last region is evaluated
+    cell by cell.
     """
     classify = classifier(where)
 
@@ -196,8 +188,8 @@ def blockwise(
         z = excess_rest if in_place else excess
         value = out_rest if in_place else out
         words = classify(x, y, codes, left)
-        # One turn for the cells in place, then one for each region among the rest: a
-        # single call of ``fill``, which is long.
+        # One turn for the cells in place, then one for each region among the rest, in a
+        # loop with a single call of ``fill``, which is long.
         for turn in range(1 if left == 0 else regions + 1):
             w, m, full = first, n if in_place else 0, n
             if turn > 0:

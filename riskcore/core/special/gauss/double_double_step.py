@@ -1,9 +1,9 @@
 """The individual risk in double-doubles without radii, over blocks of cells.
 
-r to a relative ``ERROR``, which is proved for the whole of each group of cells
-(notes/rounding_proof.md, section 10), at a tenth of the price of a ball: what the fast
-methods leave undecided mostly ends here, and so do the bounds. Loops over levels stand
-outside, loops over cells inside, so that those vectorise.
+r to a relative ``ERROR``, which is proved for each group of cells as a whole
+(notes/rounding_proof.md, section 10), at a tenth of the cost of a ball. It decides most
+cells that the fast methods leave, and most bounds. Loops over levels are outside, loops
+over cells inside, so that those vectorize.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from riskcore.core.special.gauss.blocks import (
     code_stack,
     filled_up,
     gather,
+    padded,
     pick,
     scatter,
 )
@@ -50,7 +51,7 @@ _FEW = 0  # integer f to 4, by the logarithm and contiguity
 _SOME = 1  # integer f from 5 to 31
 _REAL = 2  # other f below 32, p small: reflection and contiguity
 _BELOW_ONE = 3  # f < 1, p not small
-_FRACTION = 4  # the fraction: this and the following, by the levels they need
+_FRACTION = 4  # the fraction: from here on by the levels they need
 _OTHER = 10  # left to the balls
 _GROUPS = 10
 # Levels, and how many of them in pairs, for f from 1000, f from 128, p from 0.75,
@@ -64,12 +65,11 @@ _F_HUGE = 2.0**60
 _TWO_52 = 2.0**52
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 _UNIT = 2.0**-53
-_WORD = 64
 
 
 @kernel
 def _group(f: float, p: float) -> int:
-    """Return the group of a cell. Nothing branches."""
+    """Return the group of a cell; branchless."""
     integer = ((f + _TWO_52) - _TWO_52 == f) & (f >= 1.0)
     few = f <= 4.0
     contiguity = integer & (f < _F_CONTIGUITY) & (p < (0.75 if few else 0.5))
@@ -88,7 +88,7 @@ def _group(f: float, p: float) -> int:
 # --- logarithm and contiguity --------------------------------------------------------
 
 # log z = 2s + 2s w (1/3 + w/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: seven terms
-# as pairs, eleven as doubles. What is left out is below 2^-96.
+# as pairs, eleven as doubles. The omitted terms are below 2^-96.
 _log_series = series([Fraction(1, 2 * j + 3) for j in range(7)])
 _LOG_TAIL = tuple(1.0 / (2 * j + 3) for j in range(17, 6, -1))
 
@@ -162,7 +162,7 @@ def _levels(
     y_low: Any,
     n: int,
 ) -> None:
-    """Let x/y be X_1 of the positive fraction for f + f_low: the enclosures' levels."""
+    """Let x/y be X_1 of the positive fraction for f + f_low, as in the enclosures."""
     for i in range(n):
         x[i], y[i] = p[i], 1.0
     for m in range(levels // 2, in_pairs // 2, -1):
@@ -280,9 +280,9 @@ def _sine_deficit(d: float) -> DoubleDouble:
 def _real(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
     """Fill in r for f < 32 that is not an integer, and small p.
 
-    With f = m + d, |d| <= 1/2, s = sin(pi d)/(pi d) and S = p/D(1-d, q):
-    d r(d) = v^d/s - d S, and T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S;
-    from there T(g+1) = 1/g - v T(g), r = v T.
+    With f = m + d, |d| <= 1/2, s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s
+    - d S, and T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S; from there
+    T(g+1) = 1/g - v T(g), r = v T.
     """
     v, v_low, S, S_low = stack(), stack(), stack(), stack()
     x, x_low, y, y_low = stack(), stack(), stack(), stack()
@@ -366,26 +366,18 @@ def _fill(group: int, f: Any, p: Any, high: Any, low: Any, n: int) -> None:
 
 @shared("float64*, float64*, float64*, float64*, int64")
 def risk_pairs(f: Any, p: Any, high: Any, low: Any, n: int) -> None:
-    """Fill in r(f, p) as high + low for n <= BLOCK cells; nan where no method serves.
+    """Fill in r(f, p) as high + low for n <= BLOCK cells; nan where no method applies.
 
-    Parameters
-    ----------
-    f, p : pointer to double
-        The cells.
-    high, low : pointer to double
-        Room for the results, in no place of the cells: |low| is at most half an ulp of
-        high, and the relative error of the sum is below ``ERROR``.
-    n : int
+    |low| is at most half an ulp of high, the relative error of the sum is below
+    ``ERROR``. The results must not overlap the cells.
     """
     codes, picked = code_stack(), integer_stack()
     f_picked, p_picked, nothing = stack(), stack(), stack()
     high_picked, low_picked = stack(), stack()
-    words = (n + _WORD - 1) // _WORD
     for i in range(n):
         codes[i] = _group(f[i], p[i])
         high[i] = low[i] = math.nan
-    for i in range(n, words * _WORD):
-        codes[i] = _OTHER
+    words = padded(codes, n)
     for group in range(_GROUPS):
         m = pick(codes, words, group, picked)
         if m > 0:

@@ -2,11 +2,11 @@
 
     r(f, p) = int_0^1 t^(f-1)/(1 + y t) dt,  y = q/p,  q = 1-p,  f > 0, 0 < p <= 1,
 
-by three methods, each with a bound of what it leaves out (notes/rounding_proof.md):
+by three methods, each with a bound of its truncation error (notes/rounding_proof.md):
 
 - the continued fraction of positive terms, where p or f is not small. A level shrinks
-  the error of its tail by a factor known beforehand, so the deep levels run in doubles,
-  the others in double-doubles, and the radius follows from their number.
+  the error of its tail by a known factor, so the deep levels run in doubles, the others
+  in double-doubles, and the radius follows from their number.
 - integer f and small p: from -log p by contiguity upwards.
 - real f and small p: the reflection r(f, p) + v r(1-f, q) = v^f pi/sin(pi f), v = p/q,
   whose second term is again the fraction, near p = 1 and short.
@@ -88,10 +88,10 @@ def level(
 def _fraction(
     levels: int, in_pairs: int
 ) -> Callable[[DoubleDouble, DoubleDouble], Ball]:
-    """Make the kernel of E(f) without what its levels leave out and lose.
+    """Make the kernel of E(f) without the truncation and rounding errors of its levels.
 
-    X_n = (p b + k X_n+1)/(b + k X_n+1), k = 1 + ceil(n/2), b = f + floor(n/2), from
-    the tail p at n = levels + 1; E = X_1/(f + X_1).
+    X_n = (p b + k X_n+1)/(b + k X_n+1), k = 1 + ceil(n/2), b = f + floor(n/2), from the
+    tail p at n = levels + 1; E = X_1/(f + X_1).
     """
     deepest, middle = levels // 2, in_pairs // 2
 
@@ -175,8 +175,9 @@ def _complement(p: float) -> Ball:
 def _reflected(e: float, p: float, down: float, less: bool) -> Ball:
     """Return a ball around e r(e), or if ``less`` around e r(e) - 1 = -e r(1+e)/v.
 
-    e r(e, p) = v^e pi e/sin(pi e) - e p/D(1-e, q), where D, the resolvent at the other
-    end, is q - e + p E(1-e, q); for |e| <= 0.51. Here and below p is times 1/down.
+    e r(e, p) = v^e pi e/sin(pi e) - e p/D(1-e, q), where the resolvent at the other end
+    is D = q - e + p E(1-e, q); for |e| <= 0.51. Here and below the argument p is
+    p/down.
     """
     q = _complement(p * down)
     q_high, q_low, _ = q
@@ -248,7 +249,7 @@ def _resolvent(f: float, p: float) -> Ball:
 
 @kernel
 def scaling(f: float) -> int:
-    """Return k for the factor 2^(600 k) that brings f near 1."""
+    """Return k such that the factor 2^(600 k) brings f near 1."""
     return (f < _TINY) - (f > _HUGE)
 
 
@@ -261,10 +262,9 @@ def scaled(x: float, k: int) -> float:
 
 @kernel
 def risk_ball(f: float, p: float) -> tuple[Ball, int]:
-    """Return a ball that contains r(f, p) 2^(600 n), and n.
+    """Return a ball that contains r(f, p) 2^(600 n), and n; nan outside the domain.
 
-    The radius is below 2^-90 of the midpoint, as a rule below 2^-100. Outside the
-    domain the ball is nan.
+    The radius is below 2^-90 of the midpoint, as a rule below 2^-100.
     """
     if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
         return (math.nan, math.nan, math.nan), 0
@@ -286,6 +286,6 @@ def risk_ball(f: float, p: float) -> tuple[Ball, int]:
 
 @shared("float64, float64", "float64, float64, int64")
 def risk_midpoint(f: float, p: float) -> tuple[float, float, int]:
-    """Return the midpoint of `risk_ball`, a double-double, and n; no radius."""
+    """Return the midpoint of `risk_ball`, a double-double, and n."""
     (high, low, _), n = risk_ball(f, p)
     return high, low, n

@@ -1,6 +1,6 @@
-"""What the fast loops leave out: tiny p and f, and (G - 1)/q wherever it is wanted.
+"""Tiny p and f, and (G - 1)/q for every p: the cases that the fast loops omit.
 
-The enclosures of ``certified`` taken at their midpoints, and what follows from them.
+Midpoints of the enclosures of ``enclosure``, and quantities derived from them.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def gauss_excess(f: float, p: float) -> float:
 
 @kernel
 def rare_risk(f: float, F: float) -> tuple[Ball, int]:
-    """Return r(f, f/F) 2^(600 n), and n, but for a factor 1 + O(p log p), p = f/F.
+    """Return r(f, f/F) 2^(600 n) up to a factor 1 + O(p log p), p = f/F, and n.
 
-    It is for p < 2^-960, where p itself may be too small for a double.
+    For p < 2^-960, where p itself may be too small for a double.
     """
     size = (scaled(F, -1), 0.0, 0.0)  # F may be too large for the logarithm
     if f > 1.5:  # r = p/(f-1)

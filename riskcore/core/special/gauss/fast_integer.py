@@ -1,9 +1,9 @@
 """The individual risk as a pair of doubles with a bound, for integers and large f.
 
-One kernel for each region gives r = high + low off by at most error, some thousandth of
-the last place of r and less, so that the rounding test of ``rounding.py`` passes nearly
-always (notes/correct_rounding.md). Every kernel is one straight line of IEEE
-operations, so that loops of it vectorise.
+One kernel for each region returns r = high + low within error, at most some thousandth
+of the last place of r, so that the test in ``rounding_test.py`` nearly always passes
+(notes/correct_rounding.md). Every kernel is straight-line IEEE arithmetic, so that
+loops over it vectorize.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from riskcore.core.special.double_double import (
     product_pair,
     sum_pair,
 )
-from riskcore.core.special.floats import fast_two_sum, fma, two_sum
+from riskcore.core.special.floats import fast_two_sum, fma, from_hex, two_sum
 from riskcore.core.special.gauss.rounding_test import (
     BESIDE_E_16,
     BESIDE_E_32,
@@ -32,7 +32,7 @@ from riskcore.core.special.gauss.rounding_test import (
 
 Triple = tuple[float, float, float]
 
-# Regions of the risk. All but OTHER have loops that vectorise.
+# Regions of the risk. All but OTHER have loops that vectorize.
 ONE = 0  # f = 1, p not near 1
 SMALL = 1  # f = 2, 3, 4, p not near 1
 FORWARD_15 = 2  # integer f from 5 to 15, p < 1/2
@@ -42,7 +42,7 @@ FROM_16 = 5  # f from 16
 FROM_32 = 6  # f from 32
 LEVELS_REAL = 7  # other f < 16, p not small
 FORWARD_REAL = 8  # other f < 16, p small
-BACKWARD_REAL = 9  # f < 2, or f < 4 and no integer
+BACKWARD_REAL = 9  # f < 2, or f < 4 and not an integer
 OTHER = 10  # p or f < 2^-900, f > 2^50; not in the domain
 REGIONS = 11
 
@@ -51,12 +51,12 @@ REGIONS = 11
 P_NEAR_ONE = 0.75
 # and below this one at most 3 times to any r(n).
 P_HALF = 0.5
-# Below this one real f, but for the integer next to it, by reflection.
+# Below this one real f that are not integers, by reflection.
 P_FORWARD = 0.3
 # From this f on the fraction with its levels serves real numbers from P_FORWARD on.
 F_BACKWARD = 4.0
-# Outside of these low parts may underflow, U, which grows like f^levels, may overflow,
-# and f - 1 is not exact.
+# Beyond these low parts may underflow, U, which grows like f^levels, may overflow, and
+# f - 1 is not exact.
 RARE = 2.0**-900
 F_HUGE = 2.0**50
 _TWO_52 = 2.0**52  # adding it rounds to an integer
@@ -65,7 +65,7 @@ _TWO_52 = 2.0**52  # adding it rounds to an integer
 @kernel
 def region(f: float, p: float) -> int:
     """Return the number of the region of (f, p)."""
-    # Nothing here branches, so that a loop of it vectorises.
+    # Branchless, so that a loop over it vectorizes.
     integer = ((f + _TWO_52) - _TWO_52 == f) & (f >= 1.0)
     few = f <= 4.0
     upwards = ONE if f == 1.0 else (SMALL if few else FORWARD_15)
@@ -81,7 +81,7 @@ def region(f: float, p: float) -> int:
     return where if inside else OTHER
 
 
-# The commonest regions by fewer comparisons.
+# The most common regions by fewer comparisons.
 
 
 @kernel
@@ -139,7 +139,7 @@ def _upwards(first: int, last: int) -> Callable[..., DoubleDouble]:
 
     @kernel
     def steps(f: float, v: float, v_low: float, r: float, r_low: float) -> DoubleDouble:
-        # The steps past f are taken and dropped: no branch, so the loop vectorises.
+        # The steps past f are taken and dropped: branchless, so the loop vectorizes.
         for n in range(first, last):
             m = float(n)
             c = 1.0 / m
@@ -173,7 +173,7 @@ def by_logarithm_4(f: float, p: float, high: float, low: float) -> Triple:
 
 
 # For f = 5 to 15 in two parts: a processor runs more iterations of two short loops at
-# once than of one long loop. So for the levels of the fraction below.
+# once than of one long loop. The same holds for the levels of the fraction below.
 
 
 @kernel
@@ -190,7 +190,7 @@ def by_logarithm_8(
 
 @kernel
 def by_logarithm_15(f: float, v: float, v_low: float, r: float, r_low: float) -> Triple:
-    """Return r for f = 1, ..., 15, given what ``by_logarithm_8`` returns."""
+    """Return r for f = 1, ..., 15, given the results of ``by_logarithm_8``."""
     r, r_low = _to_12(f, v, v_low, r, r_low)
     r, r_low = _to_15(f, v, v_low, r, r_low)
     return r, r_low, BY_LOGARITHM_15 * r
@@ -199,19 +199,12 @@ def by_logarithm_15(f: float, v: float, v_low: float, r: float, r_low: float) ->
 # --- f = 1, 2, 3, p near 1 -----------------------------------------------------------
 
 # atanh z = z + z^3 (1/3 + w (1/5 + w t)), w = z^2: t at seven Chebyshev points of
-# w <= 1/49, by mpmath. What it leaves of t is below 2^-52.
-_T0, _T1, _T2, _T3, _T4, _T5, _T6 = _NEAR = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.2492492492493p-3", "0x1.c71c71c71babep-4",
-            "0x1.745d17482ef02p-4", "0x1.3b13ae8511095p-4",
-            "0x1.11128b4f08b5fp-4", "0x1.e10ed2f5f2bd8p-5",
-            "0x1.cc292e0d0d89dp-5",
-        ),
-    )
-)  # fmt: skip
-# 1/3 and 1/5 are completed by the rounding errors of their doubles.
+# w <= 1/49, by mpmath. The remainder of t is below 2^-52.
+_T0, _T1, _T2, _T3, _T4, _T5, _T6 = from_hex("""
+    0x1.2492492492493p-3 0x1.c71c71c71babep-4 0x1.745d17482ef02p-4 0x1.3b13ae8511095p-4
+    0x1.11128b4f08b5fp-4 0x1.e10ed2f5f2bd8p-5 0x1.cc292e0d0d89dp-5
+""")
+# Rounding errors of the doubles 1/3 and 1/5.
 _THIRD_LOW = float.fromhex("0x1.5555555555555p-56")
 _FIFTH_LOW = float.fromhex("-0x1.999999999999ap-57")
 
@@ -260,7 +253,7 @@ def near_one(f: float, p: float) -> Triple:
 def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
     """Make the kernel that takes U(n+1), U(n+2) from n = 2*first + 2 to 2*last + 1.
 
-    The fraction as S(n) = f + n - 1 - k b q/S(n+1), k = 1 + floor((n-1)/2), b = f+k-1,
+    The fraction is S(n) = f + n - 1 - k b q/S(n+1), k = 1 + floor((n-1)/2), b = f+k-1,
     with quotients S(n) = U(n)/U(n+1).
     """
 
@@ -276,7 +269,7 @@ def _downwards(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 def _tail(levels: int, last: int) -> Callable[[float, float], DoubleDouble]:
-    """Make the kernel (f, p) -> U(n), U(n+1), n = 2*last + 1, from so many levels.
+    """Make the kernel (f, p) -> U(n), U(n+1), n = 2*last + 1, from a number of levels.
 
     ``levels`` is odd. In the tail, S = b + k X (see ``_by_e``), X is taken from the
     level after next as if that had the same b and k: X = p b/(b - k q).
@@ -307,7 +300,7 @@ def _level(
     y: float,
     y_low: float,
 ) -> DoubleDouble:
-    """Return a x - kb q y as a pair, for a and kb that are doubles."""
+    """Return a x - kb q y as a pair, for doubles a and kb."""
     g = kb * q
     g_low = fma(kb, q_low, fma(kb, q, -g))
     s = a * x
@@ -336,7 +329,8 @@ tail_23 = _tail(23, 2)
 def by_levels(f: float, p: float, x: float, y: float) -> Triple:
     """Return r for integer f from 4 to 15 and p >= 1/2: p U(2)/U(1).
 
-    An error of x/y = U(5)/U(6) counts a thousandth in r at most: from there on pairs.
+    An error of x/y = U(5)/U(6) is damped a thousandfold in r at least: from there on
+    pairs.
     """
     q = 1.0 - p
     f_1 = f + 1.0
@@ -422,7 +416,7 @@ def _by_e(
 ) -> Callable[..., Triple]:
     """Make the kernel of r by D = (f - 1 + p) + q E as a pair, E a double.
 
-    q E is good to some units of its last place.
+    q E is accurate to some units of its last place.
     """
 
     @kernel

@@ -1,13 +1,13 @@
 """The individual risk as a pair of doubles with a bound, for real f below 16.
 
-As in ``risk_pairs.py``, r = high + low off by at most error, one straight line of IEEE
-operations for each of two methods (notes/individual_risk.md, sections 3 and 4):
+As in ``fast_integer.py``, r = high + low within error, in straight-line IEEE
+arithmetic, by two methods (notes/individual_risk.md, sections 3 and 4):
 
 - p small: with f = n + d, |d| <= 1/2, the reflection gives r(1+d) from v^d, v = p/q;
   contiguity leads upwards from there.
 - p not small: the fraction of positive terms at f, or f + 1 for f < 1.
 
-Levels of the fraction shrink errors, so that only the last of them are in pairs.
+Levels of the fraction shrink errors, so only the last levels are pairs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Triple = tuple[float, float, float]
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # (1 - sin(pi d)/(pi d))/d^2 = pi^2/3! - pi^4 d^2/5! + ..., |d| <= 1/2: four terms as
-# pairs, eight as doubles. The first left out is below 2^-80 of the sum.
+# pairs, eight as doubles. The first omitted is below 2^-80 of the sum.
 _SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(12)]
 _sine_first = series(_SINE[:4])
 _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = map(float, _SINE[4:])
@@ -174,10 +174,10 @@ def _log(v: float, v_low: float) -> DoubleDouble:
 
 @kernel
 def by_reflection(n: float, d: float, p: float) -> Triple:
-    """Return r for f = n + d, n a whole number up to 16, |d| <= 1/2, and p < 0.3.
+    """Return r for f = n + d, n an integer up to 16, |d| <= 1/2, and p < 0.3.
 
-    With s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s - d S, and
-    T(1+d) = (1 - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S, r = v T.
+    With s = sin(pi d)/(pi d) and S = p/D(1-d, q): d r(d) = v^d/s - d S, and T(1+d) = (1
+    - d r(d))/d = ((1 - v^d)/d - (1-s)/d)/s + S, r = v T.
     """
     q, q_low = fast_two_sum(1.0, -p)
     v, v_low = quotient_pair(p, 0.0, q, q_low)

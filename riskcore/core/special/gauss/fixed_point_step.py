@@ -1,8 +1,8 @@
-"""On which side of a given number the risk lies, decided by as many bits as it takes.
+"""Decide on which side of a given number the risk lies, with the bits it takes.
 
-r(f, p), p = a/b, is taken in fixed point with an error bound that its own evaluation
-proves, with 308 bits after the point and, if they do not do, 1092. Before that the
-three families of numbers to which r comes arbitrarily near are told exactly
+r(f, p), p = a/b, is computed in fixed point with an error bound that the evaluation
+itself proves, with 308 bits after the point and, if they do not suffice, 1092. Before
+that the three families of numbers to which r comes arbitrarily near are decided exactly
 (notes/rounding_proof.md, section 9):
 
     r < p/(f-1) for f > 1,    p/f < r < 1/f       (p < 1)
@@ -59,9 +59,9 @@ _TOP = 1 << 53
 
 @kernel
 def _levels(f: float, p: float, n: int) -> int:
-    """Return how many levels leave about the last bit, for p or for f.
+    """Return the number of levels that leave about the last bit, for p or for f.
 
-    It need not be right: the error is proved by the evaluation.
+    It need not be exact: the evaluation proves the error.
     """
     needed = float(WORD * n)
     by_p = int(needed / 1.7) + 4
@@ -188,7 +188,7 @@ def _reflected(
     v: Any,
     n: int,
 ) -> int:
-    """Let z 2^s be r(e), if ``itself``, or (1 - e r(e))/e, return s; |e| <= 1/2."""
+    """Let z 2^s be r(e), if ``itself``, or (1 - e r(e))/e, and return s; |e| <= 1/2."""
     t, u, size_e, E = number(), number(), number(), number()
     below = e < 0.0
     m, s = mantissa(-e if below else e)
@@ -297,9 +297,9 @@ def risk_in_words(z: Any, f: float, a: float, b: float, n: int) -> int:
 
 @kernel
 def _boundary(z: Any, x: float, middle: bool, n: int) -> int:
-    """Let z 2^s be the double x >= 0, or the middle between it and the next one.
+    """Let z 2^s be the double x >= 0, or the midpoint of x and the next double.
 
-    1/2 <= z < 1, and s is returned. For the largest double the next one is 2^1024.
+    1/2 <= z < 1, and s is returned. The double after the largest is 2^1024.
     """
     pattern = bits(x)
     e = pattern >> 52
@@ -330,7 +330,7 @@ def _equal(x: Any, s: int, y: Any, n: int) -> bool:
 
 @kernel
 def _at_a_limit(f: float, a: float, b: float, B: Any, s: int, n: int) -> int:
-    """Return the sign of r - B 2^s where B 2^s is p/(f-1), p/f or 1/f, else 0.
+    """Return the sign of r - B 2^s if B 2^s is p/(f-1), p/f or 1/f, else 0.
 
     All products are exact: at most 54 + 53 + 120 bits.
     """
@@ -368,22 +368,11 @@ def _at_a_limit(f: float, a: float, b: float, B: Any, s: int, n: int) -> int:
 
 @shared("float64, float64, float64, float64, boolean", "int64")
 def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
-    """Return the sign of r(f, a/b) - x, or of r less the middle above x.
+    """Return the sign of r(f, a/b) - x, or of r minus the midpoint above x.
 
-    Parameters
-    ----------
-    f, a, b : float
-        0 < f < inf, 0 < a < b < inf.
-    x : float
-        A double >= 0.
-    middle : bool
-        Whether it is not x that is meant but the middle between x and the next double,
-        for the largest double the middle between it and 2^1024.
-
-    Returns
-    -------
-    int
-        1 or -1; 0 if 1092 bits do not decide, which no input is known to need.
+    The midpoint, if ``middle``, is that of x and the next double, 2^1024 after the
+    largest. For finite f, a < b > 0 and x >= 0. 0 if 1092 bits do not decide, which no
+    input is known to need.
     """
     if x == 0.0 and not middle:
         return 1

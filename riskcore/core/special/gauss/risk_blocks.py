@@ -1,8 +1,8 @@
-"""The individual risk in blocks: fast paths, rounding test, and the cells it leaves.
+"""The individual risk in blocks: fast paths, rounding test, and the remaining cells.
 
-As in ``blocks.py`` a loop over many cells runs one region's method, unbranched. A cell
-that fails its rounding test is nan at first; such cells are listed at the end of the
-block and evaluated by slower steps. A value does not depend on its neighbors.
+As in ``blocks.py`` a loop over many cells runs one region's method, branchless. A cell
+that fails its rounding test is nan at first; slower steps evaluate such cells at the
+end of the block. A value does not depend on its neighbors.
 """
 
 from __future__ import annotations
@@ -137,22 +137,12 @@ def by_region(  # noqa: PLR0915
 ) -> tuple[Value, Block]:
     """Make the kernels of one cell and of a block from the pairs of each region.
 
-    Parameters
-    ----------
-    finish : kernel
-        (f, p, excess, high, low, error) -> value at the fraction p (1 + excess), given
-        r(f, p) = high + low within error; nan where it does not tell the value.
-    finish_16, finish_32 : kernel, optional
-        What takes its place in the regions FROM_16 and FROM_32.
-
-    Returns
-    -------
-    scalar : kernel
-        (f, p, excess) -> value; nan where slower steps must tell it, and outside the
-        domain.
-    block : kernel
-        (f, p, excess, out, n) fills ``out`` with the values of n <= BLOCK cells, bit
-        for bit those of ``scalar``; ``out`` must not overlap the others.
+    ``finish(f, p, excess, high, low, error)`` is the value at the fraction p (1 +
+    excess), given r(f, p) = high + low within error, or nan where that does not decide
+    the value; ``finish_16`` and ``finish_32`` replace it in the regions FROM_16 and
+    FROM_32. The first kernel is (f, p, excess) -> value, nan also outside the domain;
+    the second fills ``out``, which must not overlap the others, with the same bits for
+    n <= BLOCK cells.
     """
     of_16 = finish if finish_16 is None else finish_16
     of_32 = finish if finish_32 is None else finish_32
@@ -171,8 +161,8 @@ def by_region(  # noqa: PLR0915
 
     @kernel
     def fill(w: int, f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
-        # Short loops, with what one leaves for the next on the stack: a processor runs
-        # more of their iterations at once than of one long loop.
+        # Short loops that pass results on the stack: a processor runs more of their
+        # iterations at once than of one long loop.
         a, b = stack(), stack()
         if w <= FORWARD_15:
             for i in range(n):
@@ -236,18 +226,11 @@ def by_region(  # noqa: PLR0915
 
 
 def completion(slow: Callable[[Any, Any, Any, int], None]) -> Complete:
-    """Make the kernel that lets slower steps tell the values that are missing.
+    """Make the kernel that lets slower steps compute the missing values.
 
-    Parameters
-    ----------
-    slow : kernel
-        (f, x, out, n) fills ``out`` with the values of n <= BLOCK cells, nan outside
-        the domain; x is what the caller has beside f.
-
-    Returns
-    -------
-    complete : kernel
-        (f, x, out, n) replaces what is nan in ``out``.
+    ``slow(f, x, out, n)`` fills in n <= BLOCK values, nan outside the domain, with x
+    the caller's second argument. The kernel (f, x, out, n) replaces every nan in
+    ``out``.
     """
 
     @kernel

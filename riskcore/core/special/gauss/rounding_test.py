@@ -1,8 +1,8 @@
-"""The rounding test of the risk (Ziv), and the bounds that it takes.
+"""The rounding test of the risk (Ziv), and its error bounds.
 
-A fast path gives r as a pair high + low, off by at most ``error``. If both ends of what
-that leaves round to the same double, it is the double nearest r, for rounding is
-monotonic; else nan says that a slower path must decide.
+A fast path returns r as a pair high + low, within ``error``. If both ends of that
+interval round to the same double, it is the double nearest r, for rounding is
+monotonic; otherwise nan says that a slower path must decide.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import math
 
 from riskcore.core.compiled.jit import kernel
 
-# Bounds of what pairs are off by, proved by ``python -m bench.prove``; searches found a
+# Error bounds of pairs, proved by ``python -m bench.prove``; searches found errors of a
 # third of them at most (notes/correct_rounding.md).
 # Times r + v^4, f = 1 to 4: contiguity enlarges the error of the logarithm by v.
 BY_LOGARITHM = 2.0**-67
 BY_LOGARITHM_15 = 2.0**-65  # times r, f = 5 to 15
 OF_SERIES = 2.0**-51  # times r z^4, the series' part in doubles, and
-IN_PAIRS = 2.0**-97  # times r, what pairs lose
+IN_PAIRS = 2.0**-97  # times r, rounding in pairs
 BY_LEVELS = 2.0**-64  # times r
 BY_LEVELS_REAL = 2.0**-63  # times r
-OF_E_16 = 20.0 * 2.0**-53  # times r q E/D from f = 16, for E is but a double, and
-BESIDE_E_16 = 2.0**-69  # times r, what U loses and the cut leaves
+OF_E_16 = 20.0 * 2.0**-53  # times r q E/D from f = 16, as E is only a double, and
+BESIDE_E_16 = 2.0**-69  # times r, rounding of U and truncation
 OF_E_32 = 36.0 * 2.0**-53  # the same from f = 32
 BESIDE_E_32 = 2.0**-68
 REFLECTED = 2.0**-63  # times r, real f < 16 and p < 0.3
@@ -30,7 +30,7 @@ BACKWARD = 2.0**-63  # times r, real f < 4 and p >= 0.3
 
 @kernel
 def rounded(high: float, low: float, error: float) -> float:
-    """Return the double nearest high + low + d for all |d| <= error, nan if none is.
+    """Return the double nearest high + low + d for all |d| <= error, else nan.
 
     ``low`` is at most some units of the last place of ``high``.
     """

@@ -7,15 +7,15 @@ and the resolvent D = p/r,
 
     D = b + h (A/B),   b = f p + (s - 1) q,
 
-where the second term is small beside b, and A/B comes from one of these places
-(notes/prior.md, sections 2 to 5); the plane is cut into regions:
+where the second term is small compared to b. The plane is cut into regions with
+different methods for A/B (notes/prior.md, sections 2 to 5):
 
 - f = 1, and integers from it: T = (1 - p^a)/a, then contiguity upwards;
 - Gauss's continued fraction, for p that is not small;
 - Noerlund's continued fraction, for b or s that are not small;
-- fractions f: ``inverse_mean_fractions``; what is left: ``inverse_mean_pairs``.
+- fractions f: ``inverse_mean_fractions``; the rest: ``inverse_mean_pairs``.
 
-The Poisson law is the limit s q/p = mu, p -> 1, and has Noerlund's fraction alone.
+The Poisson law is the limit s q/p = mu, p -> 1, and needs only Noerlund's fraction.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ F_SMALL = 4.0
 A_SMALLEST = -0.5
 # Below this f the fractions, for p near 1, have their last levels as pairs.
 F_PAIRS = 2.0
-# Below this f nothing has a loop but what has a large b.
+# Below this f only cells with a large b have a loop.
 F_SMALLEST = 0.5
 # Up to this a Gauss's fraction needs fewer levels.
 A_SMALL = 4.0
 
-# Regions. All but OTHER have loops that vectorise.
+# Regions. All but OTHER have loops that vectorize.
 ONE = 0  # f = 1, all shapes: by logarithm and exponential
 FORWARD_PAIRS = 1  # f = 2, 3, 4, p below 1/2: contiguity upwards, in pairs
 FORWARD_31 = 2  # integer f from 5 to 31, p small: the same in doubles
@@ -104,7 +104,7 @@ REGIONS = 14
 @kernel
 def region(f: float, s: float, p: float) -> int:
     """Return the number of the region, for p < 1."""
-    # Nothing here branches, so that a loop of it vectorises.
+    # Branchless, so that a loop over it vectorizes.
     a = s - f
     b = fma(f, p, (s - 1.0) * (1.0 - p))
     near = (f + _TWO_52) - _TWO_52
@@ -130,7 +130,7 @@ def noerlund_region(
 ) -> int:
     """Return the region whose levels leave less than 2^-54 of D.
 
-    ``few`` says that f < F_PAIRS; ``moderate`` that b is large for f, not for a;
+    ``few`` says that f < F_PAIRS; ``moderate`` that b is large because of f, not of a;
     ``small`` that p < 1/2: there the fraction diverges in the end, and more levels
     would be worse; ``tiny`` that p < P_TINY.
     """
@@ -165,7 +165,7 @@ def levels_of(where: int) -> int:
 
 @kernel
 def pairs_of(where: int) -> int:
-    """Return half the levels, less one, of a region of Gauss's fraction."""
+    """Return half the levels, minus one half, of a region of Gauss's fraction."""
     return 15 if where == GAUSS_31 else 20
 
 
@@ -174,7 +174,7 @@ def pairs_of(where: int) -> int:
 
 @kernel
 def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
-    """Return r(f, s, p) and its rest, for f, s > 0 and 0 < p <= 1."""
+    """Return r(f, s, p) and its low part, for f, s > 0 and 0 < p <= 1."""
     a, a_low = two_sum(s, -f)
     if (p == 1.0) | ((a == 1.0) & (a_low == 0.0)):
         return quotient_pair(p, 0.0, f, 0.0)
@@ -213,7 +213,7 @@ def inverse_mean(f: float, s: float, p: float) -> DoubleDouble:
 
 @kernel
 def inverse_mean_poisson(f: float, mu: float) -> DoubleDouble:
-    """Return E[1/(f + X)] and its rest, X Poisson of mean mu >= 0."""
+    """Return E[1/(f + X)] and its low part, X Poisson of mean mu >= 0."""
     if mu == 0.0:
         return quotient_pair(1.0, 0.0, f, 0.0)
     where = poisson_region(f, mu)
@@ -256,7 +256,7 @@ def log_inverse_mean(f: float, s: float, p: float) -> float:
     """Return log r(f, s, p).
 
     For f >= 1 and p near 1, -log(1 + (D - p)/p) with D - p as a sum of numbers of one
-    sign: right also where r is near 1.
+    sign: accurate also where r is near 1.
     """
     r, r_low = inverse_mean(f, s, p)
     a, a_low = two_sum(s, -f)

@@ -1,7 +1,7 @@
-"""Blocks of cells for ``inverse_mean``: a loop for each region, which vectorises.
+"""Blocks of cells for ``inverse_mean``: a loop for each region, which vectorizes.
 
 The cells of each region are picked out, evaluated by the steps of ``inverse_mean``, one
-step for all cells and then the next, and put back. A value has the bits of the kernel
+step for all cells and then the next, and put back. Values have the bits of the kernel
 of one cell.
 """
 
@@ -11,16 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import clear_flags
 from riskcore.core.special.elementary import log_high_low
-from riskcore.core.special.floats import BLOCK, integer_stack, stack, two_sum
+from riskcore.core.special.floats import integer_stack, stack, two_sum
 from riskcore.core.special.gauss.blocks import (
     code_stack,
     filled_up,
     gather,
+    padded,
     pick,
     scatter,
 )
+from riskcore.core.special.loops import loop_of_three, loop_of_two
 from riskcore.core.special.negative_binomial.inverse_mean import (
     F_SMALL,
     FORWARD_31,
@@ -76,8 +77,6 @@ from riskcore.core.special.negative_binomial.inverse_mean_parts import (
     poisson_of_one,
     upwards,
 )
-
-_WORD = 64
 
 
 @kernel
@@ -375,11 +374,11 @@ def _fill_poisson(w: int, f: Any, mu: Any, p: Any, out: Any, n: int) -> None:
         b[i], b_low[i] = two_sum(f[i], mu[i])
         first[i] = -mu[i]
     if w == NOERLUND_60:
-        none = stack()
+        zero = stack()
         for i in range(n):
-            none[i] = 0.0
+            zero[i] = 0.0
         _noerlund_levels(b, p, first, x, y, NOERLUND_LEVELS, NOERLUND_EXACT, n)
-        _noerlund_ends(b, b_low, p, none, first, none, x, y, out, n)
+        _noerlund_ends(b, b_low, p, zero, first, zero, x, y, out, n)
     else:
         _noerlund_levels(b, p, first, x, y, levels_of(w), 1, n)
         for i in range(n):
@@ -402,11 +401,9 @@ def _blockwise(
         codes, picked = code_stack(), integer_stack()
         f_picked, s_picked, p_picked = stack(), stack(), stack()
         out_picked = stack()
-        words = (n + _WORD - 1) // _WORD
         for i in range(n):
             codes[i] = code(f[i], s[i], p[i])
-        for i in range(n, words * _WORD):
-            codes[i] = REGIONS
+        words = padded(codes, n)
         for w in range(REGIONS):
             m = pick(codes, words, w, picked)
             if m > 0:
@@ -428,42 +425,22 @@ def loop_of(
 ) -> Callable[..., None]:
     """Make NumPy's loop of E[1/(f + X)] from the kernel of one cell and its domain.
 
-    ``scalar`` serves the cells that no loop is for, and those outside the domain.
+    ``scalar`` serves the cells without a loop, and those outside the domain.
     """
 
     @kernel
     def code(f: float, s: float, p: float) -> int:
         a = s - f
-        plain = inside(f, s, p) & (a != 0.0) & (a != 1.0) & (p < 1.0)
-        return region(f, s, p) if plain else OTHER
+        regular = inside(f, s, p) & (a != 0.0) & (a != 1.0) & (p < 1.0)
+        return region(f, s, p) if regular else OTHER
 
-    block = _blockwise(code, _fill, scalar)
-
-    def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-        f, s, p, out = stack(), stack(), stack(), stack()
-        first = 0
-        while first < sizes[0]:
-            n = min(BLOCK, sizes[0] - first)
-            for i in range(n):
-                f[i] = args[0][(first + i) * (steps[0] >> 3)]
-                s[i] = args[1][(first + i) * (steps[1] >> 3)]
-                p[i] = args[2][(first + i) * (steps[2] >> 3)]
-            block(f, s, p, out, n)
-            for i in range(n):
-                args[3][(first + i) * (steps[3] >> 3)] = out[i]
-            first += n
-        clear_flags()
-
-    return loop
+    return loop_of_three(_blockwise(code, _fill, scalar))
 
 
 def poisson_loop_of(
     scalar: Callable[[float, float], float], inside: Callable[[float, float], bool]
 ) -> Callable[..., None]:
-    """Make NumPy's loop of the Poisson law from the kernel of one cell and its domain.
-
-    The third column of a block, p, is 1.
-    """
+    """Make NumPy's loop of the Poisson law from one cell's kernel and its domain."""
 
     @kernel
     def code(f: float, mu: float, p: float) -> int:
@@ -475,20 +452,11 @@ def poisson_loop_of(
 
     block = _blockwise(code, _fill_poisson, one)
 
-    def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-        f, mu, p, out = stack(), stack(), stack(), stack()
-        for i in range(BLOCK):
+    @kernel
+    def with_p(f: Any, mu: Any, out: Any, n: int) -> None:
+        p = stack()
+        for i in range(n):
             p[i] = 1.0
-        first = 0
-        while first < sizes[0]:
-            n = min(BLOCK, sizes[0] - first)
-            for i in range(n):
-                f[i] = args[0][(first + i) * (steps[0] >> 3)]
-                mu[i] = args[1][(first + i) * (steps[1] >> 3)]
-            block(f, mu, p, out, n)
-            for i in range(n):
-                args[2][(first + i) * (steps[2] >> 3)] = out[i]
-            first += n
-        clear_flags()
+        block(f, mu, p, out, n)
 
-    return loop
+    return loop_of_two(with_p)

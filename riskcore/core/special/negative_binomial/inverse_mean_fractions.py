@@ -1,8 +1,8 @@
-"""E[1/(f + X)] for fractions f: pairs of doubles where roundings count.
+"""E[1/(f + X)] for fractions f: pairs of doubles where rounding errors matter.
 
     r(f, s, p) = p N/M,    s r(f, s+1) = p (1 + (s - f) r(f, s))
 
-Three ways (notes/prior.md, sections 4 to 6):
+Three methods (notes/prior.md, sections 4 to 6):
 
 - the reflection p -> q, at 1/2 <= f <= 3/2 and a shape from 1/2 to 3/2; from there
   upwards in the shape, and in f and the shape together;
@@ -26,6 +26,7 @@ from riskcore.core.special.elementary import log_high_low
 from riskcore.core.special.floats import (
     fast_two_sum,
     fma,
+    from_hex,
     table_of,
     two_product,
     two_sum,
@@ -54,23 +55,18 @@ _TWICE_A2 = float.fromhex("0x1.4a34cc4a60fa6p-1")
 _TWICE_A2_LOW = float.fromhex("0x1.8268c7211b5f3p-56")
 _THRICE_A3 = float.fromhex("-0x1.9dd002780310ap-3")
 _THRICE_A3_LOW = float.fromhex("0x1.52a91ccfccf29p-57")
-LOG_GAMMA = tuple(
-    map(
-        float.fromhex,
-        (
-            "0x1.51322ac7d84f8p-6", "-0x1.e404fc218f681p-8", "0x1.7add6eadaf0f8p-9",
-            "-0x1.38ac5c2bf33b3p-10", "0x1.0b36af88614b4p-11", "-0x1.d3fd4c7a44115p-13",
-            "0x1.a127b035812fbp-14", "-0x1.78de5b39eb797p-15", "0x1.580de40e5116ap-16",
-            "-0x1.3cbca89c7504fp-17", "0x1.2595fb723617fp-18", "-0x1.11b17223922e1p-19",
-            "0x1.007cb56dd9ef7p-20", "-0x1.e28b5a08a169dp-22", "0x1.c5711d8785f83p-23",
-            "-0x1.ad8925ecef2ebp-24", "0x1.a94a705dcbe16p-25", "-0x1.94a199598b072p-26",
-            "0x1.196153808911dp-27", "-0x1.0ee226c4bf7c8p-28", "0x1.6edb44cb0239bp-28",
-            "-0x1.5d21617b76fc5p-29", "-0x1.c43a3ffb7d46bp-30", "0x1.abf3d803edf45p-31",
-            "0x1.6bd5b91bb8a0dp-30", "-0x1.5c2a45e85c1f8p-31", "-0x1.9ac4531999600p-32",
-            "0x1.8a642af60faf6p-33", "0x1.55439fb1794f4p-34", "-0x1.497fad5250677p-35",
-        ),
-    )
-)  # fmt: skip
+LOG_GAMMA = from_hex("""
+    0x1.51322ac7d84f8p-6 -0x1.e404fc218f681p-8 0x1.7add6eadaf0f8p-9
+    -0x1.38ac5c2bf33b3p-10 0x1.0b36af88614b4p-11 -0x1.d3fd4c7a44115p-13
+    0x1.a127b035812fbp-14 -0x1.78de5b39eb797p-15 0x1.580de40e5116ap-16
+    -0x1.3cbca89c7504fp-17 0x1.2595fb723617fp-18 -0x1.11b17223922e1p-19
+    0x1.007cb56dd9ef7p-20 -0x1.e28b5a08a169dp-22 0x1.c5711d8785f83p-23
+    -0x1.ad8925ecef2ebp-24 0x1.a94a705dcbe16p-25 -0x1.94a199598b072p-26
+    0x1.196153808911dp-27 -0x1.0ee226c4bf7c8p-28 0x1.6edb44cb0239bp-28
+    -0x1.5d21617b76fc5p-29 -0x1.c43a3ffb7d46bp-30 0x1.abf3d803edf45p-31
+    0x1.6bd5b91bb8a0dp-30 -0x1.5c2a45e85c1f8p-31 -0x1.9ac4531999600p-32
+    0x1.8a642af60faf6p-33 0x1.55439fb1794f4p-34 -0x1.497fad5250677p-35
+""")
 _log_gamma = table_of("log_gamma_at_two", LOG_GAMMA)
 
 # Of Gauss's fraction, 2 GAUSS_PAIRS + 1 levels; the last four in pairs of doubles.
@@ -87,7 +83,7 @@ NOERLUND_EXACT = 5
 def places(f: float, s: float) -> tuple[float, float, float, float]:
     """Return (u, e, g, n): f = 1 + u + g, s = 1 + e + g + n, |u|, |e| <= 1/2.
 
-    Exact, for f >= 1/2 and s - g >= 1/2; g and n are whole.
+    Exact, for f >= 1/2 and s - g >= 1/2; g and n are integers.
     """
     whole = max((f + _TWO_52) - _TWO_52, 1.0)
     above = s - (whole - 1.0)
@@ -101,8 +97,8 @@ def gammas_step(
 ) -> tuple[float, float, float]:
     """Return (U, V, W) of degree k + 3 from those of degree k + 4.
 
-    For the polynomial P with P(z) = a_k z^k + ..., U = (P(u) - P(0))/u, V the same of
-    v, W = (P(u+v) - P(u) - P(v) + P(0))/(u v), by the rule of Leibniz: no subtraction.
+    For the polynomial P(z) = a_k z^k + ..., U = (P(u) - P(0))/u, V the same for v, W =
+    (P(u+v) - P(u) - P(v) + P(0))/(u v), by the rule of Leibniz, without subtraction.
     """
     c = _log_gamma(k)
     return fma(u, U, c), fma(v, V, c), fma(u + v, W, U + V)
@@ -135,7 +131,7 @@ def gammas(u: float, v: float) -> DoubleDouble:
 
 @kernel
 def series_end(log_p: float) -> float:
-    """Return the last k of the series: what follows is below 2^-58."""
+    """Return the last k of the series: later terms are below 2^-58."""
     return 2.0 + float(int(-38.0 / log_p))
 
 
@@ -145,7 +141,7 @@ def series_step(
 ) -> tuple[float, float]:
     """Return numerator and denominator of G(k) from those of G(k+1).
 
-    G(k) = 1/(k - e) + (k - u) p/(k + 1) G(k+1) for k <= last, beyond 0.
+    G(k) = 1/(k - e) + (k - u) p/(k + 1) G(k+1) for k <= last, then 0.
     """
     c = (k - u) * (p * (1.0 / (k + 1.0)))
     d = k - e
@@ -270,8 +266,8 @@ def rise(
 def to_next(u: float, shape: float, p: float, ratio: Ratio) -> Ratio:
     """Return A and B with D = b + p A/B for f = 2 + u, from N and M for 1 + u.
 
-    ``shape`` is that of 1 + u. B = M - p f N, A = f N b - (f+1) M: both may cancel to
-    a tenth or less.
+    ``shape`` belongs to 1 + u. B = M - p f N, A = f N b - (f+1) M: both may cancel to a
+    tenth or less.
     """
     N, N_low, M, M_low = ratio
     f = 1.0 + u
@@ -287,7 +283,7 @@ def to_next(u: float, shape: float, p: float, ratio: Ratio) -> Ratio:
 
 @kernel
 def reflected(f: float, s: float, p: float) -> DoubleDouble:
-    """Return r and its rest for f >= 1/2, p < 1/2, s >= f - 1/2."""
+    """Return r and its low part for f >= 1/2, p < 1/2, s >= f - 1/2."""
     u, e, g, n = places(f, s)
     high, low = log_high_low(p, 0.0)
     above, below = series(u, e, p, series_end(high + low))
@@ -321,7 +317,7 @@ def of_ratio(p: float, ratio: Ratio) -> DoubleDouble:
 
 @kernel
 def gauss_start(f: float, s: float) -> tuple[float, float, float, float]:
-    """Return (n, s - n, s - n - f as a pair), the last from -1/2 to 1, n whole."""
+    """Return (n, s - n, s - n - f as a pair), the last from -1/2 to 1, n an integer."""
     n = float(int(max(s - f, 0.0)))
     shape = s - n
     a, a_low = two_sum(shape, -f)
@@ -363,7 +359,7 @@ def gauss_pair_end(
 
 @kernel
 def by_gauss(f: float, s: float, p: float) -> DoubleDouble:
-    """Return r and its rest for f >= 1/2, p >= 1/2, s >= f - 1/2."""
+    """Return r and its low part for f >= 1/2, p >= 1/2, s >= f - 1/2."""
     q = 1.0 - p
     n, shape, a, a_low = gauss_start(f, s)
     x, y = gauss_tail(f, a, q, float(GAUSS_PAIRS))
@@ -468,13 +464,13 @@ def poisson_pairs(f: float, mu: float, last: int) -> Ratio:
 
 @kernel
 def by_noerlund(f: float, s: float, p: float) -> DoubleDouble:
-    """Return r and its rest for f >= 1/2, p >= 1/2, s - f >= A_LARGE."""
+    """Return r and its low part for f >= 1/2, p >= 1/2, s - f >= A_LARGE."""
     return inverse_of(p, noerlund_pairs(f, s, p, 0))
 
 
 @kernel
 def poisson_by_noerlund(f: float, mu: float) -> DoubleDouble:
-    """Return r and its rest of the Poisson law for f >= 1/2."""
+    """Return r and its low part of the Poisson law for f >= 1/2."""
     return inverse_of(1.0, poisson_pairs(f, mu, 0))
 
 

@@ -1,14 +1,14 @@
-"""What ``inverse_mean`` leaves out, in pairs of doubles: f below 1/2, s below f.
+"""The cells that ``inverse_mean`` omits, in pairs of doubles: f below 1/2, s below f.
 
-Three ways to r(f, s, p) = E[1/(f + X)], each where its parts do not cancel
+Three methods for r(f, s, p) = E[1/(f + X)], each where its parts do not cancel
 (notes/prior.md, section 7):
 
 - the reflection p -> q, for f p <= 1 and p < 1/2, at a shape s near 1;
-- Gauss's continued fraction, at a shape s < f + 1, where its terms are of one sign;
+- Gauss's continued fraction, at a shape s < f + 1, where its terms have one sign;
 - Noerlund's fraction at f + 1.
 
-From the shapes of the first two contiguity leads upwards,
-r(f, s+1) = (p/s) (1 + (s - f) r(f, s)).
+From the shapes of the first two contiguity leads upwards, r(f, s+1) = (p/s) (1 + (s -
+f) r(f, s)).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from riskcore.core.special.negative_binomial.inverse_mean_parts import base
 # Up to this f p the reflection, below P_REFLECTED.
 FP_REFLECTED = 1.0
 P_REFLECTED = 0.5
-# From this s - f on Noerlund's fraction, with so many levels.
+# From this s - f on Noerlund's fraction, and its number of levels.
 A_NOERLUND = 64.0
 _LEVELS = 140
 END = 2.0**-80  # of a series
@@ -41,7 +41,7 @@ END = 2.0**-80  # of a series
 # --- Gauss's fraction ----------------------------------------------------------------
 
 
-# Two levels at once (the even part), so that no number is much larger than D, which f
+# Two levels at once (the even part), so that no number is much larger than D, as f
 # would be where f p is moderate: D = W(0),
 #
 #     W(m) = f p + s q + 2 m - q (e(m) + e(m+1)) - q^2 e(m+1) (e(m+1) - a)/W(m+1).
@@ -49,7 +49,7 @@ END = 2.0**-80  # of a series
 
 @kernel
 def gauss_levels(f: float, p: float) -> int:
-    """Return how many levels leave less than 2^-60 of D, for s < f + 1.
+    """Return the number of levels that leave less than 2^-60 of D, for s < f + 1.
 
     A level shrinks the error by (1 - sqrt p)/(1 + sqrt p), by more where f p is large.
     """
@@ -167,7 +167,7 @@ def below_one(
 ) -> DoubleDouble:
     """Return r for f < 1 from D at f + 1, whose b and parts are given.
 
-    f r = (p (f+1) + first/V(1))/D, a difference that leaves f r.
+    f r = (p (f+1) + first/V(1))/D, a difference that cancels little.
     """
     k = float(_LEVELS)
     step_high, step_low = step
@@ -189,7 +189,7 @@ def below_one(
     return dd_divide(above, above_low, *dd_multiply_double(D, D_low, f))
 
 
-# --- the whole rest ------------------------------------------------------------------
+# --- all cells ------------------------------------------------------------------
 
 
 @kernel

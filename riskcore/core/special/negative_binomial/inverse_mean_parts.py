@@ -1,7 +1,7 @@
 """The steps of E[1/(f + X)]: of one cell, and of one level of a loop over many.
 
 With r = p/D and a = s - f, D = b + h (A/B), b = f p + (s - 1) q: the kernels here
-give b, the numbers A and B, and the quotient (notes/prior.md, sections 2 to 5).
+return b, the numbers A and B, and the quotient (notes/prior.md, sections 2 to 5).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ratio = tuple[float, float, float, float]  # numerator and denominator, two pair
 
 # The first steps upwards, of f - n + k for k below this, are in pairs of doubles.
 PAIR_STEPS = 4
-# Up to it r of the Poisson law is 1 for f = 1; the inverse of a mean must be a double.
+# Up to this mean r of the Poisson law is 1 for f = 1; its inverse must be a double.
 _SMALLEST_MEAN = 2.0**-200
 
 
@@ -65,7 +65,7 @@ def of_pairs(p: float, b: float, b_low: float, h: float, ratio: Ratio) -> Double
 
 @kernel
 def cut(steps: float, ratio: Ratio) -> Ratio:
-    """Return A and B as doubles if more steps follow than are taken in pairs."""
+    """Return A and B as doubles if more steps follow than run in pairs."""
     A, A_low, B, B_low = ratio
     kept = steps < PAIR_STEPS
     return A, A_low if kept else 0.0, B, B_low if kept else 0.0
@@ -73,7 +73,7 @@ def cut(steps: float, ratio: Ratio) -> Ratio:
 
 @kernel
 def less_power(a: float, a_low: float, high: float, low: float) -> DoubleDouble:
-    """Return T = (1 - p^a)/a for a that is not 0, given log p = high + low."""
+    """Return T = (1 - p^a)/a for a != 0, given log p = high + low."""
     high, low = fast_two_sum(high, low)
     x, x_low = two_product(a, high)
     x_low = fma(a, low, fma(a_low, high, x_low))
@@ -122,9 +122,10 @@ def of_two(a: float, a_low: float, p: float, T: float, T_low: float) -> Ratio:
 def pair_upwards(
     g: float, f: float, a: float, a_low: float, p: float, ratio: Ratio
 ) -> Ratio:
-    """Return what ``upwards`` does, times q, from pairs A and B.
+    """Return ``upwards`` times q, from pairs A and B.
 
-    For p near 1/2 the first two steps enlarge errors, of numbers that count then.
+    For p near 1/2 the first two steps enlarge errors, when the numbers are not yet
+    small.
     """
     A, A_low, B, B_low = ratio
     q = 1.0 - p
@@ -152,7 +153,7 @@ def pair_upwards(
 def upwards(
     g: float, f: float, a: float, p: float, A: float, B: float
 ) -> tuple[float, float]:
-    """Return (A, B) for g + 1 from those for g, or as they are for g >= f."""
+    """Return (A, B) for g + 1 from those for g, unchanged for g >= f."""
     t = p / (1.0 - p) * A
     A_next = fma(1.0 - a, B, -((g + 1.0) * t))
     B_next = fma(g + (a - 1.0), B, t)
@@ -161,7 +162,7 @@ def upwards(
 
 @kernel
 def gauss_tail(f: float, a: float, q: float, m: float) -> tuple[float, float]:
-    """Return (U(2m+1), U(2m+2)) of Gauss's fraction, the last one guessed.
+    """Return (U(2m+1), U(2m+2)) of Gauss's fraction, the second a guess.
 
     S(n) = f + n - 1 - c q/S(n+1), c = (m + 1 - a)(f + m) for n = 2m + 1, m (s + m - 1)
     for n = 2m, as quotients S(n) = U(n)/U(n+1); D = S(1).
@@ -218,7 +219,7 @@ def noerlund_step(
 ) -> tuple[float, float]:
     """Return numerator and denominator of V(k) from those of V(k+1).
 
-    V(k) >= k p: for p < 1/2 the deep levels need to be told.
+    V(k) >= k p: for p < 1/2 the deep levels need this bound.
     """
     above = fma(fma(k, step, b), x, ((k + 1.0) * fma(k, square, first)) * y)
     return max(above, (k * p) * x), x

@@ -1,12 +1,12 @@
 """The spread of 1/F where F is negative binomial: its variance, without cancellation.
 
-The law of F - f does not depend on the f that is added to it, so that E[1/F^2] is a
-slope of E[1/F] (``inverse_square``), and with D = p/E[1/F]
+The law of F - f does not depend on the f added to it, so E[1/F^2] is a slope of E[1/F]
+(``inverse_square``), and with D = p/E[1/F]
 
     Var(1/F) = r^2 (dD/df - p)/p,
 
-where p goes out of the continued fractions of D by hand: what is left is positive. By
-region (notes/posterior.md, section 4):
+where p is removed from the continued fractions of D by hand, so that all terms are
+positive. By region (notes/posterior.md, section 4):
 
 - Noerlund's continued fraction and its slope, for f that is not small;
 - Gauss's and its slope, for p that is not small;
@@ -26,7 +26,7 @@ from riskcore.core.special.double_double import (
     sqrt,
 )
 from riskcore.core.special.elementary import polynomial
-from riskcore.core.special.floats import fma, two_product, two_sum
+from riskcore.core.special.floats import fma, from_hex, two_product, two_sum
 from riskcore.core.special.near_one import exponentials
 
 # --- regions -------------------------------------------------------------------------
@@ -39,7 +39,6 @@ GAUSS_LEVELS = 44
 GAUSS_PAIRS = 5  # levels 3 to 5 are pairs of doubles
 SERIES_TERMS = 31  # of the reflection
 SERIES_PAIRS = 6
-MOST_STEPS = int(F_LARGE) - 1
 
 NOERLUND = 0
 GAUSS = 1
@@ -50,57 +49,35 @@ REGIONS = 4
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # log(pi d/sin(pi d))/d^2 in powers of d^2 at 16 Chebyshev points of [0, 1/4], and
-# (psi(2+d) - psi(2))/d in powers of d at 22 of [-1/2, 1/2], by mpmath: to 2^-64. The
+# (psi(2+d) - psi(2))/d in powers of d at 22 of [-1/2, 1/2], by mpmath, to 2^-64. The
 # first two coefficients are pairs.
-_ETA = (
-    float.fromhex("0x1.a51a6625307d3p+0"),
-    float.fromhex("0x1.151322ac7d849p-1"),
-)
-_ETA_LOW = (
-    float.fromhex("0x1.17fa08959e912p-55"),
-    float.fromhex("0x1.52113afd730c5p-56"),
-)
+_ETA = from_hex("0x1.a51a6625307d3p+0 0x1.151322ac7d849p-1")
+_ETA_LOW = from_hex("0x1.17fa08959e912p-55 0x1.52113afd730c5p-56")
 _eta_rest = polynomial(
-    tuple(
-        map(
-            float.fromhex,
-            (
-            "0x1.5b40cb100c081p-2", "0x1.010b36af9b4f0p-2", "0x1.9a01e37a4909ap-3",
-            "0x1.556ad81ac9eeap-3", "0x1.2496aab15e19ap-3", "0x1.0004eed57e7d0p-3",
-            "0x1.c6b27158a7797p-4", "0x1.9dac32f3b7144p-4", "0x1.5750d060d0c5ap-4",
-            "0x1.eb92dac7891fbp-4", "-0x1.dc2a23a936792p-5", "0x1.a568f1cbee466p-2",
-            "-0x1.e41a3404fd15dp-2", "0x1.0106d088fc137p-1",
-            ),
-        )
-    )
-)  # fmt: skip
-_PSI = (
-    float.fromhex("0x1.4a34cc4a60fa6p-1"),
-    float.fromhex("-0x1.9dd002780310ap-3"),
+    from_hex("""
+        0x1.5b40cb100c081p-2 0x1.010b36af9b4f0p-2 0x1.9a01e37a4909ap-3
+        0x1.556ad81ac9eeap-3 0x1.2496aab15e19ap-3 0x1.0004eed57e7d0p-3
+        0x1.c6b27158a7797p-4 0x1.9dac32f3b7144p-4 0x1.5750d060d0c5ap-4
+        0x1.eb92dac7891fbp-4 -0x1.dc2a23a936792p-5 0x1.a568f1cbee466p-2
+        -0x1.e41a3404fd15dp-2 0x1.0106d088fc137p-1
+    """)
 )
-_PSI_LOW = (
-    float.fromhex("0x1.188a998fc3477p-55"),
-    float.fromhex("0x1.f1df36f5212fdp-58"),
-)
+_PSI = from_hex("0x1.4a34cc4a60fa6p-1 -0x1.9dd002780310ap-3")
+_PSI_LOW = from_hex("0x1.188a998fc3477p-55 0x1.f1df36f5212fdp-58")
 _psi_rest = polynomial(
-    tuple(
-        map(
-            float.fromhex,
-            (
-            "0x1.51322ac7d8483p-4", "-0x1.2e831d94f99b6p-5", "0x1.1c261302492d1p-6",
-            "-0x1.1196d0a679df4p-7", "0x1.0b36af861f527p-8", "-0x1.073e7b02bc920p-9",
-            "0x1.04b8cea3efc04p-10", "-0x1.0318df315ae81p-11", "0x1.020a576725459p-12",
-            "-0x1.0159364bce0c4p-13", "0x1.00e55d56ee60ep-14", "-0x1.00986ae9f6177p-15",
-            "0x1.0050b55d0a461p-16", "-0x1.002eeebe41de1p-17", "0x1.01a76859b73a0p-18",
-            "-0x1.01987df631bc9p-19", "0x1.ddf604085a8b9p-21", "-0x1.dde8f66307ce5p-22",
-            "0x1.6c159b22c4707p-22", "-0x1.6c1230ae59a47p-23",
-            ),
-        )
-    )
-)  # fmt: skip
+    from_hex("""
+        0x1.51322ac7d8483p-4 -0x1.2e831d94f99b6p-5 0x1.1c261302492d1p-6
+        -0x1.1196d0a679df4p-7 0x1.0b36af861f527p-8 -0x1.073e7b02bc920p-9
+        0x1.04b8cea3efc04p-10 -0x1.0318df315ae81p-11 0x1.020a576725459p-12
+        -0x1.0159364bce0c4p-13 0x1.00e55d56ee60ep-14 -0x1.00986ae9f6177p-15
+        0x1.0050b55d0a461p-16 -0x1.002eeebe41de1p-17 0x1.01a76859b73a0p-18
+        -0x1.01987df631bc9p-19 0x1.ddf604085a8b9p-21 -0x1.dde8f66307ce5p-22
+        0x1.6c159b22c4707p-22 -0x1.6c1230ae59a47p-23
+    """)
+)
 
-# r, the variance, and b and I with Var(1/F) = b^2 I: no b and no I is out of the
-# doubles' range where the deviation is not.
+# r, the variance, and b and I with Var(1/F) = b^2 I: b and I are within the range of
+# doubles wherever the deviation is.
 Moments = tuple[float, float, float, float]
 Fraction = tuple[float, float]  # a level of a continued fraction and its slope
 Pairs = tuple[float, float, float, float]
@@ -118,7 +95,7 @@ def region(f: float, p: float) -> int:
 
 @kernel
 def noerlund_start(f: float, p: float) -> Fraction:
-    """Return V(k) about, and its slope, for k = ``NOERLUND_LEVELS``."""
+    """Return a guess of V(k), and its slope, for k = ``NOERLUND_LEVELS``."""
     return f - (1.0 - p) + (NOERLUND_LEVELS * (2.0 * p) + 1.0), p
 
 
@@ -160,7 +137,7 @@ def noerlund_end(f: float, p: float, V: float, slope: float) -> Moments:
 
 @kernel
 def gauss_start(f: float, p: float) -> Fraction:
-    """Return S(n) about, and its slope, for n = ``GAUSS_LEVELS`` + 1."""
+    """Return a guess of S(n), and its slope, for n = ``GAUSS_LEVELS`` + 1."""
     rise = 0.5 * (1.0 + sqrt(p))
     return fma(float(GAUSS_LEVELS), rise, f), rise
 
@@ -170,7 +147,7 @@ def gauss_step(n: int, f: float, p: float, S: float, slope: float) -> Fraction:
     """Return S(n) and its slope from those of n + 1.
 
     S(n) = f + n - 1 - c q/S(n+1), with c = (m+1) (f+m) for n = 2m+1 and c = m (s+m-1)
-    for n = 2m: the shape s is f, but does not move with it. D = S(1).
+    for n = 2m: the shape s is f, but is held fixed. D = S(1).
     """
     m = float(n >> 1)
     odd = n & 1 == 1
@@ -184,7 +161,7 @@ def gauss_step(n: int, f: float, p: float, S: float, slope: float) -> Fraction:
 
 @kernel
 def gauss_pair_step(n: int, f: float, p: float, fraction: Pairs) -> Pairs:
-    """Return what ``gauss_step`` does as pairs."""
+    """Return ``gauss_step`` in pairs."""
     S, S_low, slope, slope_low = fraction
     m = float(n >> 1)
     odd = n & 1 == 1
@@ -240,7 +217,7 @@ def gauss_end(f: float, p: float, fraction: Pairs) -> Moments:
 
 @kernel
 def place(f: float) -> tuple[float, float]:
-    """Return d and n with f = 1 + d + n: n is whole, |d| <= 1/2, or n = -1, d = f."""
+    """Return d and n with f = 1 + d + n: an integer n, |d| <= 1/2, or n = -1, d = f."""
     whole = (f + _TWO_52) - _TWO_52
     return f - whole, whole - 1.0
 
@@ -265,7 +242,7 @@ def series_step(m: float, d: float, z: float, tau: float, omega: float) -> Fract
 
 @kernel
 def series_pair_step(m: float, d: float, z: float, z_low: float, sums: Pairs) -> Pairs:
-    """Return what ``series_step`` does as pairs."""
+    """Return ``series_step`` in pairs."""
     tau, tau_low, omega, omega_low = sums
     h, h_low = dd_divide(1.0, 0.0, *two_sum(m, -d))
     tau, tau_low = dd_multiply(tau, tau_low, z, z_low)
@@ -344,7 +321,7 @@ def upwards(
     """Return r/z and Var(1/F)/z^2 at 1 + d + k from those at d + k, if k <= n.
 
     r(f+1)/z = 1/f - r(f), Var(f+1)/z = (r(f+1)/z) (r(f) - r(f+1)) - Var(f). For k = 1
-    the variance given is over z alone.
+    the given variance is divided by z once only.
     """
     r, r_low, V, V_low = moments
     below, below_low = dd_multiply(r, r_low, z, z_low)
@@ -375,7 +352,7 @@ def reflected_end(
     tau_low: float,
     moments: Pairs,
 ) -> Moments:
-    """Return the moments at 1 + d + n from what ``upwards`` left.
+    """Return the moments at 1 + d + n from the results of ``upwards``.
 
     For n = -1: r(f) = X/f - z tau(1), one step down from 1 + f.
     """

@@ -1,8 +1,7 @@
-"""Blocks of cells for ``inverse_moments``: a loop for each region, which vectorises.
+"""Blocks of cells for ``inverse_moments``: a loop for each region, which vectorizes.
 
-The cells of each region are picked out, evaluated by the steps of ``inverse_moments``,
-one step for all cells and then the next, and put back. A value has the bits of the
-kernel of one cell.
+As in ``inverse_mean_blocks``: the cells of each region run one step of
+``inverse_moments`` for all cells and then the next, with the bits of one cell's kernel.
 """
 
 from __future__ import annotations
@@ -17,9 +16,11 @@ from riskcore.core.special.gauss.blocks import (
     code_stack,
     filled_up,
     gather,
+    padded,
     pick,
     scatter,
 )
+from riskcore.core.special.loops import loop_of_two
 from riskcore.core.special.negative_binomial.inverse_moments import (
     GAUSS,
     GAUSS_LEVELS,
@@ -48,9 +49,6 @@ from riskcore.core.special.negative_binomial.inverse_moments import (
     series_step,
     upwards,
 )
-from riskcore.core.special.negative_binomial.loops import loop_of_two
-
-_WORD = 64
 
 
 @kernel
@@ -151,14 +149,9 @@ def loop_of(
 ) -> Callable[..., None]:
     """Make NumPy's loop of a quantity of the moments of 1/F.
 
-    Parameters
-    ----------
-    scalar : kernel
-        (f, p) -> value.
-    finish : kernel
-        (r, variance, b, I) -> value, with E[1/F] = r and Var(1/F) = b^2 I.
-    inside : kernel
-        (f, p) -> whether the cell is in the domain; outside, the value is nan.
+    ``scalar`` is its kernel of one cell; ``finish`` takes r, variance, b and I to the
+    value, with E[1/F] = r and Var(1/F) = b^2 I; outside the domain ``inside`` it is
+    nan.
     """
 
     @kernel
@@ -169,11 +162,9 @@ def loop_of(
         codes, picked = code_stack(), integer_stack()
         x, y = stack(), stack()
         r, var, b, spread = stack(), stack(), stack(), stack()
-        words = (n + _WORD - 1) // _WORD
         for i in range(n):
             codes[i] = region(f[i], p[i]) if inside(f[i], p[i]) else OUTSIDE
-        for i in range(n, words * _WORD):
-            codes[i] = REGIONS
+        words = padded(codes, n)
         for w in range(REGIONS):
             m = pick(codes, words, w, picked)
             if m > 0:

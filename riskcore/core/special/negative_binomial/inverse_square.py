@@ -1,8 +1,8 @@
 """The mean of 1/(f + X)^2, X negative binomial of any shape or Poisson, for f >= 1.
 
-The law of X does not depend on f, so that E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)],
-s and p held: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes.
-With D = p/r it is r^2 D'/p (notes/prior.md, section 9).
+The law of X does not depend on f, so E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)], at fixed
+s and p: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes. With D
+= p/r it is r^2 D'/p (notes/prior.md, section 9).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _noerlund_square(
 
 @kernel
 def _levels(b: float, p: float) -> int:
-    """Return how many levels, all of them with b + k (p - q) > 0."""
+    """Return the number of levels, all with b + k (p - q) > 0."""
     if b >= 2.0**30:
         return 4
     most = 30 if b >= B_HUGE else 80
@@ -124,7 +124,7 @@ def _gauss(f: float, s: float, p: float) -> tuple[float, float, float, float]:
     a, a_low = two_sum(s, -f)
     total, total_low = gauss_sum(f, s, p)
     # A slope takes more levels than D; a test has the bound. A level shrinks errors by
-    # (1 - sqrt p)/(1 + sqrt p) or more: of the deep levels doubles are enough.
+    # (1 - sqrt p)/(1 + sqrt p) or more: doubles suffice for the deep levels.
     further = int(min(30.0 / sqrt(p), 300.0 / (f * p)))
     exact = 7.0 + float(further // 6)
     m = 20.0 + float((further + 1) // 2)
@@ -263,5 +263,5 @@ def inverse_square_poisson(f: float, mu: float) -> float:
     if mu == 0.0:
         return 1.0 / (f * f)
     b, b_low = two_sum(f, mu)
-    none = (0.0, 0.0)
-    return _noerlund_square(b, b_low, 1.0, none, (-mu, 0.0), 1.0, none, _levels(b, 1.0))
+    zero = (0.0, 0.0)
+    return _noerlund_square(b, b_low, 1.0, zero, (-mu, 0.0), 1.0, zero, _levels(b, 1.0))

@@ -1,8 +1,8 @@
-"""Blocks of cells for tails: loops that vectorise.
+"""Tails for blocks of cells, in loops that vectorize.
 
-Cells of small integers f and those whose probability has no branch are evaluated one
-step for all cells and then the next. A value has the bits of the kernel of one cell,
-which serves the others.
+Cells with small integers f, and those with a branchless probability, are evaluated one
+step for all cells, then the next. Values have the bits of the kernel of one cell, which
+serves the other cells.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from riskcore.core.compiled.jit import kernel
 from riskcore.core.special.elementary import exp_parts
 from riskcore.core.special.floats import stack
 from riskcore.core.special.negative_binomial.probability import (
-    plain_exponent,
+    branchless_exponent,
     probability_weight,
 )
 from riskcore.core.special.negative_binomial.tails import (
-    NOTHING,
+    NEGLIGIBLE,
     half_line_step,
     half_line_width,
     long_end,
@@ -28,19 +28,19 @@ from riskcore.core.special.negative_binomial.tails import (
 )
 from riskcore.core.special.quadrature import HALF_LINE_NODES
 
-_STEPS = 4  # of a sum between two looks at its terms
+_STEPS = 4  # terms of a sum between two checks
 
 
 @kernel
 def exponents(f: Any, j: Any, j_low: Any, p: Any, high: Any, low: Any, n: int) -> None:
-    """Fill the exponents of the probabilities of n plain cells."""
+    """Fill the exponents of the probabilities of n branchless cells."""
     for i in range(n):
-        high[i], low[i] = plain_exponent(f[i], j[i], j_low[i], p[i])
+        high[i], low[i] = branchless_exponent(f[i], j[i], j_low[i], p[i])
 
 
 @kernel
 def _weights(f: Any, j: Any, j_low: Any, p: Any, weight: Any, low: Any, n: int) -> None:
-    """Fill k P(F = k), k = f + j, of n plain cells; ``low`` is room."""
+    """Fill k P(F = k), k = f + j, of n branchless cells; ``low`` is work space."""
     exponents(f, j, j_low, p, weight, low, n)
     for i in range(n):
         e, e_low = exp_parts(weight[i], low[i])
@@ -49,10 +49,10 @@ def _weights(f: Any, j: Any, j_low: Any, p: Any, weight: Any, low: Any, n: int) 
 
 @kernel
 def _going_on(term: Any, total: Any, n: int) -> bool:
-    """Return whether a sum of n cells has terms that count."""
+    """Return whether a sum of n cells has terms that still count."""
     count = 0
     for i in range(n):
-        count += term[i] > NOTHING * total[i]
+        count += term[i] > NEGLIGIBLE * total[i]
     return count > 0
 
 
@@ -62,7 +62,7 @@ def short_tails(
 ) -> None:
     """Fill P(F <= f + j), P(F > f + j) and k P(F = k), k = f + j, of n cells.
 
-    For plain cells with integers f <= ``SHORT``.
+    For branchless cells with integers f <= ``SHORT``.
     """
     a, top, bottom, odds = stack(), stack(), stack(), stack()
     _weights(f, j, j_low, p, weight, a, n)
@@ -96,7 +96,7 @@ def short_tails(
 def long_tails(
     f: Any, j: Any, j_low: Any, p: Any, lower: Any, upper: Any, weight: Any, n: int
 ) -> None:
-    """Fill what ``short_tails`` does, for plain cells with f > ``SHORT``."""
+    """Fill the results of ``short_tails`` for branchless cells with f > ``SHORT``."""
     a, b, y, slope, excess = stack(), stack(), stack(), stack(), stack()
     width, total, low = stack(), stack(), stack()
     _weights(f, j, j_low, p, weight, low, n)

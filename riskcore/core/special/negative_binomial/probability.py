@@ -1,12 +1,12 @@
-"""The negative binomial distribution: probabilities, tails and quantiles.
+"""The negative binomial distribution: exponents and weights of its probabilities.
 
 F is the number of trials up to and including the f-th success, p the probability of a
 success and q = 1 - p:
 
     P(F = f + j) = Gamma(f+j)/(Gamma(f) j!) p^f q^j,    j = 0, 1, 2, ...,
 
-a distribution for every real f > 0. Functions take (f, j, p); k = f + j is held as a
-pair. Formulas, their derivation and their errors are in notes/posterior.md.
+a distribution for every real f > 0. Functions take (f, j, p); k = f + j is a pair.
+Formulas, their derivation and their errors are in notes/posterior.md.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _STIRLING_ERRORS = (
     0.005951370112758848, 0.005554733551962801,
 )  # fmt: skip
 stirling_of_integer = table_of("stirling_of_integer", (0.0, *_STIRLING_ERRORS))
-LARGE = 16.0  # from it on Stirling's series
+LARGE = 16.0  # Stirling's series serves from here on
 _P_SMALL = 2.0**-900
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 _LARGEST_SHIFT = 1000
 _TWO_52 = 2.0**52  # adding it rounds to an integer
-# Below this f the tails are refused: their integrand has two features of very
-# different widths, which one rule of integration does not resolve.
+# Below this f tails are refused: their integrand has two features of very different
+# widths, which one rule of integration does not resolve.
 SMALLEST_F = 2.0**-6
 LARGEST = 2.0**1020  # of k: beyond it sums overflow
 LARGEST_EXACT = 2.0**53  # beyond it not every integer is a double
@@ -81,7 +81,7 @@ def _stirling_series(x: float) -> float:
 
 
 @kernel
-def _stirling_plain(x: float) -> float:
+def _stirling_branchless(x: float) -> float:
     """Return ``stirling_error`` for x >= 16 or an integer, without a branch."""
     small = stirling_of_integer(int(max(min(x, 15.0), 0.0)))
     large = _stirling_series(max(x, LARGE))
@@ -92,11 +92,10 @@ def _stirling_plain(x: float) -> float:
 def stirling_error(x: float) -> DoubleDouble:
     """Return log Gamma(x+1) - log(sqrt(2 pi x) (x/e)^x) for x > 0, to 2^-57 absolute.
 
-    Below 16 from a table or, for a fraction, from y = x + n >= 16 by Gamma(y) =
-    (x)_n Gamma(x).
+    Below 16 integers use a table, and fractions Gamma(x+n) = (x)_n Gamma(x), x+n >= 16.
     """
     if x >= LARGE or float(int(x)) == x:
-        return _stirling_plain(x), 0.0
+        return _stirling_branchless(x), 0.0
     steps = 16.0 - float(int(x))
     y, y_low = two_sum(x, steps)
     high, low = dd_multiply(y - 0.5, y_low, *dd_log(y, y_low))
@@ -118,11 +117,10 @@ def stirling_error(x: float) -> DoubleDouble:
 def _deviance_term(
     x: float, x_low: float, m: float, m_low: float, excess: float, excess_low: float
 ) -> DoubleDouble:
-    """Return x log(x/m) - (x - m) >= 0, where ``excess`` is x - m.
+    """Return x log(x/m) - (x - m) >= 0, where ``excess`` is x - m; branchless.
 
     With M = 2^e m next to x and s = (x - M)/(x + M) it is x e log 2 + (m - M) + (x - M)
     s + 2 x (atanh s - s): nothing cancels, and for e = 0 the first two terms are 0.
-    Nothing branches.
     """
     pattern = bits(x / m)
     e = (pattern - _SQRT_HALF_BITS) >> 52
@@ -150,7 +148,7 @@ def _deviance_term(
 
 @kernel
 def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
-    """Return f - k p, the successes less their mean."""
+    """Return f - k p, the successes minus their mean."""
     mean, mean_low = two_product(k, p)
     high, low = two_sum(f, -mean)
     rest, rest_low = two_product(k_low, p)
@@ -159,15 +157,15 @@ def mean_excess(f: float, k: float, k_low: float, p: float) -> DoubleDouble:
 
 
 @kernel
-def is_plain(f: float, p: float) -> bool:
-    """Return whether ``plain_exponent`` serves the cell, for any j > 0."""
+def is_branchless(f: float, p: float) -> bool:
+    """Return whether ``branchless_exponent`` serves the cell, for any j > 0."""
     whole = (f >= LARGE) | ((f + _TWO_52) - _TWO_52 == f)
     return whole & (f > 0.0) & (p >= _P_SMALL) & (p < 1.0)
 
 
 @kernel
-def plain_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
-    """Return ``probability_exponent`` without a branch, where ``is_plain``."""
+def branchless_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
+    """Return ``probability_exponent`` without a branch, where ``is_branchless``."""
     q, q_low = two_sum(1.0, -p)
     k, k_low = dd_add(j, j_low, f, 0.0)
     excess, excess_low = mean_excess(f, k, k_low, p)
@@ -176,8 +174,8 @@ def plain_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
     mean, mean_low = dd_multiply(k, k_low, q, q_low)
     other, other_low = _deviance_term(j, j_low, mean, mean_low, -excess, -excess_low)
     high, low = dd_add(high, low, other, other_low)
-    part, part_low = two_sum(_stirling_plain(k), -_stirling_plain(f))
-    part, rest = two_sum(part, -_stirling_plain(j))
+    part, part_low = two_sum(_stirling_branchless(k), -_stirling_branchless(f))
+    part, rest = two_sum(part, -_stirling_branchless(j))
     high, low = dd_add(part, part_low + rest, -high, -low)
     return high, low
 
@@ -185,8 +183,8 @@ def plain_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
 @kernel
 def probability_exponent(f: float, j: float, j_low: float, p: float) -> DoubleDouble:
     """Return log(P(F = f+j) / sqrt(f/(2 pi k j))) for j > 0 (Loader 2000)."""
-    if is_plain(f, p):
-        return plain_exponent(f, j, j_low, p)
+    if is_branchless(f, p):
+        return branchless_exponent(f, j, j_low, p)
     return _exponent_of_fraction(f, j, j_low, p)
 
 
@@ -219,18 +217,8 @@ def _exponent_of_fraction(f: float, j: float, j_low: float, p: float) -> DoubleD
 
 
 @kernel
-def _scale(f: float, j: float, j_low: float) -> DoubleDouble:
-    """Return sqrt(f/(2 pi k j)) for k = f + j."""
-    k, k_low = dd_add(j, j_low, f, 0.0)
-    first, first_low = dd_sqrt(*dd_divide(f, 0.0, k, k_low))
-    high, low = dd_divide(_INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW, j, j_low)
-    high, low = dd_sqrt(high, low)
-    return dd_multiply(high, low, first, first_low)
-
-
-@kernel
 def probability_weight(f: float, j: float, e: float, e_low: float) -> float:
-    """Return k P(F = k), k = f + j, from its exponential: right where P underflows."""
+    """Return k P(F = k), k = f + j, from its exponential, even where P underflows."""
     k, k_low = two_sum(j, f)
     high, low = dd_divide(k, k_low, j, 0.0)
     high, low = dd_multiply(high, low, _INVERSE_TWO_PI, _INVERSE_TWO_PI_LOW)
@@ -247,27 +235,6 @@ def log_of_first(f: float, p: float) -> DoubleDouble:
     return dd_multiply(high, low, f, 0.0)
 
 
-@kernel
-def probability_of(
-    f: float, j: float, j_low: float, exponent: float, exponent_low: float
-) -> float:
-    """Return P(F = f + j) from its exponent, for j > 0."""
-    e, e_low = exp_parts(exponent, exponent_low)
-    a, a_low = _scale(f, j, j_low)
-    return fma(a, e, fma(a, e_low, a_low * e))
-
-
-@kernel
-def probability(f: float, j: float, j_low: float, p: float) -> float:
-    """Return P(F = f + j), f > 0, 0 < p <= 1, for the integer j + j_low >= 0."""
-    if p == 1.0:
-        return 1.0 if j == 0.0 else 0.0
-    if j == 0.0:
-        high, low = exp_parts(*log_of_first(f, p))
-        return high + low
-    return probability_of(f, j, j_low, *probability_exponent(f, j, j_low, p))
-
-
 # --- tails -------------------------------------------------------------------------
 
 # 1/2! - v/3! + v^2/4! - ...
@@ -276,7 +243,7 @@ _less_expm1 = polynomial(tuple((-1.0) ** n / math.factorial(n) for n in range(2,
 
 @kernel
 def less_log1p(z: float) -> float:
-    """Return z - log(1 + z) for z >= 0; nothing branches."""
+    """Return z - log(1 + z) for z >= 0; branchless."""
     s = z / (2.0 + z)
     near = fma(z, s, -2.0 * atanh_excess_rounded(s))
     far = z - log1p_positive(z)
@@ -285,7 +252,7 @@ def less_log1p(z: float) -> float:
 
 @kernel
 def less_expm1(v: float) -> float:
-    """Return v - (1 - exp(-v)) for v >= 0; nothing branches."""
+    """Return v - (1 - exp(-v)) for v >= 0; branchless."""
     value, correction = exp_parts(-v, 0.0)
     far = (v - 1.0) + (value + correction)
     # Taylor's series to v^15: the next term is below 2^-58 of the sum.

@@ -21,15 +21,15 @@ from riskcore.core.special.negative_binomial.probability import (
 )
 from riskcore.core.special.negative_binomial.tails import tails
 
-# Sums of pairs decide a comparison within CLOSE, for at most _TERMS terms; what then
-# still agrees to _EQUAL is taken as equal.
+# Sums of pairs decide a comparison within CLOSE, for at most _TERMS terms; agreement
+# to _EQUAL counts as equality.
 CLOSE = 2.0**-40
 _TERMS = 1024.0
 _EQUAL = 2.0**-88
 _STEPS = 400
 _TWO_PI = 6.283185307179586
-_NEWTON = 8  # turns before the first halving
-_GAMMA = 0.1  # below this p the gamma distribution's quantile is the start
+_NEWTON = 8  # turns before the first bisection
+_GAMMA = 0.1  # below this p the search starts at a gamma quantile
 
 
 # --- quantiles ---------------------------------------------------------------------
@@ -78,18 +78,11 @@ def _sum_below(f: float, j: float, p: float, level: float) -> float:
     return dd_add(total, total_low, -level, 0.0)[0]
 
 
-@kernel
-def _decided(f: float, j: float, p: float, above: bool, level: float) -> float:
-    """Return the sign of (tail - level), 0 for equal, by sums of pairs."""
-    tail = _sum_above(f, j, p, level) if above else _sum_below(f, j, p, level)
-    return 0.0 if abs(tail) <= _EQUAL * level else tail
-
-
 @shared("float64, float64, float64, boolean, float64", "float64")
 def decided(f: float, j: float, p: float, above: bool, level: float) -> float:
     """Return the sign of (tail - level), 0 for equal, by sums of pairs.
 
-    nan where they would take too long.
+    nan where the sums would take too long.
     """
     whole = float(int(min(f, _TERMS))) == f
     if not (whole & (f <= _TERMS) & (j <= _TERMS)):
@@ -100,13 +93,13 @@ def decided(f: float, j: float, p: float, above: bool, level: float) -> float:
 
 @kernel
 def is_close(difference: float, level: float) -> bool:
-    """Return whether a tail is too near to a level for the tail's error."""
+    """Return whether a tail is too near a level to trust its sign."""
     return abs(difference) <= CLOSE * level
 
 
 @kernel
 def _normal_quantile(tail: float) -> float:
-    """Return about the normal quantile with that much above it, 0 < tail <= 1/2.
+    """Return roughly the normal quantile with probability ``tail`` <= 1/2 above it.
 
     Abramowitz and Stegun 26.2.23, to 0.0005: a starting value.
     """
@@ -117,7 +110,7 @@ def _normal_quantile(tail: float) -> float:
 
 @kernel
 def start(f: float, p: float, above: bool, level: float) -> float:
-    """Return a guess of the quantile from 1 on, geometric or by Cornish and Fisher."""
+    """Return a first guess >= 1 of the quantile, geometric or Cornish-Fisher."""
     q = 1.0 - p
     tail, tail_low = two_sum(0.0 if above else 1.0, level if above else -level)
     geometric = dd_log(tail, tail_low)[0] / dd_log(q, (1.0 - q) - p)[0] - 1.0
@@ -144,10 +137,10 @@ def start(f: float, p: float, above: bool, level: float) -> float:
 
 @kernel
 def _between(low: float, high: float) -> float:
-    """Return an integer between two integers, by value or, if far apart, by size."""
+    """Return an integer between two integers, their middle or geometric mean."""
     middle = low + 0.5 * (high - low)
-    apart = high > 8.0 * (low + 1.0)
-    middle = sqrt(low + 1.0) * sqrt(high) if apart else middle
+    far = high > 8.0 * (low + 1.0)
+    middle = sqrt(low + 1.0) * sqrt(high) if far else middle
     middle = 4.0 * low + 4.0 if high == math.inf else middle
     exact = middle < LARGEST_EXACT
     return float(int(middle if exact else 0.0)) if exact else middle
@@ -155,15 +148,16 @@ def _between(low: float, high: float) -> float:
 
 @kernel
 def expm1_limited(x: float) -> float:
-    """Return about exp(x) - 1, x cut at 3 on either side."""
+    """Return roughly exp(x) - 1, with x limited to [-3, 3]."""
     x = min(max(x, -3.0), 3.0)
     value, rest = exp_parts(x, 0.0)
     return x + 0.5 * x * x if abs(x) < 2.0**-20 else (value - 1.0) + rest
 
 
-# low, where the tail does not pass, high, where it does, the next to try, and whether
-# high is the quantile.
-Search = tuple[float, float, float, bool]
+# The tail in question, the other one, and k P(F = k).
+Tails = tuple[float, float, float]
+# low, where the tail does not pass, high, where it does, and the next point to try.
+Bracket = tuple[float, float, float]
 
 
 @kernel
@@ -174,31 +168,30 @@ def narrowed(
     level: float,
     strict: bool,
     sign: float,
-    tail: float,
-    other: float,
-    weight: float,
-    low: float,
-    high: float,
-    at: float,
+    at_point: Tails,
+    bracket: Bracket,
     turn: int,
-) -> Search:
-    """Return the bracket narrowed by the tail at ``at``, and where to look next.
+) -> tuple[float, float, float, bool]:
+    """Return the bracket narrowed by the tail at its point, with the next point.
 
-    ``sign`` is that of tail - level, 0 for equal. The tail beside ``at`` follows by the
-    next probability; where it is clear of the level, it counts too. Then Newton's step
-    for the logarithm of tail over other tail, below the mean over that of F; from some
-    turn on the bracket is halved at every second step. Nothing branches.
+    The last result is whether high is the quantile. ``sign`` is the sign of tail -
+    level, 0 for equal. The tail at the neighbor follows from the next probability; it
+    counts too unless it is close to the level. Then a Newton step for the logarithm of
+    tail over other tail, below the mean over log F; after some turns every second step
+    is a bisection. Branchless.
     """
+    tail, other, weight = at_point
+    low, high, at = bracket
     passed = (not strict) if sign == 0.0 else (sign < 0.0) == above
     low, high = low if passed else at, at if passed else high
     k = f + at
     mass = weight / k
     beyond = mass * (k * (1.0 - p) / (at + 1.0))
     change = mass if passed else -beyond
-    beside = tail + (change if above else -change)
-    far = abs(beside - level) > CLOSE * max(tail, level)
+    next_tail = tail + (change if above else -change)
+    far = abs(next_tail - level) > CLOSE * max(tail, level)
     clear = far & (at < LARGEST_EXACT) & (at >= 1.0) & (tail > 0.0) & (weight > 0.0)
-    passes = (beside < level) == above
+    passes = (next_tail < level) == above
     neighbor = at - 1.0 if passed else at + 1.0
     low = max(low, neighbor) if clear & (not passes) else low
     high = min(high, neighbor) if clear & passes else high
@@ -229,7 +222,7 @@ def quantile(f: float, p: float, above: bool, level: float, strict: bool) -> flo
 
     If ``above``, P(F > f+j) < level, or <= if not ``strict``; else P(F <= f+j) > level,
     or >= if not ``strict``. Above 2^53 not every j is a double: the result is then the
-    first double found to pass. nan beyond ``LARGEST``; or if the search does not end,
+    first double found to pass. nan beyond ``LARGEST``, or if the search does not end,
     which was never seen.
     """
     if p == 1.0:
@@ -243,7 +236,15 @@ def quantile(f: float, p: float, above: bool, level: float, strict: bool) -> flo
             exact = decided(f, at, p, above, level)
             sign = sign if math.isnan(exact) else exact
         low, high, at, done = narrowed(
-            f, p, above, level, strict, sign, tail, other, weight, low, high, at, turn
+            f,
+            p,
+            above,
+            level,
+            strict,
+            sign,
+            (tail, other, weight),
+            (low, high, at),
+            turn,
         )
         if done:
             return high

@@ -1,7 +1,7 @@
-"""Blocks of cells for quantiles: one search for all cells, in loops that vectorise.
+"""Quantiles for blocks of cells: one search for all, in loops that vectorize.
 
-Every turn evaluates a tail of the cells whose search goes on, in the steps of
-``quantile`` for one cell, which has the same bits and serves the other cells.
+Every turn evaluates a tail of the cells still searching, in the steps of ``quantile``
+for one cell, which gives the same bits and serves the other cells.
 """
 
 from __future__ import annotations
@@ -12,12 +12,18 @@ from typing import Any
 
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.special.floats import integer_stack, stack
-from riskcore.core.special.gauss.blocks import code_stack, filled_up, pick
+from riskcore.core.special.gauss.blocks import (
+    code_stack,
+    filled_up,
+    list_of,
+    padded,
+    pick,
+)
+from riskcore.core.special.loops import loop_of_three
 from riskcore.core.special.negative_binomial.law_blocks import (
     long_tails,
     short_tails,
 )
-from riskcore.core.special.negative_binomial.loops import loop_of_three
 from riskcore.core.special.negative_binomial.quantile import (
     decided,
     is_close,
@@ -26,7 +32,6 @@ from riskcore.core.special.negative_binomial.quantile import (
 )
 from riskcore.core.special.negative_binomial.tails import is_long, is_short, tails
 
-_WORD = 64
 _TURNS = 400
 _F_EXACT = 2.0**50  # a mean of F from which the search is left to single cells
 
@@ -36,7 +41,7 @@ def _tails(
     short: bool,
     f: Any,
     at: Any,
-    none: Any,
+    zero: Any,
     p: Any,
     lower: Any,
     upper: Any,
@@ -45,9 +50,9 @@ def _tails(
 ) -> None:
     """Fill both tails and k P(F = k) at f + at >= f of n cells, short or long."""
     if short:
-        short_tails(f, at, none, p, lower, upper, weight, n)
+        short_tails(f, at, zero, p, lower, upper, weight, n)
     else:
-        long_tails(f, at, none, p, lower, upper, weight, n)
+        long_tails(f, at, zero, p, lower, upper, weight, n)
     for i in range(n):
         if at[i] == 0.0:
             lower[i], upper[i], weight[i] = tails(f[i], 0.0, 0.0, p[i])
@@ -61,13 +66,13 @@ def _quantiles(
     codes, picked, cells = code_stack(), integer_stack(), integer_stack()
     low, high, at = stack(), stack(), stack()
     x, y, u, v = stack(), stack(), stack(), stack()
-    a, b, c, none = stack(), stack(), stack(), stack()
+    a, b, c, zero = stack(), stack(), stack(), stack()
     lower, upper, weight = stack(), stack(), stack()
     tail, other, sign = stack(), stack(), stack()
     for i in range(n):
         at[i] = start(f[i], p[i], above[i] > 0.0, level[i])
     for i in range(n):
-        low[i], high[i], none[i], cells[i] = -1.0, math.inf, 0.0, i
+        low[i], high[i], zero[i], cells[i] = -1.0, math.inf, 0.0, i
     left, turn = n, 0
     while (left > 0) & (turn < _TURNS):
         full = filled_up(cells, left)
@@ -75,7 +80,7 @@ def _quantiles(
             i = cells[m]
             x[m], y[m], u[m], v[m] = f[i], p[i], above[i], level[i]
             a[m], b[m], c[m] = low[i], high[i], at[i]
-        _tails(short, x, c, none, y, lower, upper, weight, full)
+        _tails(short, x, c, zero, y, lower, upper, weight, full)
         for m in range(full):
             up = u[m] > 0.0
             tail[m] = upper[m] if up else lower[m]
@@ -86,31 +91,18 @@ def _quantiles(
                 exact = decided(x[m], c[m], y[m], u[m] > 0.0, v[m])
                 sign[m] = sign[m] if math.isnan(exact) else exact
         for m in range(full):
+            at_point = (tail[m], other[m], weight[m])
+            bracket = (a[m], b[m], c[m])
             a[m], b[m], c[m], done = narrowed(
-                x[m],
-                y[m],
-                u[m] > 0.0,
-                v[m],
-                strict,
-                sign[m],
-                tail[m],
-                other[m],
-                weight[m],
-                a[m],
-                b[m],
-                c[m],
-                turn,
+                x[m], y[m], u[m] > 0.0, v[m], strict, sign[m], at_point, bracket, turn
             )
             x[m] = 1.0 if done else 0.0
-        words = (left + _WORD - 1) // _WORD
         for m in range(left):
             i = cells[m]
             low[i], high[i], at[i] = a[m], b[m], c[m]
             out[i] = b[m]
             codes[m] = x[m] > 0.0
-        for m in range(left, words * _WORD):
-            codes[m] = 2
-        left = pick(codes, words, 0, picked)
+        left = list_of(codes, left, 0, picked)
         for m in range(left):
             picked[m] = cells[picked[m]]
         for m in range(left):
@@ -128,16 +120,10 @@ def loop_of_quantile(
 ) -> Callable[..., None]:
     """Make NumPy's loop of a quantile.
 
-    Parameters
-    ----------
-    scalar : kernel
-        (level, f, p) -> value.
-    outside : kernel
-        (level, f, p) -> whether they are outside the domain.
-    finish : kernel
-        (f, j) -> value, F = f + j being the quantile of F.
-    reflected : bool
-        Whether it is that of 1/F: F has the level 1 less it, and ties go upwards.
+    ``scalar`` is the kernel of one cell, ``outside`` says whether (level, f, p) are
+    outside the domain, and ``finish`` takes f and j of the quantile f + j of F to the
+    value. If ``reflected``, it is a quantile of 1/F: F has the level 1 - level, and
+    ties go upwards.
     """
 
     @kernel
@@ -146,13 +132,11 @@ def loop_of_quantile(
             out[0] = scalar(level[0], f[0], p[0])
             return
         codes, picked = code_stack(), integer_stack()
-        words = (n + _WORD - 1) // _WORD
         for i in range(n):
             kind = 1 if is_short(f[i], p[i]) else (2 if is_long(f[i], p[i]) else 0)
             inside = (not outside(level[i], f[i], p[i])) & (f[i] / p[i] < _F_EXACT)
             codes[i] = kind if inside else 0
-        for i in range(n, words * _WORD):
-            codes[i] = 3
+        words = padded(codes, n)
         m = pick(codes, words, 0, picked)
         for at in range(m):
             i = picked[at]

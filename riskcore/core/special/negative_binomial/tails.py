@@ -7,12 +7,11 @@ from riskcore.core.special.double_double import DoubleDouble, dd_add, sqrt
 from riskcore.core.special.elementary import exp_parts, exprel, log1p_positive
 from riskcore.core.special.floats import fma, two_sum
 from riskcore.core.special.negative_binomial.probability import (
-    is_plain,
+    is_branchless,
     less_expm1,
     less_log1p,
     log_of_first,
     mean_excess,
-    probability,
     probability_exponent,
     probability_weight,
 )
@@ -22,9 +21,9 @@ from riskcore.core.special.quadrature import (
     half_line_weight,
 )
 
-# Up to this f a tail is a sum of at most some hundred terms, taken down to NOTHING.
+# Up to this f a tail is a sum of about a hundred terms at most, down to NEGLIGIBLE.
 SHORT = 64.0
-NOTHING = 2.0**-60
+NEGLIGIBLE = 2.0**-60
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 
@@ -50,8 +49,8 @@ def half_line_step(
 ) -> DoubleDouble:
     """Add node i to the integral of exp(-a v) (1 + y (1 - exp(-v)))^b over v > 0.
 
-    For b > 0; ``slope`` is a - b y, at least 0. With u = 1 - exp(-v) the exponent is
-    -slope u - a (v - u) - b (y u - log(1 + y u)): it has one sign only.
+    For b > 0; ``slope`` is a - b y >= 0. With u = 1 - exp(-v) the exponent is -slope u
+    - a (v - u) - b (y u - log(1 + y u)): all terms have one sign.
     """
     v = width * half_line_node(i)
     bend = less_expm1(v)
@@ -84,7 +83,7 @@ def _half_line(a: float, b: float, y: float, slope: float) -> float:
 @kernel
 def is_long(f: float, p: float) -> bool:
     """Return whether both tails of a cell are integrals, for j > 0."""
-    return (f > SHORT) & is_plain(f, p)
+    return (f > SHORT) & is_branchless(f, p)
 
 
 @kernel
@@ -120,7 +119,7 @@ def long_end(excess: float, y: float, weight: float, integral: float) -> DoubleD
 def is_short(f: float, p: float) -> bool:
     """Return whether both tails of a cell are short sums, for j > 0."""
     whole = (f + _TWO_52) - _TWO_52 == f
-    return (f <= SHORT) & whole & is_plain(f, p)
+    return (f <= SHORT) & whole & is_branchless(f, p)
 
 
 @kernel
@@ -156,7 +155,7 @@ def short_step(
     moment: float,
 ) -> tuple[float, float, float, float]:
     """Add term n + 1 to a sum, and n + 1 times it to its moment, if it counts."""
-    more = (n < a) & (term > NOTHING * total)
+    more = (n < a) & (term > NEGLIGIBLE * total)
     term = term * ((a - n) * y / (b + n)) if more else 0.0
     total, rest = two_sum(total, term)
     return term, total, low + rest, fma(n + 1.0, term, moment)
@@ -189,10 +188,10 @@ def short_end(
 
 @kernel
 def _short(f: float, j: float, j_low: float, p: float, weight: float) -> DoubleDouble:
-    """Return both tails, for integer f <= SHORT; for other f the one below the mean."""
+    """Return both tails for integer f <= SHORT, for other f the tail below the mean."""
     a, b, y, excess = short_start(f, j, j_low, p)
     term, total, low, moment, n = 1.0, 1.0, 0.0, 0.0, 0.0
-    while (n < a) & (term > NOTHING * total):
+    while (n < a) & (term > NEGLIGIBLE * total):
         term, total, low, moment = short_step(n, a, b, y, term, total, low, moment)
         n += 1.0
     return short_end(f, j, p, excess, y, weight, total, low, moment)
@@ -211,14 +210,15 @@ def _is_short_at(f: float, excess: float) -> bool:
 def tails(f: float, j: float, j_low: float, p: float) -> tuple[float, float, float]:
     """Return P(F <= f + j), P(F > f + j) and k P(F = k) for k = f + j <= ``LARGEST``.
 
-    For f >= ``SMALLEST_F``. The tail on whose side of the mean j lies is computed, the
-    other is 1 less it.
+    For f >= ``SMALLEST_F``. The tail on j's side of the mean is computed, the other is
+    1 minus it.
     """
     if p == 1.0:
         return 1.0, 0.0, f if j == 0.0 else 0.0
     if j == 0.0:
         high, low = log_of_first(f, p)
-        first = probability(f, 0.0, 0.0, p)
+        value, correction = exp_parts(high, low)
+        first = value + correction
         return first, -high * exprel(-high) - low * first, f * first
     weight = probability_weight(f, j, *exp_parts(*probability_exponent(f, j, j_low, p)))
     k, k_low = dd_add(j, j_low, f, 0.0)

@@ -11,6 +11,7 @@ from riskcore.core.special.gamma.products import (
     log_of_quotient,
     times,
 )
+from tests.core.special.pairs import relative
 
 PRECISE = 400  # bits
 
@@ -18,11 +19,6 @@ PRECISE = 400  # bits
 def double_double(x):
     high = float(x)
     return high, float(x - Fraction(high))
-
-
-def relative(parts, exact):
-    with mpmath.workprec(PRECISE):
-        return abs((mpmath.mpf(parts[0]) + parts[1]) / exact - 1)
 
 
 def multiplied(numbers):

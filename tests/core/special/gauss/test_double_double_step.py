@@ -16,27 +16,7 @@ from riskcore.core.special.gauss.double_double_step import (
     risk_pairs,
 )
 from riskcore.core.special.gauss.enclosure import risk_ball
-
-UNIT = mpf(2) ** -53
-IN_DOUBLES, IN_PAIRS = 9 * UNIT, 36 * UNIT**2
-
-
-def by_p(p, levels, in_pairs):
-    """Return the bound of section 5 of the note for E, relative."""
-    c = (1 - mpmath.sqrt(p)) / (1 + mpmath.sqrt(p))
-    deep = c ** (levels - in_pairs) * mpmath.log(1 / mpf(p))
-    return c**in_pairs * (deep + IN_DOUBLES / (1 - c) + UNIT) + IN_PAIRS / (1 - c)
-
-
-def by_f(f, levels, in_pairs):
-    """Return the bound of section 5 of the note for f E."""
-    product, total, cut = mpf(1), mpf(0), mpf(0)
-    for n in range(1, levels + 1):
-        total += product * (IN_PAIRS if n <= in_pairs else IN_DOUBLES)
-        product *= mpf(1 + (n + 1) // 2) / (f + n // 2)
-        if n == in_pairs:
-            cut = UNIT * product
-    return product + total + cut
+from tests.core.special.gauss.test_enclosure import UNIT, by_f, by_p
 
 
 def test_levels_are_enough():

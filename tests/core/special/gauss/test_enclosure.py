@@ -34,13 +34,27 @@ def k_over_b(f, n):
     return mpf(1 + (n + 1) // 2) / (f + n // 2)
 
 
+def by_p(p, levels, in_pairs):
+    """Return the bound of section 5 of the note for E, relative."""
+    c = (1 - mpmath.sqrt(p)) / (1 + mpmath.sqrt(p))
+    deep = c ** (levels - in_pairs) * -mpmath.log(p)
+    return c**in_pairs * (deep + IN_DOUBLES / (1 - c) + UNIT) + IN_PAIRS / (1 - c)
+
+
+def by_f(f, levels, in_pairs):
+    """Return the bound of section 5 of the note for f E."""
+    product, lost = mpf(1), mpf(0)
+    for n in range(1, levels + 1):
+        lost += product * (IN_PAIRS if n <= in_pairs else IN_DOUBLES)
+        product *= k_over_b(f, n)
+        if n == in_pairs:
+            lost += product * UNIT
+    return product + lost
+
+
 @pytest.mark.parametrize("p", LEVELS_BY_P)
 def test_levels_by_p_are_enough(p):
-    levels, in_pairs = LEVELS_BY_P[p]
-    factor = (1 - mpmath.sqrt(p)) / (1 + mpmath.sqrt(p))
-    deep = factor ** (levels - in_pairs) * -mpmath.log(p)
-    deep += IN_DOUBLES / (1 - factor) + UNIT
-    total = factor**in_pairs * deep + IN_PAIRS / (1 - factor)
+    total = by_p(p, *LEVELS_BY_P[p])
     assert total * (1 + 4 * UNIT) < E_RELATIVE
     assert total > E_RELATIVE / 4  # the bound is not a matter of luck
 
@@ -48,14 +62,9 @@ def test_levels_by_p_are_enough(p):
 @pytest.mark.parametrize("f", LEVELS_BY_F)
 def test_levels_by_f_are_enough(f):
     levels, in_pairs = LEVELS_BY_F[f]
-    product, lost = mpf(1), mpf(0)
-    for n in range(1, levels + 1):
-        lost += product * (IN_PAIRS if n <= in_pairs else IN_DOUBLES)
-        product *= k_over_b(f, n)
-        if n == in_pairs:
-            lost += product * UNIT
-    assert (product + lost) * (1 + 4 * UNIT) < E_ABSOLUTE
-    assert product + lost > E_ABSOLUTE / 4  # the bound is not a matter of luck
+    total = by_f(f, levels, in_pairs)
+    assert total * (1 + 4 * UNIT) < E_ABSOLUTE
+    assert total > E_ABSOLUTE / 4  # the bound is not a matter of luck
     # and so for larger f: every factor falls in f
     assert all(k_over_b(2 * f, n) < k_over_b(f, n) for n in range(1, levels + 1))
 

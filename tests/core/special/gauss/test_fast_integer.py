@@ -34,7 +34,7 @@ from riskcore.core.special.gauss.fast_integer import (
     SMALL,
     region,
 )
-from tests.core.special.gauss.test_ball_step import exact, is_nearest
+from tests.core.special.gauss.test_ball_step import exact, wrong
 
 # f and p of each region; p gathers at both ends.
 RANGES = {
@@ -106,13 +106,7 @@ def test_bounds_are_small(which):
 
 @pytest.mark.parametrize("which", RANGES)
 def test_doubles_are_the_nearest(which):
-    f, p = cells(which, 1500, seed=3)
-    wrong = [
-        (x.hex(), y.hex())
-        for x, y, r in zip(f, p, riskcore.individual_risk(f, p), strict=True)
-        if not is_nearest(float(r), float(x), float(y), 1.0)
-    ]
-    assert not wrong
+    assert wrong(*cells(which, 1500, seed=3)) == []
 
 
 def fast(f, p):
@@ -146,13 +140,8 @@ def test_many_doubles_are_the_nearest(which, n):
     expected = by_enclosures(f, p)
     sure = ~np.isnan(expected)
     assert sure.mean() > 0.99
-    got = riskcore.individual_risk(f, p)
-    assert (got == expected)[sure].all()
-    left = [
-        is_nearest(float(r), float(x), float(y), 1.0)
-        for r, x, y in zip(got[~sure], f[~sure], p[~sure], strict=True)
-    ]
-    assert all(left)
+    assert (riskcore.individual_risk(f, p) == expected)[sure].all()
+    assert wrong(f[~sure], p[~sure]) == []
 
 
 @pytest.mark.parametrize("which", RANGES)
@@ -201,13 +190,7 @@ def test_neighbors_of_borders():
             if y <= 1
         ]
     ).T
-    got = riskcore.individual_risk(f, p)
-    wrong = [
-        (x.hex(), y.hex())
-        for x, y, r in zip(f, p, got, strict=True)
-        if not is_nearest(float(r), float(x), float(y), 1.0)
-    ]
-    assert not wrong
+    assert wrong(f, p) == []
 
 
 # p = 2^-53 and so on, where risks are nearly doubles; r(1, 1 - 2^-53) is nearly a
@@ -223,9 +206,8 @@ HARD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("f", "p"), HARD)
-def test_hard_cases(f, p):
-    assert is_nearest(float(riskcore.individual_risk(f, p)), f, p, 1.0)
+def test_hard_cases():
+    assert wrong(*np.array(HARD).T) == []
 
 
 def test_regions_meet_where_the_note_says():

@@ -9,21 +9,9 @@ from flint import arb, ctx
 
 from riskcore.core.special.fixed_point import BASE, WORDS, error, number
 from riskcore.core.special.gauss.fixed_point_step import risk_in_words, side
+from tests.core.special.gauss.test_ball_step import exact
 
 FEW = 12
-
-
-def exact(f, a, b, bits):
-    """Return a ball of Arb around r(f, a/b), to that many bits."""
-    spread = sum(max(0, -math.frexp(x)[1]) for x in (f, a)) + max(0, math.frexp(b)[1])
-    precision = bits + 100 + spread
-    while True:
-        ctx.prec = precision
-        x, p = arb(f), arb(a) / arb(b)
-        r = (-(1 - p) / p).hypgeom_2f1(1, x, x + 1) / x
-        if r.is_finite() and r.rel_accuracy_bits() > bits:
-            return r
-        precision *= 2
 
 
 def cells():

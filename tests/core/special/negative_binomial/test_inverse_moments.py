@@ -1,6 +1,7 @@
 """Parts of the variance of 1/F, each against its definition."""
 
 import math
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -32,13 +33,9 @@ from riskcore.core.special.negative_binomial.inverse_moments import (
     series_pair_step,
     series_step,
 )
+from tests.core.special.pairs import relative
 
 OFFSETS = [0.0, 2.0**-300, -(2.0**-53), 1e-9, 0.1, -0.1, 0.3, -0.37, 0.5, -0.5]
-
-
-def relative(pair, exact):
-    """Return how far a pair is from its exact value, over that."""
-    return abs((mpmath.mpf(pair[0]) + mpmath.mpf(pair[1])) / exact - 1)
 
 
 @pytest.mark.parametrize("d", OFFSETS)
@@ -133,27 +130,25 @@ def parts(moments):
     return r, b * math.sqrt(spread)
 
 
-# Methods that share nothing, where each could take the other's place: beside their
+# Methods that share nothing, where each could take the other's place: beyond their
 # borders their errors are still small.
-@pytest.mark.parametrize("f", [0.01, 0.5, 0.7, 1.0, 1.5, 2.0, 3.3, 7.0, 12.5, 19.0])
-@pytest.mark.parametrize("p", [0.17, 0.19])
-def test_the_reflection_equals_gauss_fraction(f, p):
-    found = parts(inverse_moments._reflected(f, p))
-    assert found == pytest.approx(parts(by_gauss(f, p)), rel=2e-14)
+by_reflection = inverse_moments._reflected
+SMALL_F = [0.01, 0.5, 0.7, 1.0, 1.5, 2.0, 3.3, 7.0, 12.5, 19.0]
+LARGE_F = [20.0, 20.5, 23.0, 30.0]
 
 
-@pytest.mark.parametrize("f", [20.0, 20.5, 23.0, 30.0])
-@pytest.mark.parametrize("p", [0.3, 0.5, 0.9, 1.0])
-def test_noerlunds_fraction_equals_gauss_fraction(f, p):
-    found = parts(by_noerlund(f, p))
-    assert found == pytest.approx(parts(by_gauss(f, p)), rel=2e-15)
-
-
-@pytest.mark.parametrize("f", [20.0, 20.5, 23.0])
-@pytest.mark.parametrize("p", [1e-300, 1e-9, 0.01, 0.19])
-def test_noerlunds_fraction_equals_the_reflection(f, p):
-    found = parts(by_noerlund(f, p))
-    assert found == pytest.approx(parts(inverse_moments._reflected(f, p)), rel=2e-15)
+@pytest.mark.parametrize(
+    ("one", "other", "f", "p", "rel"),
+    [
+        (by_reflection, by_gauss, SMALL_F, [0.17, 0.19], 2e-14),
+        (by_noerlund, by_gauss, LARGE_F, [0.3, 0.5, 0.9, 1.0], 2e-15),
+        (by_noerlund, by_reflection, LARGE_F[:3], [1e-300, 1e-9, 0.01, 0.19], 2e-15),
+    ],
+)
+def test_methods_agree(one, other, f, p, rel):
+    for cell in product(f, p):
+        found = parts(one(*cell))
+        assert found == pytest.approx(parts(other(*cell)), rel=rel), cell
 
 
 def test_blocks_and_cells_give_the_same_bits():

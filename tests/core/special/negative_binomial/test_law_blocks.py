@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore.core.special.negative_binomial.probability import is_plain
+from riskcore.core.special.negative_binomial.probability import is_branchless
 from riskcore.core.special.negative_binomial.tails import SHORT, is_long, is_short
 
 
@@ -45,9 +45,9 @@ def test_kinds_of_cells():
     assert is_short(SHORT, 2.0**-900)
     assert is_long(SHORT + 1.0, 0.5)
     assert is_long(SHORT + 0.5, 0.5)
-    assert is_plain(16.5, 0.5)
+    assert is_branchless(16.5, 0.5)
     for f, p in ((15.5, 0.5), (-1.0, 0.5), (1.0, 1.0), (1.0, 2.0**-901)):
-        assert not is_plain(f, p)
+        assert not is_branchless(f, p)
         assert not is_short(f, p)
         assert not is_long(f, p)
     assert not is_short(16.5, 0.5)

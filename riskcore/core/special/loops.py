@@ -11,7 +11,7 @@ from riskcore.core.special.floats import BLOCK, stack
 
 
 @kernel
-def _ahead(first: Any, step: int, out: Any) -> int:
+def cells_ahead(first: Any, step: int, out: Any) -> int:
     """Return how many cells may be read before the first result is written.
 
     One, if a result is the next argument, as in ``reduce`` and ``accumulate``.
@@ -24,7 +24,7 @@ def loop_of_two(block: Callable[[Any, Any, Any, int], None]) -> Callable[..., No
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         x, y, out = stack(), stack(), stack()
-        first, ahead = 0, _ahead(args[0], steps[2], args[2])
+        first, ahead = 0, cells_ahead(args[0], steps[2], args[2])
         while first < sizes[0]:
             n = min(ahead, sizes[0] - first)
             for i in range(n):
