@@ -102,17 +102,7 @@ def propensity(
     *,
     interactions: bool = False,
 ) -> Propensity:
-    """Return the pMSE of two files, given as distinct records with their counts.
-
-    Examples
-    --------
-    >>> found = propensity(
-    ...     [np.array([0, 1])], np.array([10, 10]), np.array([5, 15])
-    ... )
-    ...
-    >>> round(found.pmse, 6), found.parameters
-    (0.016667, 2)
-    """
+    """Return the pMSE of two files, given as distinct records with their counts."""
     N, n = int((before + after).sum()), int(after.sum())
     if not codes:
         reason = "no key has the same categories in both files"
@@ -184,25 +174,15 @@ def _certain(terms: Sequence[Ints], before: Ints, after: Ints) -> tuple[Floats, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """The columns of a logistic regression on factors.
+    """The columns of a logistic regression on factors."""
 
-    Attributes
-    ----------
-    first : int64 ndarray, shape (K,)
-        The largest factor, of which each category has a parameter.
-    largest : int
-        How many it has.
-    terms : tuple of int64 ndarray, each shape (K,)
-        The other terms: 0 where they have no parameter, else the number of theirs,
-        from 1.
-    sizes : tuple of int
-        How many parameters each has.
-    """
-
+    # shape (K,): The largest factor, of which each category has a parameter
     first: Ints
-    largest: int
+    largest: int  # how many it has
+    # shape (K,): The other terms: 0 where they have no parameter, else the number of
+    # theirs, from 1
     terms: tuple[Ints, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # how many parameters each has
 
     @classmethod
     def of(cls, factors: Sequence[Ints], pairs: Sequence[tuple[Ints, Ints]]) -> Design:

@@ -42,18 +42,10 @@ from riskcore.data.recode import DoubtfulRules, Recoding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """One of the two files, coded.
+    """One of the two files, coded."""
 
-    Attributes
-    ----------
-    coded : CodedRecords
-        Keys and strata.
-    numbers : dict of column name to float64 ndarray
-        Columns of numbers, nan for missing.
-    """
-
-    coded: CodedRecords
-    numbers: dict[Any, Floats]
+    coded: CodedRecords  # keys and strata
+    numbers: dict[Any, Floats]  # columns of numbers, nan for missing
 
     @property
     def stands_for(self) -> Ints | None:

@@ -29,37 +29,22 @@ _DENSE = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedColumn:
-    """A column of both files as codes of the same categories.
-
-    Attributes
-    ----------
-    name : hashable
-    labels : tuple
-        The categories: those of the original, recoded, then those of the safe file
-        alone. A code of ``len(labels)`` is missing.
-    shown : tuple
-        The same with the labels that a file has for its codes.
-    own : ndarray, shape (n,)
-        The original before recoding, as codes of ``own_labels``; ``len(own_labels)``
-        is missing.
-    own_labels : tuple
-    before, after : ndarray, shape (n,) and shape (n',)
-        The original, recoded, and the safe file, as codes of ``labels``.
-    recoded : bool
-        Whether a recoding is known.
-    reason : str
-        Why the two have no categories in common; empty if they do.
-    """
+    """A column of both files as codes of the same categories."""
 
     name: Any
+    # the categories: those of the original, recoded, then those of the safe file alone.
+    # A code of ``len(labels)`` is missing
     labels: tuple[Any, ...]
-    shown: tuple[Any, ...]
+    shown: tuple[Any, ...]  # the same with the labels that a file has for its codes
+    # shape (n,): The original before recoding, as codes of ``own_labels``;
+    # ``len(own_labels)`` is missing
     own: Codes
     own_labels: tuple[Any, ...]
+    # shape (n,): The original, recoded, and the safe file, as codes of ``labels``
     before: Codes
     after: Codes
-    recoded: bool
-    reason: str
+    recoded: bool  # whether a recoding is known
+    reason: str  # why the two have no categories in common; empty if they do
 
     @property
     def levels(self) -> int:
@@ -131,21 +116,13 @@ class Table:
     Sums of weights are held in two parts, whole multiples of powers of two, of which
     sums are exact: so is every margin but for one rounding, and equal tables have equal
     bits whatever the other columns are.
-
-    Attributes
-    ----------
-    codes : tuple of ndarray, each shape (K,)
-        One for each column; the cells rise, the first column slowest.
-    levels : tuple of int
-        Numbers of categories, missing being the last one.
-    records : int64 ndarray, shape (K,)
-    high, low : float64 ndarray, shape (K,)
-        The parts of the sums of the weights; the records if there are none.
     """
 
+    # shape (K,): One for each column; the cells rise, the first column slowest
     codes: tuple[Codes, ...]
-    levels: tuple[int, ...]
-    records: Ints
+    levels: tuple[int, ...]  # numbers of categories, missing being the last one
+    records: Ints  # shape (K,)
+    # shape (K,): The parts of the sums of the weights; the records if there are none
     high: Floats
     low: Floats
 
@@ -225,12 +202,6 @@ def parts(weight: Floats) -> tuple[Floats, Floats]:
     """Cut weights in two, so that sums of the first parts are exact.
 
     Those of the second ones are, too, unless weights differ by many powers of ten.
-
-    Examples
-    --------
-    >>> high, low = parts(np.array([0.1, 2.5]))
-    >>> bool((high + low == [0.1, 2.5]).all())
-    True
     """
     _, exponent = math.frexp(float(weight.max()))
     grid = math.ldexp(1.0, exponent + len(weight).bit_length() - 53)

@@ -46,23 +46,14 @@ _UNITS = {"m": ("ms", "us", "ns"), "M": ("D", "ms", "us", "ns")}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is known of all cells of a file together.
+    """What is known of all cells of a file together."""
 
-    Attributes
-    ----------
-    records, cells, uniques : int
-        Number of records, of cells, and of cells with a sample frequency of 1.
-    population : float
-        The sum of all weights, exactly rounded from those of the cells.
-    below, records_below : int
-        Number of cells with F < f, and of their records.
-    """
-
+    # number of records, of cells, and of cells with a sample frequency of 1
     records: int
     cells: int
     uniques: int
-    population: float
-    below: int
+    population: float  # the sum of all weights, exactly rounded from those of the cells
+    below: int  # number of cells with F < f, and of their records
     records_below: int
 
 
@@ -519,13 +510,7 @@ def refuse_taken(columns: Iterable[Hashable], results: Iterable[str]) -> None:
 
 
 def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
-    """Return the data with results added as columns, same type and order.
-
-    Examples
-    --------
-    >>> with_results({"a": [1, 2]}, {"score": np.array([0.5, 0.0])})
-    {'a': [1, 2], 'score': array([0.5, 0. ])}
-    """
+    """Return the data with results added as columns, same type and order."""
     taken = {str(name).lower() for name in results}
     if is_dataset(data):
         refuse_taken(data.variables, taken)

@@ -41,17 +41,7 @@ _EXPONENTS, _LOWEST = 2200, -1100
 
 
 class HeldCells(Cells):
-    """Cells on an engine; they are collected when single ones are looked at.
-
-    Parameters
-    ----------
-    counted : Counted
-    missing : str
-        The rule for missing key values, by which a cell has its own records alone.
-    totals : Totals
-    sizes : pair of int64 ndarray, shape (S,)
-        The sample frequencies that occur, rising, and how many cells have each.
-    """
+    """Cells on an engine; they are collected when single ones are looked at."""
 
     __slots__ = ("_sizes", "_totals")
     _COLLECTED = frozenset(

@@ -21,18 +21,10 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HouseholdRows:
-    """The households of a file.
+    """The households of a file."""
 
-    Attributes
-    ----------
-    first : int64 ndarray, shape (H,)
-        The first record of each household.
-    of : int64 ndarray, shape (n,)
-        The household of each record.
-    """
-
-    first: Positions
-    of: Positions
+    first: Positions  # shape (H,): The first record of each household
+    of: Positions  # shape (n,): The household of each record
 
     @classmethod
     def agreeing(

@@ -34,22 +34,12 @@ _PIECES = 16
 
 
 class Numbered(NamedTuple):
-    """The cells of records by their codes.
+    """The cells of records by their codes."""
 
-    Attributes
-    ----------
-    code : uint32 or uint64 ndarray, shape (K,)
-        The code of each cell, rising.
-    frequency : int64 ndarray, shape (K,)
-    weight_sum : float64 ndarray, shape (K,), or None
-    inverse : int32 ndarray, shape (n,)
-        The cell of each record.
-    """
-
-    code: Codes
-    frequency: NDArray[np.int64]
-    weight_sum: NDArray[np.float64] | None
-    inverse: NDArray[np.int32]
+    code: Codes  # shape (K,): The code of each cell, rising
+    frequency: NDArray[np.int64]  # shape (K,)
+    weight_sum: NDArray[np.float64] | None  # shape (K,)
+    inverse: NDArray[np.int32]  # shape (n,): The cell of each record
 
 
 def number_cells(

@@ -138,21 +138,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Recoded:
-    """What a recoding makes of the codes of a variable.
+    """What a recoding makes of the codes of a variable."""
 
-    Attributes
-    ----------
-    codes : tuple of str, int, float or None
-        The new code of each, None where it becomes missing.
-    unused : tuple of Rule
-        Rules that ought to fit a code and fit none: for a single code, or in a
-        ``.grc`` file. An interval may be empty.
-    overlapping : tuple of str, int or float
-        The codes that more than one rule fits; the last rule was taken.
-    """
-
+    # the new code of each, None where it becomes missing
     codes: tuple[Code | None, ...]
+    # rules that ought to fit a code and fit none: for a single code, or in a ``.grc``
+    # file. An interval may be empty
     unused: tuple[Rule, ...] = ()
+    # the codes that more than one rule fits; the last rule was taken
     overlapping: tuple[Code, ...] = ()
 
 

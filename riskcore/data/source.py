@@ -32,27 +32,12 @@ IN_BATCHES = 1 << 24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """Data in memory, or a file.
-
-    Attributes
-    ----------
-    given : frame or mapping, or None
-    path : pathlib.Path or None
-    reading : Reading
-        How to read the file.
-    progress : callable or None
-        Called with the part done and the whole while the file is read.
-
-    Examples
-    --------
-    >>> source = Source.of({"sex": ["f", "m"], "w": [10.0, 20.0]})
-    >>> source.names
-    ('sex', 'w')
-    """
+    """Data in memory, or a file."""
 
     given: Any
     path: Path | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = field(default_factory=Reading)  # how to read the file
+    # called with the part done and the whole while the file is read
     progress: Parts | None = None
 
     @classmethod

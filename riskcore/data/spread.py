@@ -26,17 +26,7 @@ def spread(
     weight_sum: NDArray[np.float64],
     risk: NDArray[np.float64],
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the figures of the cell of each record.
-
-    Examples
-    --------
-    >>> f, F, p, r = spread(
-    ...     np.array([1, 0, 1], np.int32), np.array([5, 7]), np.array([10.0, 14.0]),
-    ...     np.array([0.25, 0.125]),
-    ... )
-    >>> f, p
-    (array([7, 5, 7]), array([0.5, 0.5, 0.5]))
-    """
+    """Return the figures of the cell of each record."""
     K, n = len(frequency), len(inverse)
     table = _aligned(K * _COLUMNS)
     columns = [np.ascontiguousarray(one) for one in (frequency, weight_sum, risk)]

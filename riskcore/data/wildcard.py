@@ -52,21 +52,8 @@ def count_compatible(
     ones. A blank combination, with no key at all, has all records of the file,
     whatever ``alpha``. F is the same sum of weights.
 
-    Notes
-    -----
     ``freqCalc`` of sdcMicro 5.8. With ``alpha=1`` and blank records that match
     complete ones it is ``AddMissing`` of mu-Argus.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a = np.array([0, 1, 2, 0], np.uint8)  # 2 is missing
-    >>> b = np.array([0, 0, 0, 1], np.uint8)  # 1 is missing
-    >>> records, weights = np.array([2, 1, 1, 1]), np.array([30.0, 30.0, 40.0, 50.0])
-    >>> count_compatible([a, b], [2, 1], records, weights)
-    (array([4, 2, 5, 4]), array([120.,  70., 150., 120.]))
-    >>> count_compatible([a, b], [2, 1], records, weights, alpha=0.5)
-    (array([3. , 1.5, 4.5, 3.5]), array([ 75.,  50., 125., 100.]))
     """
     arguments.number_in("alpha", alpha, "[0, 1]")
     if all(code is None for code in missing):
@@ -97,27 +84,17 @@ def count_compatible(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Combinations in the order of their pattern: which keys are missing.
+    """Combinations in the order of their pattern: which keys are missing."""
 
-    Attributes
-    ----------
-    order : int64 ndarray, shape (K,)
-        The combinations by pattern, first those without missing keys, if any.
-    begin : int64 ndarray, shape (P + 1,)
-        Where each pattern begins among them, and the end.
-    code : uint64 ndarray, shape (K, W)
-        The codes of all keys in as few words as hold them, by pattern.
-    present : uint64 ndarray, shape (P, W)
-        For each pattern the bits of the keys that are not missing.
-    complete, blank : bool
-        Whether the first has all keys, and the last none.
-    """
-
+    # shape (K,): The combinations by pattern, first those without missing keys, if any
     order: NDArray[np.int64]
+    # shape (P + 1,): Where each pattern begins among them, and the end
     begin: NDArray[np.int64]
+    # shape (K, W): The codes of all keys in as few words as hold them, by pattern
     code: Words
+    # shape (P, W): For each pattern the bits of the keys that are not missing
     present: Words
-    complete: bool
+    complete: bool  # whether the first has all keys, and the last none
     blank: bool
 
     def __len__(self) -> int:

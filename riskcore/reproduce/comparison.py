@@ -104,13 +104,7 @@ class Row:
 
 
 def bounds(printed: str) -> tuple[float, float]:
-    """Return the least and the largest number that is printed so.
-
-    Examples
-    --------
-    >>> bounds("1,234"), bounds("-0.5")
-    ((1233.5, 1234.5), (-0.55, -0.45))
-    """
+    """Return the least and the largest number that is printed so."""
     number = Decimal(printed.replace(",", ""))
     half = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
     return float(number - half), float(number + half)

@@ -79,22 +79,7 @@ _DM_TAU = (
 def compare(
     replicates: int, seed: int, progress: Callable[[int, int], None] | None
 ) -> Comparison:
-    """Return the numbers of the thesis.
-
-    Parameters
-    ----------
-    replicates : int
-        How often each simulation is repeated.
-    seed : int
-        Of the simulations.
-    progress : callable or None
-        Called with the simulations done and their number.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 replicates.
-    """
+    """Return the numbers of the thesis."""
     if replicates < 2:
         raise ValueError(f"replicates: need at least 2, got {replicates}")
     exponents = sorted({*_ZIPF_UNIQUES, *ZIPF_TAU})

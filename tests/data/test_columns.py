@@ -334,7 +334,7 @@ def test_columns_coded_on_threads_are_the_same():
         ),
         ("file.csv", TypeError, "not str"),
         ([1, 2], TypeError, "not list"),
-        ({"a": 5}, TypeError, "column 'a' is a int"),
+        ({"a": 5}, TypeError, "column 'a': need an array, .*, not int"),
         ({"a": np.zeros((2, 2))}, TypeError, "column 'a' has 2 dimensions"),
     ],
 )
