@@ -1,10 +1,9 @@
-"""Counting records by codes of any size, in parts that fit the cache.
+"""Count records by codes of up to 64 bits, in partitions that fit the cache.
 
-The records are moved to partitions by the leading bits of their codes, in their order.
-In each partition the distinct codes are numbered, and the weights are added in the
-order of the records. To number the records themselves, they
-are read in their order once more: the next record of a partition is the next there.
-Nothing but these two runs through all records leaves the cache.
+The records are moved, in order, to partitions by the leading bits of their codes. In
+each partition the distinct codes are numbered, and the weights are added in the order
+of the records. To number the records, they are read in order again: the next record of
+a partition is the next there. Only these two passes over all records leave the cache.
 """
 
 from __future__ import annotations
@@ -21,25 +20,20 @@ from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.double_double import dd_add_positive
 from riskcore.data.unsigned import Codes, combine, count_bits, load, store
 
-# Records of which the codes are made at once: they stay in the cache.
-CHUNK = 1 << 16
-# Partitions, at most: their open cache lines still fit the cache of second level.
-_MOST_BITS = 12
-# Records of a partition, about, if they were spread evenly: 2**12.
-_RECORD_BITS = 12
-# Digits by which a partition is sorted.
-_DIGIT_BITS = 10
-# Pieces of work for each thread: partitions differ in size.
-_PIECES = 16
+CHUNK = 1 << 16  # records whose codes are combined at once: they stay in the cache
+_MOST_BITS = 12  # at most 2**12 partitions: their open lines fit the L2 cache
+_RECORD_BITS = 12  # about 2**12 records in a partition, if they are spread evenly
+_DIGIT_BITS = 10  # bits of the digits by which a partition is sorted
+_PIECES = 16  # pieces of work for each thread: partitions differ in size
 
 
 class Numbered(NamedTuple):
     """The cells of records by their codes."""
 
-    code: Codes  # shape (K,): The code of each cell, rising
+    code: Codes  # of each cell, rising, shape (K,)
     frequency: NDArray[np.int64]  # shape (K,)
     weight_sum: NDArray[np.float64] | None  # shape (K,)
-    inverse: NDArray[np.int32]  # shape (n,): The cell of each record
+    inverse: NDArray[np.int32]  # the cell of each record, shape (n,)
 
 
 def number_cells(
@@ -48,12 +42,11 @@ def number_cells(
     weight: NDArray[np.float64] | None,
     threads: int,
 ) -> Numbered:
-    """Count the records of each code, of which each key has some bits."""
+    """Count the records of each code, which has ``widths`` bits for each key."""
     n, bits = len(codes[0]), sum(widths)
     split = min(bits, max(n.bit_length() - _RECORD_BITS, 0), _MOST_BITS)
-    low = bits - split  # at most 63: shifts by 64 are not defined
-    if low == 64:
-        split, low = 1, 63
+    split = max(split, bits - 63)  # shifts by 64 are not defined
+    low = bits - split
     parts = parts_of(n, threads)
     code: Codes = np.empty(n, np.uint32 if bits <= 32 else np.uint64)
     sizes = np.zeros((len(parts), 1 << split), np.int64)
@@ -68,7 +61,7 @@ def number_cells(
             count_partitions(_at(code), code.itemsize, first, last, low, size)
 
     in_parts(threads, pack, parts, sizes)
-    # Where each part puts its records of each partition: by partition, then by part.
+    # Where each part puts its records: by partition, then by part.
     ends = np.cumsum(sizes.T).reshape(sizes.T.shape).T
     begins = np.ascontiguousarray(ends - sizes)
     moved = np.empty_like(code)
@@ -120,11 +113,10 @@ def number_cells(
     K = int(first_cell[-1])
     cell_code = np.empty(K, code.dtype)
     frequency = np.zeros(K, np.int64)
-    sums = np.empty(K if weighted else 1)
+    sums = np.empty(K if weighted else 0)
 
     def add(first: int, last: int) -> None:
-        most = int(cells[first:last].max())
-        add_cells(
+        write_cells(
             _at(moved),
             moved.itemsize,
             begin,
@@ -133,16 +125,17 @@ def number_cells(
             low,
             first_cell,
             rank,
-            moved_weight,
-            weighted,
-            np.empty(2 * most if weighted else 2),
             _at(cell_code),
             frequency,
-            sums,
         )
+        if weighted:
+            scratch = np.empty(2 * int(cells[first:last].max()))
+            weigh_cells(
+                begin, first, last, first_cell, rank, moved_weight, scratch, sums
+            )
 
     in_threads(threads, add, pieces)
-    # A record's code is read before its cell is written in the same place.
+    # The code of a record is read before its cell is written in the same place.
     inverse = code.view(np.int32) if bits <= 32 else np.empty(n, np.int32)
 
     def number(start: int, stop: int, position: NDArray[np.int64]) -> None:
@@ -164,12 +157,11 @@ def number_cells(
 
 def _at(array: Codes) -> int:
     """Return the address of an array."""
-    address: int = array.ctypes.data
-    return address
+    return int(array.ctypes.data)
 
 
 def _pieces(begin: NDArray[np.int64], number: int) -> list[tuple[int, int]]:
-    """Cut the partitions into pieces of about as many records each."""
+    """Cut the partitions into pieces of about the same number of records."""
     goals = [int(begin[-1]) * piece // number for piece in range(number)]
     edges = np.unique([*np.searchsorted(begin[:-1], goals), len(begin) - 1])
     return list(pairwise(edges.tolist()))
@@ -232,9 +224,9 @@ def rank_codes(
     rank: Any,
     cells: Any,
 ) -> None:
-    """Give the distinct codes of partitions numbers, and put them at their begins.
+    """Give numbers to the distinct codes of partitions, and move these to the front.
 
-    ``key`` and ``number`` have twice the room of the largest partition, ``most``.
+    ``key`` and ``number`` have room for twice the largest partition, ``most``.
     """
     for partition in range(first, last):
         start = begin[partition]
@@ -259,9 +251,9 @@ def rank_by_bits(
     before: Any,
     rank: Any,
 ) -> int:
-    """Give the codes of a partition numbers, by a bit for each that there could be.
+    """Give numbers to the codes of a partition by a bit for each possible code.
 
-    The number of a code is that of the bits before its own.
+    The number of a code is the number of bits set before its own.
     """
     words = 1 << max(low - 6, 0)
     for w in range(words):
@@ -301,7 +293,7 @@ def rank_by_order(
     histogram: Any,
     rank: Any,
 ) -> int:
-    """Give the codes of a partition numbers by sorting them, digit by digit."""
+    """Give numbers to the codes of a partition by sorting them, digit by digit."""
     passes = (low + _DIGIT_BITS - 1) // _DIGIT_BITS
     width = (low + passes - 1) // passes if passes else 0
     for i in range(n):
@@ -337,11 +329,8 @@ def rank_by_order(
     return cell + 1
 
 
-@native(
-    "uint64, int64, int64*, int64, int64, int64, int64*, uint32*, "
-    "float64*, int64, float64*, uint64, int64*, float64*"
-)
-def add_cells(
+@native("uint64, int64, int64*, int64, int64, int64, int64*, uint32*, uint64, int64*")
+def write_cells(
     code: int,
     size: int,
     begin: Any,
@@ -350,33 +339,40 @@ def add_cells(
     low: int,
     first_cell: Any,
     rank: Any,
-    weight: Any,
-    weighted: int,
-    sums: Any,
     cell_code: int,
     frequency: Any,
-    weight_sum: Any,
 ) -> None:
-    """Write the code of each cell, count its records and add their weights."""
+    """Write the code of each cell, and count its records."""
     for partition in range(first, last):
         start = begin[partition]
         cell = first_cell[partition]
-        cells = first_cell[partition + 1] - cell
         leading = np.uint64(partition) << np.uint64(low)
-        for c in range(cells):
+        for c in range(first_cell[partition + 1] - cell):
             store(cell_code, size, cell + c, leading | load(code, size, start + c))
-        if not weighted:
-            for i in range(start, begin[partition + 1]):
-                frequency[cell + rank[i]] += 1
-            continue
+        for i in range(start, begin[partition + 1]):
+            frequency[cell + rank[i]] += 1
+
+
+@native("int64*, int64, int64, int64*, uint32*, float64*, float64*, float64*")
+def weigh_cells(
+    begin: Any,
+    first: int,
+    last: int,
+    first_cell: Any,
+    rank: Any,
+    weight: Any,
+    sums: Any,
+    weight_sum: Any,
+) -> None:
+    """Add the weights of the records of each cell; ``sums`` are double-doubles."""
+    for partition in range(first, last):
+        cell = first_cell[partition]
+        cells = first_cell[partition + 1] - cell
         for c in range(2 * cells):
             sums[c] = 0.0
-        for i in range(start, begin[partition + 1]):
-            c = rank[i]
-            frequency[cell + c] += 1
-            sums[2 * c], sums[2 * c + 1] = dd_add_positive(
-                sums[2 * c], sums[2 * c + 1], weight[i], 0.0
-            )
+        for i in range(begin[partition], begin[partition + 1]):
+            c = 2 * rank[i]
+            sums[c], sums[c + 1] = dd_add_positive(sums[c], sums[c + 1], weight[i], 0.0)
         for c in range(cells):
             weight_sum[cell + c] = sums[2 * c]
 
@@ -393,7 +389,7 @@ def number_records(
     rank: Any,
     inverse: Any,
 ) -> None:
-    """Write the cell of each record: the next of its partition."""
+    """Write the cell of each record, the next one of its partition."""
     for i in range(start, stop):
         partition = load(code, size, i) >> np.uint64(low)
         to = position[partition]
