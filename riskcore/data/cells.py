@@ -447,7 +447,7 @@ def cells_of(
         f, F = count_compatible(
             counts.codes,
             [one.levels - 1 if one.missing else None for one in columns],
-            f,
+            counts.frequency,
             F,
             alpha,
             blank_matches_complete=missing == "argus" or len(columns) == 1,

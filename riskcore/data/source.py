@@ -1,7 +1,7 @@
-"""What is assessed or protected: data in memory, or a file that is read when needed.
+"""Sources of records: data in memory, or a file that is read when needed.
 
-Python and the command open their data here. The header of a file is read first: its
-columns, and the weight that it declares. Then the columns asked for are read, or all.
+The header of a file is read first: its columns, and the weight that it declares. Then
+the columns asked for are read, or all.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
 
-# From so many records on a file can be counted in batches: in memory a record takes
-# some 75 bytes.
+# Files with at least this many records may be counted in batches: in memory a record
+# takes some 75 bytes.
 IN_BATCHES = 1 << 24
 
 
@@ -34,11 +34,10 @@ IN_BATCHES = 1 << 24
 class Source:
     """Data in memory, or a file."""
 
-    given: Any
+    given: Any  # a frame or mapping; None for a file
     path: Path | None = None
-    reading: Reading = field(default_factory=Reading)  # how to read the file
-    # called with the part done and the whole while the file is read
-    progress: Parts | None = None
+    reading: Reading = field(default_factory=Reading)
+    progress: Parts | None = None  # called while the file is read
 
     @classmethod
     def of(
@@ -48,13 +47,9 @@ class Source:
         *,
         progress: Parts | None = None,
     ) -> Source:
-        """Return the source of data, or of the path of a file.
-
-        Nothing is read yet. What is asked of the source raises `OSError` or
-        `ValueError` if the file cannot be opened, or its kind is unknown.
-        """
+        """Return the source of data or of a path; the file is not opened yet."""
         if isinstance(data, Source) and reading is None:
-            return data  # one that was opened, whose data are read once
+            return data
         if reading is not None and not isinstance(reading, Reading):
             raise TypeError(
                 f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
@@ -63,16 +58,15 @@ class Source:
             return cls(None, Path(data), reading or Reading(), progress)
         if reading is not None:
             raise TypeError(
-                "reading says how to read a file, but the data are in memory: leave "
-                "it out"
+                "reading is for files, but the data are in memory: leave it out"
             )
         return cls(in_memory(data))
 
-    # --- what is known before any record is read ---
+    # --- before any record is read ---
 
     @cached_property
     def header(self) -> formats.Header:
-        """What the file says of its columns."""
+        """The columns of the file."""
         assert self.path is not None
         self.refuse_changed()
         return formats.columns_of(self.path, self.reading)
@@ -96,20 +90,20 @@ class Source:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that hold the data, without that of metadata."""
+        """The files that hold the data, without the metadata."""
         if self.path is None or self.format is None:
             return ()
         return self.format.files or (self.path,)
 
     @cached_property
     def _first(self) -> list[Identity]:
-        """What told the files from others when they were first opened."""
+        """The identities of the files when they were first opened."""
         return [identity(path.stat()) for path in self.paths]
 
     def refuse_changed(self) -> None:
-        """Refuse a file that is not what it was when it was first opened.
+        """Refuse a file that has changed since it was first opened.
 
-        It is read more than once, and a record says which file it was.
+        It is read more than once, and a private record names one file.
         """
         for path, first in zip(self.paths, self._first, strict=True):
             if identity(path.stat()) != first:
@@ -120,7 +114,7 @@ class Source:
             return
         if formats.format_of(self.path, self.reading).files != self.format.files:
             raise ValueError(
-                f"{self.path}: has other files than when it was first opened; start "
+                f"{self.path}: its files have changed since it was first opened; start "
                 "again"
             )
 
@@ -141,7 +135,7 @@ class Source:
 
     @property
     def household(self) -> str | None:
-        """The number of the household that mu-Argus metadata declare."""
+        """The column of household numbers that mu-Argus metadata declare."""
         return None if self.path is None else self.header.household_id
 
     @property
@@ -151,7 +145,7 @@ class Source:
         return {} if metadata is None else {v.name: v for v in metadata.variables}
 
     def check(self, columns: Iterable[Hashable]) -> None:
-        """Refuse columns that there are not, before a file is read."""
+        """Refuse names that are not columns, before the file is read."""
         names = self.names
         lacking = [name for name in columns if name not in names]
         if lacking:
@@ -165,7 +159,7 @@ class Source:
         weight: Hashable | None = None,
         numeric: Iterable[Hashable] = (),
     ) -> tuple[Any, Intake | None]:
-        """Return the data, of a file the columns named, and what its lines became."""
+        """Return the data, or the named columns of a file, and the intake."""
         if self.path is None:
             engine = engine_of(self.given)
             return self.given, None if engine is None else engine.intake
@@ -179,7 +173,7 @@ class Source:
         key_sets: Sequence[Sequence[Hashable]],
         weight: Hashable | None,
     ) -> BatchedFile | None:
-        """Return a large file as an engine that keeps its cells and no records."""
+        """Return a large file as an engine that keeps its cells, None if it cannot."""
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         self.refuse_changed()
@@ -194,7 +188,7 @@ class Source:
 
     @property
     def data(self) -> Any:
-        """The data; of a file all columns, as the text that stands there."""
+        """The data; for a file all columns, as text."""
         return self.given if self.path is None else self._read[0]
 
     @property
@@ -216,7 +210,7 @@ class Source:
         return found
 
     def numbers(self, weight: Hashable | None) -> Any:
-        """Return the weights in the file as numbers; None for data in memory."""
+        """Return the weights of the file as numbers; None for data in memory."""
         if self.path is None or weight is None:
             return None
         data = self.data
@@ -225,7 +219,7 @@ class Source:
         self.refuse_changed()
         return found
 
-    # --- for what is written ---
+    # --- for output ---
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
@@ -235,12 +229,8 @@ class Source:
         reading = self.reading.to_dict()
         if metadata := reading["metadata"]:
             reading["metadata"] = Path(metadata).name
-        return {
-            "file": self.path.name,
-            "reading": reading,
-            "columns": columns,
-        }
+        return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Return the path if a file made of this source can be written there."""
+        """Return the path if a file made from this source can be written there."""
         return formats.check_writable(path, overwrite=overwrite, like=self.format)

@@ -55,7 +55,7 @@ def test_ways_to_write_it(folder, raw, values):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "h.csv: no line; need value;group;all"),
+        (b"", "h.csv: empty; need value;group;all"),
         (b"a,x\n", "h.csv, line 1: one field; need the value and its groups"),
         (b"a;x\nb;x;*\n", "h.csv, line 2: 3 fields, the first line has 2"),
         (b"a;x\n\nb\n", "h.csv, line 3: one field"),
@@ -63,7 +63,7 @@ def test_ways_to_write_it(folder, raw, values):
         (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' appears twice"),
         (b"a;x;1\nb;x;2\n", "level 2 of the hierarchy of h.csv: it separates values"),
         (b'a;"x\n', "h.csv, line 1: unexpected end of data"),
-        (b"a;\xff\n", "h.csv: byte 2 is no utf-8"),
+        (b"a;\xff\n", "h.csv: byte 2 is not utf-8"),
     ],
 )
 def test_what_is_no_hierarchy(folder, raw, message):

@@ -103,7 +103,7 @@ def test_numbers_are_read_from_text_and_text_is_not_from_numbers():
     data = {"v": ["07", " 8", "1e1", "10.5"]}
     recoding = Recoding.intervals([8, 10], ["1", "2", "3"])
     assert recoded(data, "v", recoding) == ["1", "1", "2", "3"]
-    with pytest.raises(ValueError, match=r"variable 'v': .*code 'x' is none"):
+    with pytest.raises(ValueError, match=r"variable 'v': .*code 'x' is not a number"):
         recode({"v": ["7", "x"]}, {"v": recoding})
     with pytest.raises(TypeError, match=r"variable 'v': .*text, but .* numbers, as 7"):
         recode({"v": [7]}, {"v": Recoding.mapping({"7": "1"})})
@@ -348,7 +348,7 @@ def test_codes_that_would_be_rounded_are_refused(hold):
 def test_integers_that_no_type_holds_together_are_refused():
     recoding = Recoding.mapping({1: -1})
     for hold in (lambda v: {"v": np.array(v)}, lambda v: pa.table({"v": np.array(v)})):
-        with pytest.raises(ValueError, match="variable 'v': no type of integers"):
+        with pytest.raises(ValueError, match="variable 'v': no integer type"):
             recode(hold(np.array([2**64 - 1, 1], np.uint64)), {"v": recoding})
 
 
@@ -392,7 +392,7 @@ def test_numbers_stored_as_floats_print_as_whole():
     ("data", "recodings", "error", "message"),
     [
         ({"age": [1]}, {"Age": RECODINGS[1]}, KeyError, "did you mean 'age'"),
-        ({"v": [1]}, {"v": {1: 2}}, TypeError, "variable 'v': .* no Recoding"),
+        ({"v": [1]}, {"v": {1: 2}}, TypeError, "variable 'v': .* not a Recoding"),
         ({"v": []}, {"v": RECODINGS[1]}, ValueError, "no records"),
         ({"v": [1, "a"]}, {"v": RECODINGS[1]}, TypeError, "'v': some codes are text"),
         (

@@ -192,5 +192,5 @@ def test_a_folder_that_gets_another_file_has_changed(tmp_path):
     source = Source.of(folder)
     source.refuse_changed()
     pq.write_table(pa.table({"a": [2]}), folder / "2.parquet")
-    with pytest.raises(ValueError, match="survey: has other files than when"):
+    with pytest.raises(ValueError, match="survey: its files have changed since"):
         source.refuse_changed()
