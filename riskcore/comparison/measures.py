@@ -1,7 +1,6 @@
 """Measures of tables and columns: distances, association, moments.
 
-Sums of many terms are `math.fsum`, exact but for one rounding, so that no order of the
-records shows in a single bit.
+Sums are `math.fsum`, rounded once: the order of the records changes no bit.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def total_variation(p: Floats, q: Floats) -> float:
 def hellinger(p: Floats, q: Floats) -> float:
     """Return the Hellinger distance, sqrt(1/2 sum (sqrt p - sqrt q)^2).
 
-    Small differences count for more in small categories (Gomatam, Karr and Sanil 2005).
-    Each term is (p - q)^2/(sqrt p + sqrt q)^2: it keeps its digits where p is near q.
+    Gomatam, Karr and Sanil (2005). Each term is computed as (p - q)^2/(sqrt p + sqrt
+    q)^2, which keeps its digits where p is near q.
     """
     roots = np.sqrt(p) + np.sqrt(q)
     there = roots > 0
@@ -39,7 +38,7 @@ def hellinger(p: Floats, q: Floats) -> float:
 
 
 def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
-    """Return Cramer's V of a two-way table, without correction of its bias.
+    """Return Cramer's V of a two-way table, not corrected for its bias.
 
     V = sqrt(phi^2/(min(r, c) - 1)), phi^2 the sum of (p_ij - p_i p_j)^2/(p_i p_j),
     r and c the numbers of categories that occur (Cramer 1946, section 21.9).
@@ -54,7 +53,7 @@ def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
         return None
     expected: Floats = rows[first] * columns[second]
     deviation = p - expected
-    # Of the cells that are empty the sum of p_i p_j is left.
+    # Empty cells contribute p_i p_j each.
     empty = max(1.0 - fsum(expected), 0.0)
     phi2 = fsum(deviation * deviation / expected) + empty
     return min(math.sqrt(phi2 / (fewest - 1)), 1.0)
@@ -74,8 +73,8 @@ def _mean(values: Floats, weight: Floats) -> float:
 def quantiles(
     values: Floats, weight: Floats, shares: Sequence[float]
 ) -> tuple[float, ...]:
-    """Return for each share the smallest value with so much weight at or below it."""
-    # By weight within a value, too: cumulated in the same order in any file.
+    """Return for each share the smallest value with that share of weight up to it."""
+    # Sorted by weight within a value, too: the order of the records must not matter.
     order = np.lexsort((weight, values))
     cumulated = np.cumsum(weight[order])
     at = np.searchsorted(cumulated, np.array(shares) * cumulated[-1])
@@ -96,7 +95,7 @@ def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:
 
 
 def _centered(values: Floats, weight: Floats) -> Floats:
-    """Return the values less their mean, by a power of two below 1; 0 if all equal."""
+    """Return the values less their mean, scaled by a power of two below 1."""
     if np.ptp(values) == 0:
         return np.zeros(len(values))
     part = values - _mean(values, weight)

@@ -1,4 +1,4 @@
-"""Comparing two files that are coded: their tables, moments and propensity score."""
+"""Compare two coded files: their tables, moments and propensity score."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class File:
     """One of the two files, coded."""
 
     coded: CodedRecords  # keys and strata
-    numbers: dict[Any, Floats]  # columns of numbers, nan for missing
+    numbers: dict[Any, Floats]  # columns of numbers, nan for missing, by name
 
     @property
     def stands_for(self) -> Ints | None:
-        """How many records each row stands for, of data on an engine."""
+        """The number of records of each row, for data on an engine."""
         counted = self.coded.counted
         return None if counted is None else counted.records
 
@@ -86,11 +86,11 @@ def compare_files(
     labels: Labels | None = None,
     progress: Lines = silent,
 ) -> Comparison:
-    """Compare two files that are coded, see `compare`; ``aligned``: row by row."""
+    """Compare two coded files, see `compare`; rows correspond if they are aligned."""
     progress("comparing keys")
     shared = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DoubtfulRules)  # said when it was recoded
+        warnings.simplefilter("ignore", DoubtfulRules)  # given when it was recoded
         for name in dict.fromkeys([*keys, *strata]):
             recoding = (recodings or {}).get(name)
             columns = before.coded.columns[name], after.coded.columns[name]
@@ -116,9 +116,7 @@ def compare_files(
     ]
     numbers = tuple(
         NumberComparison(
-            name,
-            Moments.of(values, w[0]),
-            Moments.of(after.numbers[name], w[1]),
+            name, Moments.of(values, w[0]), Moments.of(after.numbers[name], w[1])
         )
         for name, values in before.numbers.items()
     )
@@ -152,6 +150,7 @@ def compare_files(
 
 
 def _table(file: File, codes: Sequence[Codes], shared: Sequence[SharedColumn]) -> Table:
+    """Count a file by the codes of its keys."""
     levels = [one.levels for one in shared]
     return Table.of(codes, levels, file.weight, file.stands_for)
 
@@ -221,7 +220,7 @@ def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
 def _conditional_entropy(joint: Table) -> float:
     """Return H(original | safe) in bits, weighted, of the records with a value before.
 
-    As a share of all records: what one of them loses on average.
+    It is averaged over all records.
     """
     there = joint.codes[0] != joint.levels[0] - 1
     total = fsum(joint.weight)
@@ -248,16 +247,12 @@ def _pair(
 
 def _association(table: Table) -> float | None:
     """Return Cramer's V of a table of two columns."""
-    first, second = map(_whole, table.codes)
+    first, second = (codes.astype(np.int64) for codes in table.codes)
     return measures.cramers_v(first, second, table.weight)
 
 
-def _whole(codes: Codes) -> Ints:
-    return codes.astype(np.int64)
-
-
 def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
-    """Return the correlation of the records that have both."""
+    """Return the correlation of two columns, of the records with both values."""
     there = ~(np.isnan(first) | np.isnan(second))
     return measures.pearson(first[there], second[there], weight[there])
 
@@ -270,13 +265,13 @@ def _strata(
     *,
     aligned: bool,
 ) -> tuple[Stratum, ...]:
-    """Count what is missing by stratum."""
+    """Count the missing values by stratum."""
     if not by:
         return ()
     for one in by:
         if one.reason:
             raise ValueError(f"strata: {one.name!r}: {one.reason}")
-    # Of rows that align the stratum is that of the original.
+    # The stratum of aligned rows is that of the original.
     own = (
         [one.before for one in by],
         [one.before if aligned else one.after for one in by],
@@ -307,7 +302,7 @@ def _missing_by(
     hidden: Sequence[NDArray[np.bool_]],
     stands_for: Ints | None,
 ) -> dict[tuple[int, ...], list[int]]:
-    """Return by stratum the records, and those of which each key is missing."""
+    """Return by stratum the number of records, then of missing values of each key."""
     found = count(codes, levels)
     of_rows = np.ones(len(codes[0]), np.int64) if stands_for is None else stands_for
     counts = [

@@ -1,8 +1,8 @@
-"""Two files as tables of the same categories, the original and the safe one.
+"""The original and the safe file as tables of the same categories.
 
-A category of the original is mapped by the recodings to that of the safe file. Nothing
-rests on the order of the records: each file is counted by its distinct records, and all
-else is a margin of these counts.
+Recodings map the categories of the original to those of the safe file. Each file is
+counted by distinct records, and all other tables are margins of these counts: the order
+of the records does not matter.
 """
 
 from __future__ import annotations
@@ -32,17 +32,14 @@ class SharedColumn:
     """A column of both files as codes of the same categories."""
 
     name: Any
-    # the categories: those of the original, recoded, then those of the safe file alone.
-    # A code of ``len(labels)`` is missing
+    # Categories of the recoded original, then those that only the safe file has; the
+    # code len(labels) is missing.
     labels: tuple[Any, ...]
-    shown: tuple[Any, ...]  # the same with the labels that a file has for its codes
-    # shape (n,): The original before recoding, as codes of ``own_labels``;
-    # ``len(own_labels)`` is missing
-    own: Codes
+    shown: tuple[Any, ...]  # the categories with the labels that a file has for them
+    own: Codes  # the original before recoding, as codes of ``own_labels``
     own_labels: tuple[Any, ...]
-    # shape (n,): The original, recoded, and the safe file, as codes of ``labels``
-    before: Codes
-    after: Codes
+    before: Codes  # the original, recoded, as codes of ``labels``
+    after: Codes  # the safe file, as codes of ``labels``
     recoded: bool  # whether a recoding is known
     reason: str  # why the two have no categories in common; empty if they do
 
@@ -59,7 +56,7 @@ class SharedColumn:
         recoding: Recoding | None,
         labels: Labels | None = None,
     ) -> SharedColumn:
-        """Code both on the categories of the original as recoded, and on new ones."""
+        """Code both by the categories of the recoded original, and by new ones."""
         name = original.name
         own_labels = tuple(map(plain_value, original.labels))
         groups: list[Any] = [*own_labels, None]
@@ -77,7 +74,7 @@ class SharedColumn:
             [missing if one is None else code[one] for one in groups], kind
         )
         after = np.array([*(code[one] for one in after_labels), missing], kind)
-        # The labels of a file are those of its own codes.
+        # The labels of a file are for its own codes.
         known = labels if recoding is None else None
         return cls(
             name,
@@ -93,7 +90,7 @@ class SharedColumn:
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
-    """Say why tables of two columns cannot be compared; nothing if they can."""
+    """Return why tables of two columns cannot be compared, empty if they can."""
     known = set(groups)
     new = [one for one in safe if one not in known]
     if not new:
@@ -111,20 +108,17 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The distinct records of a file, with how many there are of each.
+    """The distinct records of a file and their numbers.
 
-    Sums of weights are held in two parts, whole multiples of powers of two, of which
-    sums are exact: so is every margin but for one rounding, and equal tables have equal
-    bits whatever the other columns are.
+    Sums of weights have two parts, multiples of powers of two that add exactly: a
+    margin is rounded once, and equal tables have equal bits whatever the other columns.
     """
 
-    # shape (K,): One for each column; the cells rise, the first column slowest
-    codes: tuple[Codes, ...]
+    codes: tuple[Codes, ...]  # of each column; rising, first column slowest, shape (K,)
     levels: tuple[int, ...]  # numbers of categories, missing being the last one
     records: Ints  # shape (K,)
-    # shape (K,): The parts of the sums of the weights; the records if there are none
-    high: Floats
-    low: Floats
+    high: Floats  # first parts of the sums of weights, or the records, shape (K,)
+    low: Floats  # second parts, shape (K,)
 
     @classmethod
     def of(
@@ -134,7 +128,7 @@ class Table:
         weight: Floats | None = None,
         stands_for: Ints | None = None,
     ) -> Table:
-        """Count rows; each stands for one record, or for as many as it is said."""
+        """Count rows that stand for one record, or for ``stands_for`` records, each."""
         found = count(codes, levels)
         records = found.frequency
         if stands_for is not None:
@@ -191,17 +185,17 @@ class Table:
     def present(self) -> Table:
         """Return the cells in which no column is missing."""
         there = np.ones(len(self.records), bool)
-        for codes, levels in zip(self.codes, self.levels, strict=True):
-            there &= codes != levels - 1
-        left = tuple(one[there] for one in self.codes)
+        for one, levels in zip(self.codes, self.levels, strict=True):
+            there &= one != levels - 1
+        codes = tuple(one[there] for one in self.codes)
         high, low = self.high[there], self.low[there]
-        return Table(left, self.levels, self.records[there], high, low)
+        return Table(codes, self.levels, self.records[there], high, low)
 
 
 def parts(weight: Floats) -> tuple[Floats, Floats]:
-    """Cut weights in two, so that sums of the first parts are exact.
+    """Cut weights in two parts, so that sums of the first parts are exact.
 
-    Those of the second ones are, too, unless weights differ by many powers of ten.
+    So are sums of the second parts, unless weights differ by many powers of ten.
     """
     _, exponent = math.frexp(float(weight.max()))
     grid = math.ldexp(1.0, exponent + len(weight).bit_length() - 53)
@@ -237,7 +231,7 @@ def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
 
 
 def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]:
-    """Return the distinct records of both files, and how many each has of them."""
+    """Return the distinct records of both files, and their numbers in each file."""
     pairs = zip(before.codes, after.codes, strict=True)
     both = count([np.concatenate(pair) for pair in pairs], before.levels)
     cut = len(before.records)

@@ -212,9 +212,9 @@ def test_only_ids_tell_which_record_is_which():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda ids: [*ids[:-1], ids[0]], "have an id that another has"),
+        (lambda ids: [*ids[:-1], ids[0]], "have the id of another record"),
         (lambda ids: [*ids[:-1], None], "missing in 1 of 6"),
-        (lambda ids: [*ids[:-1], "z"], "other ids"),
+        (lambda ids: [*ids[:-1], "z"], "the ids of the files differ"),
     ],
 )
 def test_ids_that_are_not_the_same_are_refused(change, said):
