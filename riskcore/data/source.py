@@ -41,11 +41,7 @@ class Source:
 
     @classmethod
     def of(
-        cls,
-        data: Any,
-        reading: Reading | None = None,
-        *,
-        progress: Parts | None = None,
+        cls, data: Any, reading: Reading | None = None, *, progress: Parts | None = None
     ) -> Source:
         """Return the source of data or of a path; the file is not opened yet."""
         if isinstance(data, Source) and reading is None:
@@ -169,9 +165,7 @@ class Source:
         )
 
     def in_batches(
-        self,
-        key_sets: Sequence[Sequence[Hashable]],
-        weight: Hashable | None,
+        self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> BatchedFile | None:
         """Return a large file as an engine that keeps its cells, None if it cannot."""
         if self.path is None or self.reading.codes() or self.reading.columns:

@@ -195,9 +195,7 @@ def short_text_codes(series: Any) -> NDArray[np.int64] | None:
     return found
 
 
-def _in_batches(
-    column: Any,
-) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
+def _in_batches(column: Any) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
     """Return positions of Arrow's text in a list of labels, and a maker of the list.
 
     Arrow codes each batch and the labels of all are merged here, in linear time.

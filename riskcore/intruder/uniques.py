@@ -13,12 +13,7 @@ from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
 from riskcore.core.special.floats import bits, from_bits
 from riskcore.core.special.near_one import log1p, log1pmx
 from riskcore.core.special.uniques import unhit_poisson_gamma
-from riskcore.intruder.arguments import (
-    LARGEST_BETA,
-    as_beta,
-    as_model,
-    checked,
-)
+from riskcore.intruder.arguments import LARGEST_BETA, as_beta, as_model, checked
 
 
 def unique_fraction(N: ArrayLike, K: ArrayLike, beta: ArrayLike) -> Any:

@@ -6,10 +6,7 @@ in each cell. Every draw comes from the `numpy.random.Generator` given.
 
 from __future__ import annotations
 
-from riskcore.simulate.households import (
-    household_survey,
-    household_survey_labels,
-)
+from riskcore.simulate.households import household_survey, household_survey_labels
 from riskcore.simulate.populations import (
     dirichlet_multinomial_population,
     pitman_population,

@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.simulate.populations import (
-    Floats,
-    Ints,
-    Mask,
-)
+from riskcore.simulate.populations import Floats, Ints, Mask
 
 _PROVINCES, _MUNICIPALITIES = 12, 40
 _FOREIGN, _COUNTRIES = 0.08, 60
