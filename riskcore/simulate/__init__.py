@@ -1,7 +1,7 @@
 """Simulated populations, samples of them, and survey files.
 
-A population, or a sample, is an array of cell frequencies: how many of its records are
-in each cell. Every draw comes from the `numpy.random.Generator` given.
+A population, or a sample, is an array of cell frequencies: the number of records in
+each cell. Every draw comes from the given `numpy.random.Generator`.
 """
 
 from __future__ import annotations

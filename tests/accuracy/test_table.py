@@ -237,7 +237,7 @@ def test_refused_points(f, p, part):
 
 
 def test_a_function_of_the_wrong_shape():
-    with pytest.raises(ValueError, match=r"form 'mean' made \(\) values"):
+    with pytest.raises(ValueError, match=r"form 'mean' returned \(\) values"):
         accuracy.error_table({"mean": lambda f, p: np.mean(p)}, 1, [0.1, 0.5])
 
 

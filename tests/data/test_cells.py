@@ -111,8 +111,7 @@ def test_every_holder_is_the_brute_force(records, random):
     text, number, weight = map(list, zip(*records, strict=True))
     data = {"t": text, "n": number, "w": weight}
     typed = pa.table(
-        data,
-        schema=pa.schema({"t": pa.string(), "n": pa.int64(), "w": pa.float64()}),
+        data, schema=pa.schema({"t": pa.string(), "n": pa.int64(), "w": pa.float64()})
     )
     for held in (data, pd.DataFrame(data), pl.DataFrame(typed), typed):
         cells = tabulate(held, ["t", "n"], "w", missing="category")

@@ -482,10 +482,7 @@ def test_uniques_by_counting():
         (lambda: sample([1], 1, rng(), "stratified"), "strata: needed"),
         (lambda: sample([1], 1, rng(), "simple", ["a"]), "strata: needed"),
         (lambda: sample([1, 2], 1, rng(), "stratified", ["a"]), "strata: shape"),
-        (
-            lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]),
-            "n: 2 strata",
-        ),
+        (lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]), "n: 2 strata"),
         (
             lambda: sample([1, 2], [1, 3], rng(), "stratified", ["a", "b"]),
             r"n\[1\]: need 0 to 2 records, got 3",
