@@ -48,43 +48,24 @@ def number_cells(
     split = max(split, bits - 63)  # shifts by 64 are not defined
     low = bits - split
     parts = parts_of(n, threads)
-    code: Codes = np.empty(n, np.uint32 if bits <= 32 else np.uint64)
     sizes = np.zeros((len(parts), 1 << split), np.int64)
-
-    def pack(start: int, stop: int, size: NDArray[np.int64]) -> None:
-        block = np.empty(min(CHUNK, stop - start), np.uint64)
-        radices = [1 << width for width in widths]
-        for first in range(start, stop, CHUNK):
-            last = min(first + CHUNK, stop)
-            combine(codes, radices, first, last, block)
-            code[first:last] = block[: last - first]
-            count_partitions(_at(code), code.itemsize, first, last, low, size)
-
-    in_parts(threads, pack, parts, sizes)
+    code = _pack(codes, widths, low, sizes, parts)
+    packed = code.ctypes.data, code.itemsize
     # Where each part puts its records: by partition, then by part.
     ends = np.cumsum(sizes.T).reshape(sizes.T.shape).T
     begins = np.ascontiguousarray(ends - sizes)
+    begin = np.append(begins[0], n)
     moved = np.empty_like(code)
+    partitions = moved.ctypes.data, moved.itemsize, begin
     weighted = weight is not None
     moved_weight = np.empty(n if weighted else 1)
     given = np.ascontiguousarray(weight) if weighted else moved_weight
 
     def move(start: int, stop: int, position: NDArray[np.int64]) -> None:
-        scatter(
-            _at(code),
-            code.itemsize,
-            start,
-            stop,
-            low,
-            position,
-            _at(moved),
-            given,
-            weighted,
-            moved_weight,
-        )
+        to = moved.ctypes.data, given, weighted, moved_weight
+        scatter(*packed, start, stop, low, position, *to)
 
     in_parts(threads, move, parts, begins.copy())
-    begin = np.append(begins[0], n)
     rank = np.empty(n, np.uint32)
     cells = np.zeros(1 << split, np.int64)
     pieces = _pieces(begin, threads * _PIECES)
@@ -92,21 +73,8 @@ def number_cells(
     def sort(first: int, last: int) -> None:
         most = int(np.diff(begin[first : last + 1]).max())
         key, number = np.empty(2 * most, np.uint64), np.empty(2 * most, np.uint32)
-        histogram = np.empty(1 << _DIGIT_BITS, np.int64)
-        rank_codes(
-            _at(moved),
-            moved.itemsize,
-            begin,
-            first,
-            last,
-            low,
-            key,
-            number,
-            most,
-            histogram,
-            rank,
-            cells,
-        )
+        scratch = key, number, most, np.empty(1 << _DIGIT_BITS, np.int64)
+        rank_codes(*partitions, first, last, low, *scratch, rank, cells)
 
     in_threads(threads, sort, pieces)
     first_cell = np.concatenate([[0], np.cumsum(cells)])
@@ -116,48 +84,46 @@ def number_cells(
     sums = np.empty(K if weighted else 0)
 
     def add(first: int, last: int) -> None:
-        write_cells(
-            _at(moved),
-            moved.itemsize,
-            begin,
-            first,
-            last,
-            low,
-            first_cell,
-            rank,
-            _at(cell_code),
-            frequency,
-        )
+        to = cell_code.ctypes.data, frequency
+        write_cells(*partitions, first, last, low, first_cell, rank, *to)
         if weighted:
             scratch = np.empty(2 * int(cells[first:last].max()))
-            weigh_cells(
-                begin, first, last, first_cell, rank, moved_weight, scratch, sums
-            )
+            records = rank, moved_weight
+            weigh_cells(begin, first, last, first_cell, *records, scratch, sums)
 
     in_threads(threads, add, pieces)
     # The code of a record is read before its cell is written in the same place.
     inverse = code.view(np.int32) if bits <= 32 else np.empty(n, np.int32)
 
     def number(start: int, stop: int, position: NDArray[np.int64]) -> None:
-        number_records(
-            _at(code),
-            code.itemsize,
-            start,
-            stop,
-            low,
-            position,
-            first_cell,
-            rank,
-            inverse,
-        )
+        number_records(*packed, start, stop, low, position, first_cell, rank, inverse)
 
     in_parts(threads, number, parts, begins)
     return Numbered(cell_code, frequency, sums if weighted else None, inverse)
 
 
-def _at(array: Codes) -> int:
-    """Return the address of an array."""
-    return int(array.ctypes.data)
+def _pack(
+    codes: Sequence[Codes],
+    widths: Sequence[int],
+    low: int,
+    sizes: NDArray[np.int64],
+    parts: list[tuple[int, int]],
+) -> Codes:
+    """Return the code of each record, and count the partitions of each part."""
+    n, bits = len(codes[0]), sum(widths)
+    code: Codes = np.empty(n, np.uint32 if bits <= 32 else np.uint64)
+    radices = [1 << width for width in widths]
+
+    def pack(start: int, stop: int, size: NDArray[np.int64]) -> None:
+        block = np.empty(min(CHUNK, stop - start), np.uint64)
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            combine(codes, radices, first, last, block)
+            code[first:last] = block[: last - first]
+            count_partitions(code.ctypes.data, code.itemsize, first, last, low, size)
+
+    in_parts(len(parts), pack, parts, sizes)
+    return code
 
 
 def _pieces(begin: NDArray[np.int64], number: int) -> list[tuple[int, int]]:

@@ -141,9 +141,9 @@ def _join(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the records and the weights that each combination gains.
 
-    The first K numbers are of incomplete combinations. What the incomplete ones, from
-    `Patterns.first` on, gain from complete ones follows them. Weights are
-    double-doubles, shape (..., 2).
+    The first K numbers come from incomplete combinations. What incomplete ones, from
+    `Patterns.first` on, gain from complete ones follows. Weights are double-doubles,
+    shape (..., 2).
     """
     K, first, words = len(frequency), patterns.first, patterns.code.shape[1]
     gained = np.zeros(2 * K - first, np.int64)
@@ -153,26 +153,16 @@ def _join(
     joint = np.empty(words, np.uint64)
     table = np.empty((1 << table_bits(room)) + room, np.int32)
     sums, weight_sums = np.empty(2 * room, np.int64), np.empty((2 * room, 2))
+    given = patterns.begin, patterns.present, patterns.code, frequency, weight
+    gains = gained, gained_weight
     for a in range(len(patterns)):
         stop = len(patterns)
         complete = a == 0 and patterns.complete
         if complete and patterns.blank and not blank_matches_complete:
             stop -= 1
-        join_patterns(
-            np.array([a, stop, K - first if complete else 0, words]),
-            patterns.begin,
-            patterns.present,
-            patterns.code,
-            frequency,
-            weight,
-            joint,
-            table,
-            sums,
-            weight_sums,
-            gained,
-            gained_weight,
-        )
-    return gained, gained_weight
+        task = np.array([a, stop, K - first if complete else 0, words])
+        join_patterns(task, *given, joint, table, sums, weight_sums, *gains)
+    return gains
 
 
 def _frequencies(
