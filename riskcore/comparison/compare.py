@@ -140,7 +140,7 @@ def compare(
     say = progress or silent
     names = key_names(keys)
     numbers = arguments.names("columns", columns)
-    by = arguments.names("strata", strata)
+    strata_names = arguments.names("strata", strata)
     arguments.column_name("weight", weight)
     arguments.column_name("id", id)
     if safe_reading is None and reading is not None and isinstance(safe, PATHS):
@@ -148,18 +148,17 @@ def compare(
     sources = Source.of(original, reading), Source.of(safe, safe_reading)
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
-    check_columns(names, weight, numbers, by, id)
+    check_columns(names, weight, numbers, strata_names, id)
+    needed = [*names, *numbers, *strata_names, weight, id]
     files, ids = [], []
     for source, what in zip(sources, ("original", "safe file"), strict=True):
-        source.check(
-            [one for one in (*names, *numbers, *by, weight, id) if one is not None]
-        )
+        source.check([one for one in needed if one is not None])
         say(f"reading the {what}")
-        data, _ = source.read([*names, *numbers, *by, weight, id], weight, numbers)
+        data, _ = source.read(needed, weight, numbers)
         engine = engine_of(data)
         if engine is not None and (numbers or id is not None):
             raise engine.refuse_single("columns" if numbers else "id")
-        files.append(file_of(data, [*names, *by], weight, numbers))
+        files.append(file_of(data, [*names, *strata_names], weight, numbers))
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
@@ -170,7 +169,7 @@ def compare(
         names,
         weight,
         recodings=rules,
-        strata=by,
+        strata=strata_names,
         aligned=id is not None,
         interactions=interactions,
         labels=sources[0].labels,

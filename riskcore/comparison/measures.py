@@ -32,8 +32,8 @@ def hellinger(p: Floats, q: Floats) -> float:
     q)^2, which keeps its digits where p is near q.
     """
     roots = np.sqrt(p) + np.sqrt(q)
-    there = roots > 0
-    difference = (p - q)[there] / roots[there]
+    positive = roots > 0
+    difference = (p - q)[positive] / roots[positive]
     return min(math.sqrt(0.5 * fsum(difference * difference)), 1.0)
 
 

@@ -96,9 +96,9 @@ def propensity(
     if not codes:
         reason = "no key has the same categories in both files"
         return Propensity.failed(reason, interactions=interactions)
-    there = before + after > 0
-    before, after = before[there], after[there]
-    factors = [_occurring(np.asarray(one)[there]) for one in codes]
+    occurs = before + after > 0
+    before, after = before[occurs], after[occurs]
+    factors = [_occurring(np.asarray(one)[occurs]) for one in codes]
     pairs = [*combinations(factors, 2)] if interactions else []
     whole = [_occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
     counts = (before + after).astype(np.float64)
@@ -111,8 +111,8 @@ def propensity(
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)
     k = design.largest + int(kept.sum())
-    p, apart = _certain([*factors, *whole], before, after)
-    rest = ~apart
+    p, certain = _certain([*factors, *whole], before, after)
+    rest = ~certain
     reason = ""
     if rest.any():
         inner = Design.of(
@@ -120,18 +120,17 @@ def propensity(
             [(_occurring(a[rest]), _occurring(b[rest])) for a, b in pairs],
         )
         p[rest], reason = inner.fit(counts[rest], after[rest].astype(np.float64))
-    told = int((before + after)[apart].sum())
+    told_apart = int((before + after)[certain].sum())
     aliased = design.size - int(kept.sum())
-    c = n / N
+    figures = k, aliased, told_apart, interactions
     if reason:
-        return Propensity(
-            None, None, None, k, aliased, told, interactions, False, reason
-        )
+        return Propensity(None, None, None, *figures, False, reason)
+    c = n / N
     deviation = p - c
     pmse = fsum(counts * deviation * deviation) / N
     expected = (k - 1) * (1 - c) ** 2 * c / N
     ratio = pmse / expected if expected > 0 else None
-    return Propensity(pmse, expected, ratio, k, aliased, told, interactions, True, "")
+    return Propensity(pmse, expected, ratio, *figures, True, "")
 
 
 def _occurring(codes: NDArray[Any]) -> Ints:
@@ -142,20 +141,20 @@ def _occurring(codes: NDArray[Any]) -> Ints:
 def _certain(terms: Sequence[Ints], before: Ints, after: Ints) -> tuple[Floats, Mask]:
     """Return p where it is 0 or 1, and the mask of these records."""
     p = np.zeros(len(before))
-    apart = np.zeros(len(before), bool)
+    certain = np.zeros(len(before), bool)
     while True:
         new = np.zeros(len(before), bool)
         for term in terms:
             in_before, in_after = (
-                np.bincount(term, np.where(apart, 0, one)) for one in (before, after)
+                np.bincount(term, np.where(certain, 0, one)) for one in (before, after)
             )
             one_sided = (in_before == 0) ^ (in_after == 0)
-            here = one_sided[term] & ~apart
+            here = one_sided[term] & ~certain
             p[here] = (in_after > 0)[term][here]
             new |= here
         if not new.any():
-            return p, apart
-        apart |= new
+            return p, certain
+        certain |= new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,8 +174,8 @@ class Design:
         terms = [one for i, one in enumerate(factors) if i != largest]
         for a, b in pairs:
             both = np.where((a > 0) & (b > 0), a * (int(b.max()) + 1) + b, 0)
-            there = np.unique(np.append(both, 0))
-            terms.append(np.searchsorted(there, both))
+            columns = np.unique(np.append(both, 0))
+            terms.append(np.searchsorted(columns, both))
         sizes = tuple(int(one.max()) for one in terms)
         return cls(factors[largest], levels[largest], tuple(terms), sizes)
 
@@ -309,17 +308,17 @@ def _factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
 
     The others, with a pivot of at most ``least``, are zero in L.
     """
-    left = M.copy()
+    rest = M.copy()
     L = np.zeros_like(M)
     sound = np.zeros(len(M), bool)
     for j in range(len(M)):
-        pivot = left[j, j]
+        pivot = rest[j, j]
         if not pivot > least[j]:
             continue
         sound[j] = True
-        column = left[j:, j] / np.sqrt(pivot)
+        column = rest[j:, j] / np.sqrt(pivot)
         L[j:, j] = column
-        left[j:, j:] -= column[:, None] * column
+        rest[j:, j:] -= column[:, None] * column
     return L, sound
 
 

@@ -50,18 +50,18 @@ class Stage:
     @classmethod
     def of(cls, table: Table) -> Stage:
         """Return the figures of a table of one column."""
-        there = table.present()
-        some = len(there.records) > 0
-        missing = table.n - there.n
+        present = table.present()
+        some = len(present.records) > 0
+        missing = table.n - present.n
         total = fsum(table.weight)
         hidden = fsum(table.weight[table.codes[0] == table.levels[0] - 1])
         return cls(
-            len(there.records),
-            int(there.records.min()) if some else None,
-            float(there.weight.min()) if some else None,
+            len(present.records),
+            int(present.records.min()) if some else None,
+            float(present.weight.min()) if some else None,
             missing,
             hidden / total,
-            entropy(there.weight),
+            entropy(present.weight),
         )
 
 
@@ -192,11 +192,11 @@ class Moments:
     @classmethod
     def of(cls, values: Floats, weight: Floats) -> Moments:
         """Return the figures of a column, nan being missing."""
-        there = ~np.isnan(values)
-        n = int(there.sum())
+        present = ~np.isnan(values)
+        n = int(present.sum())
         if not n:
             return cls(0, len(values), None, None, None)
-        x, w = values[there], weight[there]
+        x, w = values[present], weight[present]
         mean, variance = measures.mean_and_variance(x, w)
         found = measures.quantiles(x, w, QUANTILES)
         return cls(n, len(values) - n, mean, variance, found)
@@ -258,8 +258,8 @@ class Stratum:
 
     def rate(self, key: Any) -> float | None:
         """Return their share of the values before; None if there were no values."""
-        there = self.records_before - self.missing_before[key]
-        return self.suppressed(key) / there if there else None
+        present = self.records_before - self.missing_before[key]
+        return self.suppressed(key) / present if present else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -460,8 +460,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         rows = [("records", f"{self.records_before:,}, {self.records_after:,}")]
         for one in self.keys:
-            far = one.total_variation
-            distance = "no common categories" if far is None else f"{far:.6g}"
+            tv = one.total_variation
+            distance = "no common categories" if tv is None else f"{tv:.6g}"
             rows.append((f"total variation of {one.key}", distance))
         pmse = self.propensity.pmse
         rows.append(("pMSE", "-" if pmse is None else f"{pmse:.6g}"))

@@ -166,21 +166,21 @@ def _compared(
 ) -> KeyComparison:
     """Compare one key."""
     margins = [table.margin(i) for table in tables]
-    own = margins[0]
+    original = margins[0]
     if one.recoded:
-        own = Table.of(
+        original = Table.of(
             [one.own], [len(one.own_labels) + 1], before.weight, before.stands_for
         )
-    stages = [Stage.of(table) for table in (own, *margins)]
-    far: list[float | None] = [None] * 4
+    stages = [Stage.of(table) for table in (original, *margins)]
+    distances: list[float | None] = [None] * 4
     rows: list[Category] = []
     if not one.reason:
         p, q = shares_of_both(*margins)
-        far[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
+        distances[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
         present = [table.present() for table in margins]
         if all(len(table.records) for table in present):
             p, q = shares_of_both(*present)
-            far[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
+            distances[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
         rows = _rows(one, *margins)
     lost, changed = None, None
     if aligned:
@@ -197,10 +197,10 @@ def _compared(
         recoded=stages[1] if one.recoded else None,
         safe=stages[2],
         suppressed=stages[2].missing - stages[1].missing if same else None,
-        total_variation=far[0],
-        hellinger=far[1],
-        total_variation_of_values=far[2],
-        hellinger_of_values=far[3],
+        total_variation=distances[0],
+        hellinger=distances[1],
+        total_variation_of_values=distances[2],
+        hellinger_of_values=distances[3],
         information_lost=lost,
         changed=changed,
         reason=one.reason,
@@ -222,9 +222,9 @@ def _conditional_entropy(joint: Table) -> float:
 
     It is averaged over all records.
     """
-    there = joint.codes[0] != joint.levels[0] - 1
+    present = joint.codes[0] != joint.levels[0] - 1
     total = fsum(joint.weight)
-    weight, groups = joint.weight[there], joint.codes[1][there]
+    weight, groups = joint.weight[present], joint.codes[1][present]
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1
     parts = np.split(weight[order], borders)
@@ -237,12 +237,13 @@ def _pair(
 ) -> PairComparison:
     """Compare the two-way tables of two keys."""
     margins = [table.margin(i, j) for table in tables]
-    far: list[float | None] = [None, None]
+    variation = hellinger = None
     if not (keys[i].reason or keys[j].reason):
         p, q = shares_of_both(*margins)
-        far = [measures.total_variation(p, q), measures.hellinger(p, q)]
+        variation, hellinger = measures.total_variation(p, q), measures.hellinger(p, q)
     before, after = (_association(table.present()) for table in margins)
-    return PairComparison((keys[i].name, keys[j].name), far[0], far[1], before, after)
+    names = keys[i].name, keys[j].name
+    return PairComparison(names, variation, hellinger, before, after)
 
 
 def _association(table: Table) -> float | None:
@@ -253,46 +254,49 @@ def _association(table: Table) -> float | None:
 
 def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
     """Return the correlation of two columns, of the records with both values."""
-    there = ~(np.isnan(first) | np.isnan(second))
-    return measures.pearson(first[there], second[there], weight[there])
+    present = ~(np.isnan(first) | np.isnan(second))
+    return measures.pearson(first[present], second[present], weight[present])
 
 
 def _strata(
     before: File,
     after: File,
     keys: Sequence[SharedColumn],
-    by: Sequence[SharedColumn],
+    columns: Sequence[SharedColumn],
     *,
     aligned: bool,
 ) -> tuple[Stratum, ...]:
     """Count the missing values by stratum."""
-    if not by:
+    if not columns:
         return ()
-    for one in by:
+    for one in columns:
         if one.reason:
             raise ValueError(f"strata: {one.name!r}: {one.reason}")
     # The stratum of aligned rows is that of the original.
-    own = (
-        [one.before for one in by],
-        [one.before if aligned else one.after for one in by],
+    codes_of_both = (
+        [one.before for one in columns],
+        [one.before if aligned else one.after for one in columns],
     )
     hidden = (
         [key.before == key.levels - 1 for key in keys],
         [key.after == key.levels - 1 for key in keys],
     )
-    levels = [one.levels for one in by]
+    levels = [one.levels for one in columns]
     sides = [
         _missing_by(codes, levels, masks, file.stands_for)
-        for file, codes, masks in zip((before, after), own, hidden, strict=True)
+        for file, codes, masks in zip(
+            (before, after), codes_of_both, hidden, strict=True
+        )
     ]
     names = [key.name for key in keys]
     nothing = [0] * (1 + len(keys))
     strata = []
     for cell in sorted({*sides[0], *sides[1]}):
-        (n, *missing), (left, *gone) = (side.get(cell, nothing) for side in sides)
-        at = tuple((*one.shown, None)[i] for one, i in zip(by, cell, strict=True))
-        counts = (dict(zip(names, each, strict=True)) for each in (missing, gone))
-        strata.append(Stratum(at, n, left, *counts))
+        labels = zip(columns, cell, strict=True)
+        stratum = tuple((*one.shown, None)[i] for one, i in labels)
+        counts = [side.get(cell, nothing) for side in sides]
+        missing = (dict(zip(names, one[1:], strict=True)) for one in counts)
+        strata.append(Stratum(stratum, counts[0][0], counts[1][0], *missing))
     return tuple(strata)
 
 
