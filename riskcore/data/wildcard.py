@@ -93,7 +93,7 @@ class Patterns:
 
     @property
     def first(self) -> int:
-        """The number of complete combinations, or K if there are none."""
+        """The first combination that may gain from complete ones, or K."""
         return int(self.begin[1] if self.complete else self.begin[-1])
 
 
