@@ -210,8 +210,9 @@ def _compared(
 
 def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
     """Return the two tables of a key side by side, missing last."""
-    shares = [table.spread() / fsum(table.weight) for table in (before, after)]
-    records = [table.spread_records() for table in (before, after)]
+    tables = before, after
+    records = [table.by_category(table.records) for table in tables]
+    shares = [table.by_category(table.weight) / fsum(table.weight) for table in tables]
     columns = (one.tolist() for one in (*records, *shares))
     rows = [Category(*row) for row in zip((*one.shown, None), *columns, strict=True)]
     return [row for row in rows if row.records_before or row.records_after]

@@ -165,17 +165,11 @@ class Table:
         codes = np.unravel_index(cells[there], levels)
         return Table(tuple(codes), levels, records.astype(np.int64), high, low)
 
-    def spread(self) -> Floats:
-        """Return the weight of each category of a table of one column, shape (L,)."""
-        weight = np.zeros(self.levels[0])
-        weight[self.codes[0]] = self.weight
-        return weight
-
-    def spread_records(self) -> Ints:
-        """Return the records of each category of a table of one column, shape (L,)."""
-        records = np.zeros(self.levels[0], np.int64)
-        records[self.codes[0]] = self.records
-        return records
+    def by_category(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the cells of one column for each category, shape (L,)."""
+        spread = np.zeros(self.levels[0], values.dtype)
+        spread[self.codes[0]] = values
+        return spread
 
     @property
     def numbers(self) -> Ints:

@@ -293,7 +293,7 @@ class Recoding:
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
         ends = [plain_value(value) for value in breaks]
         if any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError(f"breaks={ends}: need numbers")
+            raise TypeError(f"breaks are numbers, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
