@@ -332,8 +332,8 @@ def _as_column(name: Hashable, values: Any) -> Any:
             return _in_plain_layout(values)
         if not hasattr(values, "__array__"):
             raise TypeError(
-                f"column {name!r}: need an array, list or series, not "
-                f"{type(values).__name__}"
+                f"column {name!r} is a {type(values).__name__}: need an array, list "
+                "or series"
             )
         values = np.asarray(values)
     if values.ndim != 1:
